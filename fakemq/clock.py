@@ -1,0 +1,389 @@
+"""The clock of a cluster; the only file that reads the real time.
+
+Two elapsed axes in integer milliseconds. The *cluster* axis runs with real time or stands still
+(frozen) and moves by ``advance``. The *outside* axis always runs with real time: it carries the
+liveness of peers the clock has no power over (a JVM, a Go program), and moves by ``advance`` only
+when the test says ``outside_peers=True``. ``now_ms`` is a wall on top of the cluster axis.
+Entering or leaving a freeze changes no elapsed time and fires nothing.
+
+Real time is read through ``clock_gettime``, which freezegun leaves alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from fakemq.durations import Duration, to_ms
+from fakemq.timers import DOMAINS, Domain, Timeline, Timer
+
+_clock_gettime_ns = time.clock_gettime_ns
+
+
+def real_wall_ms() -> int:
+    """The machine's wall time, in milliseconds since the epoch."""
+    return _clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000
+
+
+def real_elapsed_ms() -> int:
+    """The machine's monotonic time, in milliseconds."""
+    return _clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000
+
+
+class TimeSource(Protocol):
+    """Where a clock reads real time; tests pass their own."""
+
+    def wall_ms(self) -> int: ...
+    def elapsed_ms(self) -> int: ...
+
+
+class MachineTime:
+    """The machine's own time."""
+
+    def wall_ms(self) -> int:
+        return real_wall_ms()
+
+    def elapsed_ms(self) -> int:
+        return real_elapsed_ms()
+
+
+class _Axis:
+    """Elapsed time that runs with the source, or stands still, plus what was added by hand."""
+
+    def __init__(self, source: TimeSource, running: bool) -> None:
+        self._source = source
+        self._base_ms = source.elapsed_ms()
+        self._passed_ms = 0
+        self._at_ms: int | None = None  # the deadline being fired, while time is being walked
+        self.running = running
+        self.timeline = Timeline()
+
+    def target_ms(self) -> int:
+        """Where the axis has arrived, whatever timer is being fired on the way."""
+        if self.running:
+            return self._passed_ms + self._source.elapsed_ms() - self._base_ms
+        return self._passed_ms
+
+    def elapsed_ms(self) -> int:
+        return self.target_ms() if self._at_ms is None else self._at_ms
+
+    def run(self, running: bool) -> None:
+        self._passed_ms = self.target_ms()
+        self._base_ms = self._source.elapsed_ms()
+        self.running = running
+
+    def add(self, ms: int) -> None:
+        self._passed_ms += ms
+
+    def walk_to(self, at_ms: int | None) -> None:
+        self._at_ms = at_ms
+
+
+class Clock:
+    """One cluster's time and timers. Not thread-safe: used on the cluster's own thread.
+
+    ``settle`` is called after every timer, so that all peers living in the cluster are quiet
+    before the next; ``on_change`` tells the driver that ``next_due_in_ms`` may have changed.
+    """
+
+    def __init__(
+        self,
+        *,
+        frozen: bool = False,
+        start_at_ms: int | None = None,
+        source: TimeSource | None = None,
+    ) -> None:
+        self._source = MachineTime() if source is None else source
+        self._seq = 0
+        self._holds: list[str] = []
+        self._firing = False
+        self.settle: Callable[[], None] = _nothing
+        self.on_change: Callable[[], None] = _nothing
+        self._set_up(frozen, start_at_ms)
+
+    def _set_up(self, frozen: bool, start_at_ms: int | None) -> None:
+        wall_ms = self._source.wall_ms()
+        self.start_at_ms = wall_ms if start_at_ms is None else start_at_ms
+        self._cluster = _Axis(self._source, running=not frozen)
+        self._outside = _Axis(self._source, running=True)
+        # Real: wall + offset, so that a corrected wall stays right; frozen: the wall stands.
+        self._wall_offset_ms = self.start_at_ms - wall_ms
+        self._frozen_wall_ms = self.start_at_ms
+
+    # -- reading ------------------------------------------------------------------------------
+
+    @property
+    def frozen(self) -> bool:
+        return not self._cluster.running
+
+    def now_ms(self) -> int:
+        """Wall time of the cluster, in milliseconds since the epoch."""
+        wall_ms = (
+            self._frozen_wall_ms
+            if self.frozen
+            else self._source.wall_ms() + self._wall_offset_ms
+        )
+        return wall_ms - (self._cluster.target_ms() - self._cluster.elapsed_ms())
+
+    def elapsed_ms(self, *, outside: bool = False) -> int:
+        """Time on the cluster's axis, or on that of outside peers; never goes back."""
+        return (self._outside if outside else self._cluster).elapsed_ms()
+
+    def timers(self) -> list[Timer]:
+        """Pending timers of both axes, each axis in firing order."""
+        return self._cluster.timeline.pending() + self._outside.timeline.pending()
+
+    def due_in_ms(self, timer: Timer) -> int:
+        """How long until ``timer`` is due on its own axis."""
+        return timer.due_ms - self.elapsed_ms(outside=timer.outside)
+
+    # -- timers -------------------------------------------------------------------------------
+
+    def call_later(
+        self,
+        delay_ms: int,
+        callback: Callable[[], None],
+        *,
+        kind: str,
+        owner: str,
+        outside: bool = False,
+    ) -> Timer:
+        """Call ``callback`` once, ``delay_ms`` from now.
+
+        ``kind`` is a row of `timers.DOMAINS`; ``outside`` says that the timer watches a peer
+        outside the cluster, which takes a liveness timer off the cluster's axis.
+        """
+        domain = DOMAINS[kind]
+        outside = outside and domain is Domain.LIVENESS
+        axis = self._outside if outside else self._cluster
+        self._seq += 1
+        timer = Timer(
+            axis.elapsed_ms() + max(0, delay_ms), self._seq, callback, kind, owner, domain, outside
+        )
+        before = axis.timeline.next_due_ms()
+        axis.timeline.push(timer)
+        if before is None or timer.due_ms < before:
+            self.on_change()
+        return timer
+
+    def next_due_in_ms(self) -> int | None:
+        """How much real time may pass until a timer falls due by itself; None if none will."""
+        waits = []
+        for axis in (self._cluster, self._outside):
+            due_ms = axis.timeline.next_due_ms()
+            if due_ms is not None and axis.running and not (self._holds and axis is self._cluster):
+                waits.append(max(0, due_ms - axis.target_ms()))
+        return min(waits, default=None)
+
+    def fire_due(self) -> list[Timer]:
+        """Fire what real time has made due; the driver calls it. Within a timer it does nothing."""
+        fired: list[Timer] = []
+        if self._firing:
+            return fired
+        for axis in (self._cluster, self._outside):
+            if axis.running and not (self._holds and axis is self._cluster):
+                self._walk(axis, fired)
+        return fired
+
+    # -- moving -------------------------------------------------------------------------------
+
+    def freeze(self) -> None:
+        """Let the cluster's time stand still; nothing fires, outside peers go on in real time."""
+        if not self.frozen:
+            self._frozen_wall_ms = self.now_ms()
+            self._cluster.run(False)
+            self.on_change()
+
+    def unfreeze(self) -> None:
+        """Let the cluster's time run on from where it stands."""
+        if self.frozen:
+            self._wall_offset_ms = self._frozen_wall_ms - self._source.wall_ms()
+            self._cluster.run(True)
+            self.on_change()
+
+    def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Timer]:
+        """Move time on, firing what falls due in (deadline, insertion) order; gives what fired.
+
+        With ``outside_peers`` the liveness of peers outside the cluster ages too. Raises
+        ValueError for a negative duration, and RuntimeError inside a timer.
+        """
+        ms = to_ms(duration)
+        if ms < 0:
+            raise ValueError(f"time does not go back: advance({duration!r})")
+        if self._firing:
+            raise RuntimeError("advance was called from within a timer")
+        fired: list[Timer] = []
+        if outside_peers:
+            self._advance_both(ms, fired)
+        else:
+            self._move(ms)
+            self._walk(self._cluster, fired)
+        self.on_change()
+        return fired
+
+    def advance_to(self, at_ms: int) -> list[Timer]:
+        """Advance to a wall time; a time in the past is refused with ValueError."""
+        return self.advance((at_ms - self.now_ms()) / 1000)
+
+    def advance_to_next(self, kind: str) -> list[Timer]:
+        """Advance to the next pending deadline of ``kind`` (``"delay_level"`` finds all levels).
+
+        Raises LookupError, naming the kinds that are pending, if there is none.
+        """
+        pending = [timer for timer in self.timers() if _is_kind(timer.kind, kind)]
+        if not pending:
+            kinds = sorted({timer.kind for timer in self.timers()})
+            raise LookupError(f"no {kind!r} is pending; pending are: {', '.join(kinds) or 'none'}")
+        first = min(pending, key=self.due_in_ms)
+        return self.advance(max(0, self.due_in_ms(first)) / 1000, outside_peers=first.outside)
+
+    def hold(self, why: str) -> Hold:
+        """A counted block on every automatic movement, until released; a context manager."""
+        return Hold(self._holds, why, self.on_change)
+
+    def reset(self) -> None:
+        """Back to the start: the wall at its start value, elapsed axes go on, timers stay."""
+        self._frozen_wall_ms = self.start_at_ms
+        self._wall_offset_ms = self.start_at_ms - self._source.wall_ms()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _move(self, ms: int) -> None:
+        self._cluster.add(ms)
+        self._wall_offset_ms += ms
+        self._frozen_wall_ms += ms
+
+    def _walk(self, axis: _Axis, fired: list[Timer]) -> None:
+        self._firing = True
+        try:
+            until_ms = axis.target_ms()
+            while (timer := axis.timeline.pop_due(until_ms)) is not None:
+                axis.walk_to(timer.due_ms)
+                callback = timer.take()
+                if callback is not None:
+                    fired.append(timer)
+                    callback()
+                    self.settle()
+        finally:
+            axis.walk_to(None)
+            self._firing = False
+
+    def _advance_both(self, ms: int, fired: list[Timer]) -> None:
+        # The two axes move together from deadline to deadline, so that what an outside peer's
+        # silence brings about happens between the cluster's own events, as it would in real life.
+        left_ms = ms
+        while True:
+            waits = []
+            for axis in (self._cluster, self._outside):
+                due_ms = axis.timeline.next_due_ms()
+                if due_ms is not None:
+                    waits.append(max(0, due_ms - axis.target_ms()))
+            step_ms = min([*waits, left_ms])
+            self._move(step_ms)
+            self._outside.add(step_ms)
+            left_ms -= step_ms
+            before = len(fired)
+            self._walk(self._cluster, fired)
+            self._walk(self._outside, fired)
+            if left_ms == 0 and len(fired) == before:
+                return
+
+
+class Hold:
+    """One block on automatic movement; leaving the block or ``release`` ends it."""
+
+    def __init__(self, holds: list[str], why: str, on_change: Callable[[], None]) -> None:
+        self._holds = holds
+        self._on_change = on_change
+        self.why = why
+        holds.append(why)
+        on_change()
+
+    def release(self) -> None:
+        if self.why in self._holds:
+            self._holds.remove(self.why)
+        self._on_change()
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class NodeClock:
+    """The clock as one node sees it: through its own skew, with its own timers.
+
+    Stopping or killing the node cancels its timers; while it is paused they wait and fire on
+    resuming, late, as those of a stopped process do.
+    """
+
+    def __init__(self, clock: Clock, owner: str) -> None:
+        self._clock = clock
+        self._timers: set[Timer] = set()
+        self._missed: list[Callable[[], None]] | None = None
+        self.owner = owner
+        self.skew_ms = 0
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms() + self.skew_ms
+
+    def elapsed_ms(self, *, outside: bool = False) -> int:
+        return self._clock.elapsed_ms(outside=outside)
+
+    def call_later(
+        self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False
+    ) -> Timer:
+        """As `Clock.call_later`, owned by this node."""
+
+        def fire() -> None:
+            self._timers.discard(timer)
+            if self._missed is None:
+                callback()
+            else:
+                self._missed.append(callback)
+
+        timer = self._clock.call_later(
+            delay_ms, fire, kind=kind, owner=self.owner, outside=outside
+        )
+        self._timers.add(timer)
+        return timer
+
+    def cancel(self, timer: Timer | None) -> None:
+        if timer is not None:
+            timer.cancel()
+            self._timers.discard(timer)
+
+    def cancel_all(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+        self._missed = None
+
+    def pause(self) -> None:
+        self._missed = [] if self._missed is None else self._missed
+
+    def resume(self) -> None:
+        missed, self._missed = self._missed or [], None
+        for callback in missed:
+            callback()
+
+
+def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:
+    """The first tick at or after ``elapsed_ms`` of a loop begun at ``start_ms``.
+
+    Ticks are at ``start_ms + first_ms + n * period_ms``: Java's polling grid.
+    """
+    origin_ms = start_ms + first_ms
+    if elapsed_ms <= origin_ms:
+        return origin_ms
+    return origin_ms + -(-(elapsed_ms - origin_ms) // period_ms) * period_ms
+
+
+def _is_kind(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(wanted + "_")
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,253 @@
+"""From a request to its handler, and from the handler's outcome to a response.
+
+A handler is one function in a module of a ``handlers`` package, registered by
+``@handles(table.SOME_CODE)``; it returns a `Reply` (now), a `Parked` (later) or None (never).
+Three kinds of error have three fates: `Refused` is an answer, a header the processor would choke
+on is code 1 with Java's exception text, anything else is our bug: code 1 and a journal entry
+that fails the test.
+
+Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from fakemq.events import HandlerFailed, RequestHandled
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
+from fakemq.protocol.errors import HeaderError, NullFieldError, NumberFormatError
+from fakemq.protocol.header import Header
+from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
+
+if TYPE_CHECKING:
+    from fakemq.journal import Journal
+    from fakemq.net.session import Session
+
+
+class Refused(Exception):
+    """The request is answered with this code and remark; the remark is Java's text, verbatim."""
+
+    def __init__(self, code: ResponseCode, remark: str | None) -> None:
+        super().__init__(f"{code.name}: {remark}")
+        self.code = code
+        self.remark = remark
+
+
+class Request(Generic[RequestHeader]):
+    """A request as its handler sees it: decoded header, body, and who asked."""
+
+    __slots__ = ("command", "header", "session")
+
+    def __init__(self, command: RemotingCommand, header: RequestHeader, session: Session) -> None:
+        self.command = command
+        self.header = header
+        self.session = session
+
+    @property
+    def body(self) -> bytes:
+        return self.command.body
+
+
+class Reply(Generic[ResponseHeader]):
+    """A handler's answer. ``ext_fields`` go on top of the header's own."""
+
+    __slots__ = ("body", "code", "ext_fields", "header", "remark")
+
+    def __init__(
+        self,
+        header: ResponseHeader | None = None,
+        *,
+        body: bytes = b"",
+        code: ResponseCode = ResponseCode.SUCCESS,
+        remark: str | None = None,
+        ext_fields: dict[str, str] | None = None,
+    ) -> None:
+        self.header = header
+        self.body = body
+        self.code = code
+        self.remark = remark
+        self.ext_fields = ext_fields
+
+    def to_command(self, request: RemotingCommand) -> RemotingCommand:
+        """The response to ``request``, in the request's own header serialisation."""
+        ext_fields = {} if self.header is None else self.header.encode()
+        if self.ext_fields:
+            ext_fields |= self.ext_fields
+        return RemotingCommand(
+            self.code,
+            ext_fields=ext_fields,
+            body=self.body,
+            flag=FLAG_RESPONSE,
+            opaque=request.opaque,
+            remark=self.remark,
+            serialize_type=request.serialize_type,
+        )
+
+
+class Parked(Generic[ResponseHeader]):
+    """An answer that comes later: whoever holds it calls ``resolve`` once.
+
+    Resolving twice, or after the peer has gone, does nothing.
+    """
+
+    __slots__ = ("_answer",)
+
+    def __init__(self) -> None:
+        self._answer: Callable[[Outcome], None] | None = None
+
+    def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
+        """Called by the dispatcher: where the outcome goes."""
+        self._answer = answer
+
+    def resolve(self, outcome: Reply[ResponseHeader] | Refused | None) -> None:
+        """Answer now; None means that no answer is ever sent."""
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer(outcome)
+
+
+Outcome: TypeAlias = "Reply[Any] | Refused | None"
+
+
+class Node(Protocol):
+    """What a dispatcher needs of the node it works for."""
+
+    name: str
+    journal: Journal
+
+
+NodeT = TypeVar("NodeT", bound=Node)
+
+_HandlerOf: TypeAlias = Callable[
+    [NodeT, Request[RequestHeader]], "Reply[ResponseHeader] | Parked[ResponseHeader] | None"
+]
+
+
+class Handlers(Generic[NodeT]):
+    """The handlers of one kind of node, found in one package: one registration per code."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._by_code: dict[int, tuple[Row[Any, Any], Callable[..., Any]]] = {}
+        self._loaded = False
+
+    def __call__(
+        self, row: Row[RequestHeader, ResponseHeader]
+    ) -> Callable[
+        [_HandlerOf[NodeT, RequestHeader, ResponseHeader]],
+        _HandlerOf[NodeT, RequestHeader, ResponseHeader],
+    ]:
+        """Register the decorated function for ``row``'s code; twice is an error at import."""
+
+        def register(
+            handler: _HandlerOf[NodeT, RequestHeader, ResponseHeader],
+        ) -> _HandlerOf[NodeT, RequestHeader, ResponseHeader]:
+            present = self._by_code.get(row.code)
+            if present is not None:
+                raise LookupError(
+                    f"{row.code.name} is handled twice: by {present[1].__module__}"
+                    f" and by {handler.__module__}"
+                )
+            self._by_code[row.code] = (row, handler)
+            return handler
+
+        return register
+
+    def load(self) -> dict[int, tuple[Row[Any, Any], Callable[..., Any]]]:
+        """Import every module of the package and give code → (row, handler)."""
+        if not self._loaded:
+            package = import_module(self._package)
+            for module in pkgutil.iter_modules(package.__path__):
+                import_module(f"{self._package}.{module.name}")
+            self._loaded = True
+        return self._by_code
+
+
+class Dispatcher(Generic[NodeT]):
+    """Answers the requests that reach one node."""
+
+    def __init__(
+        self,
+        node: NodeT,
+        handlers: Handlers[NodeT],
+        *,
+        on_unknown: Callable[[int], Outcome],
+        without: frozenset[int] = frozenset(),
+    ) -> None:
+        self._node = node
+        self._on_unknown = on_unknown
+        self._handlers = {
+            code: (row.request_header, handler)
+            for code, (row, handler) in handlers.load().items()
+            if code not in without
+        }
+
+    def dispatch(self, session: Session, command: RemotingCommand) -> None:
+        """Run the handler of ``command``; its response goes to ``session`` now or later."""
+        entry = self._handlers.get(command.code)
+        if entry is None:
+            self._answer(session, command, self._on_unknown(command.code), as_json=True)
+            return
+        header_class, handler = entry
+        try:
+            outcome = handler(self._node, Request(command, header_class.decode(command.ext_fields), session))
+        except Refused as refused:
+            outcome = refused
+        except HeaderError as error:
+            self._answer(session, command, Reply(code=ResponseCode.SYSTEM_ERROR, remark=java_exception(error)), as_json=True)
+            return
+        except Exception as error:
+            self._node.journal.add(
+                HandlerFailed(
+                    node=self._node.name,
+                    code=command.code,
+                    error=repr(error),
+                    traceback=traceback.format_exc(),
+                )
+            )
+            self._answer(session, command, Reply(code=ResponseCode.SYSTEM_ERROR, remark=java_exception(error)), as_json=True)
+            return
+        if isinstance(outcome, Parked):
+            outcome.when_resolved(lambda later: self._answer(session, command, later))
+        else:
+            self._answer(session, command, outcome)
+
+    def _answer(
+        self, session: Session, command: RemotingCommand, outcome: Outcome, *, as_json: bool = False
+    ) -> None:
+        if isinstance(outcome, Refused):
+            outcome = Reply(code=outcome.code, remark=outcome.remark)
+        self._node.journal.add(
+            RequestHandled(
+                node=self._node.name,
+                code=command.code,
+                peer=session.remote_addr,
+                response_code=None if outcome is None else int(outcome.code),
+            )
+        )
+        if outcome is None or command.is_oneway:
+            return
+        response = outcome.to_command(command)
+        if as_json:  # answers made outside a processor's callback use the server's default
+            response.serialize_type = SerializeType.JSON
+        session.send(response)
+
+
+def java_exception(error: Exception) -> str:
+    """The remark of code 1: the exception's toString and, after a comma, where it was thrown.
+
+    Source: remoting/common/RemotingHelper.java#exceptionSimpleDesc (4.9.7)
+    """
+    if isinstance(error, NullFieldError):
+        return f"java.lang.NullPointerException: {error}, {error.header}.{error.field}"
+    if isinstance(error, NumberFormatError):
+        return (
+            f"java.lang.NumberFormatException: {error},"
+            " java.lang.NumberFormatException.forInputString(NumberFormatException.java)"
+        )
+    return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"

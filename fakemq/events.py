@@ -1,0 +1,199 @@
+"""Everything the journal can say, one class each.
+
+Logs, assertions, failure reports, conformance diffs and the follow-one-message test all use these
+names. Times and sequence numbers are the journal's, not the event's.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """Something that happened at a node."""
+
+    node: str
+
+
+# -- nodes, links and time --------------------------------------------------------------------
+
+
+class NodeStarted(Event, frozen=True, kw_only=True, gc=False):
+    addr: str
+
+
+class NodeStopped(Event, frozen=True, kw_only=True, gc=False):
+    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``."""
+
+    how: str
+
+
+class LinkOpened(Event, frozen=True, kw_only=True, gc=False):
+    peer: str
+    outside: bool
+
+
+class LinkClosed(Event, frozen=True, kw_only=True, gc=False):
+    peer: str
+    why: str
+
+
+class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
+    """The clock was advanced, frozen, unfrozen or reset by hand."""
+
+    how: str
+    by_ms: int
+
+
+class Warned(Event, frozen=True, kw_only=True, gc=False):
+    """Something a user should read; also logged."""
+
+    text: str
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+class RequestReceived(Event, frozen=True, kw_only=True, gc=False):
+    code: int
+    peer: str
+    opaque: int
+
+
+class RequestHandled(Event, frozen=True, kw_only=True, gc=False):
+    """The outcome left the handler; ``response_code`` is None where no answer is ever sent."""
+
+    code: int
+    peer: str
+    response_code: int | None
+
+
+class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
+    """A bug of ours: a handler raised what no handler may. Fails the test that sees it."""
+
+    code: int
+    error: str
+    traceback: str
+
+
+# -- name server ------------------------------------------------------------------------------
+
+
+class BrokerRegistered(Event, frozen=True, kw_only=True, gc=False):
+    """A broker registered for the first time, or again after it was gone."""
+
+    broker_name: str
+    broker_id: int
+    broker_addr: str
+
+
+class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
+    """``why`` is ``unregistered``, ``expired`` or ``channel closed``."""
+
+    broker_name: str
+    broker_id: int
+    broker_addr: str
+    why: str
+
+
+# -- messages ---------------------------------------------------------------------------------
+
+
+class MessageChecked(Event, frozen=True, kw_only=True, gc=False):
+    """A send passed the broker's checks and goes to the store."""
+
+    topic: str
+    queue_id: int
+
+
+class LogAppended(Event, frozen=True, kw_only=True, gc=False):
+    topic: str
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+    size_bytes: int
+    msg_id: str
+    """The unique id the client gave the message, or "" if it gave none."""
+
+
+class AppendRefused(Event, frozen=True, kw_only=True, gc=False):
+    topic: str
+    status: str
+
+
+class Dispatched(Event, frozen=True, kw_only=True, gc=False):
+    """Reput put the record into its consume queue and the index."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+
+
+class PullHeld(Event, frozen=True, kw_only=True, gc=False):
+    topic: str
+    queue_id: int
+    queue_offset: int
+    group: str
+
+
+class PullWoken(Event, frozen=True, kw_only=True, gc=False):
+    """``why`` is ``arrival``, ``check`` or ``timeout``."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    group: str
+    why: str
+
+
+class Delivered(Event, frozen=True, kw_only=True, gc=False):
+    """A pull answer with messages [queue_offset, next_offset) left for a consumer."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    next_offset: int
+    count: int
+    group: str
+    peer: str
+
+
+class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+
+
+# -- topics, groups and members ---------------------------------------------------------------
+
+
+class TopicChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A topic was created, updated or deleted."""
+
+    topic: str
+    how: str
+
+
+class GroupChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A subscription group was created, updated or deleted."""
+
+    group: str
+    how: str
+
+
+class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A client joined or left a group; ``kind`` is ``producer`` or ``consumer``."""
+
+    kind: str
+    group: str
+    client_id: str
+    how: str
+
+
+class QueuesLocked(Event, frozen=True, kw_only=True, gc=False):
+    group: str
+    client_id: str
+    count: int
+    how: str

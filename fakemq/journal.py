@@ -1,0 +1,84 @@
+"""One journal: typed, ordered, used by everyone who wants to know what happened."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from fakemq.clock import Clock
+from fakemq.events import Event
+
+EventT = TypeVar("EventT", bound=Event)
+
+CAPACITY = 100_000
+"""How many entries are kept; a server that runs for days forgets its oldest."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """An event with its place in the order (``seq``, from 1) and the cluster's wall time."""
+
+    seq: int
+    at_ms: int
+    event: Event
+
+
+class Journal:
+    """All that happened in one cluster, oldest first."""
+
+    def __init__(self, clock: Clock, capacity: int = CAPACITY) -> None:
+        self._clock = clock
+        self._entries: deque[Entry] = deque(maxlen=capacity)
+        self._listeners: list[Callable[[Entry], None]] = []
+        self._seq = 0
+
+    def add(self, event: Event) -> None:
+        """Write ``event`` down, and tell whoever listens."""
+        self._seq += 1
+        entry = Entry(self._seq, self._clock.now_ms(), event)
+        self._entries.append(entry)
+        for listener in self._listeners:
+            listener(entry)
+
+    def listen(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
+        """Call ``listener`` with every entry from now on; gives the way to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def find(self, kind: type[EventT], **fields: object) -> list[EventT]:
+        """Events of one kind whose fields have these values, oldest first."""
+        return [
+            event
+            for entry in self._entries
+            if isinstance(event := entry.event, kind)
+            and all(getattr(event, name) == value for name, value in fields.items())
+        ]
+
+    def tail(self, count: int = 20) -> list[Entry]:
+        """The last ``count`` entries, oldest first."""
+        return list(self._entries)[-count:]
+
+    def clear(self) -> None:
+        """Forget everything; sequence numbers start at 1 again."""
+        self._entries.clear()
+        self._seq = 0
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(list(self._entries))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<journal of {len(self._entries)} entries, last seq {self._seq}>"
+
+
+def line(entry: Entry) -> str:
+    """An entry as one line of text: number, time, kind, node, fields."""
+    event = entry.event
+    fields = " ".join(
+        f"{name}={getattr(event, name)!r}" for name in event.__struct_fields__ if name != "node"
+    )
+    return f"{entry.seq:6} {entry.at_ms} {type(event).__name__:<16} {event.node:<12} {fields}"

@@ -1,0 +1,1 @@
+"""Connections: sessions over links of memory or TCP. The only asynchronous part of the server."""

@@ -1,0 +1,103 @@
+"""Requests that a node makes of others: one session per address, made when first needed.
+
+An address of the cluster's own nodes is reached over memory, any other over TCP. Nobody waits:
+each call says who gets the reply, and a peer that cannot be reached is a None, like one that does
+not answer in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fakemq.net.memory import MemoryNetwork
+from fakemq.net.session import Dispatch, OnReply, Owner, Session
+from fakemq.protocol.command import RemotingCommand
+
+OpenTcp = Callable[[str, Owner, "Dispatch | None", "Callable[[Session | None], None]"], None]
+"""Connect to ``host:port``; the last argument gets the session, or None where nobody answers."""
+
+CONNECT_TIMEOUT_MS = 3_000
+
+
+class Outbound:
+    """The connections that ``owner`` opened, by address."""
+
+    def __init__(
+        self,
+        owner: Owner,
+        network: MemoryNetwork,
+        open_tcp: OpenTcp | None = None,
+        dispatch: Dispatch | None = None,
+    ) -> None:
+        self._owner = owner
+        self._network = network
+        self._open_tcp = open_tcp
+        self._dispatch = dispatch
+        self._sessions: dict[str, Session] = {}
+        self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
+
+    def invoke(
+        self, addr: str, command: RemotingCommand, timeout_ms: int, on_reply: OnReply
+    ) -> None:
+        """Send a request to ``addr``; ``on_reply`` gets the response, or None if there is none."""
+
+        def send(session: Session | None) -> None:
+            if session is None:
+                on_reply(None)
+            else:
+                session.invoke(command, timeout_ms, on_reply)
+
+        self._with_session(addr, send)
+
+    def invoke_oneway(self, addr: str, command: RemotingCommand) -> None:
+        """Send a request that wants no answer; lost if ``addr`` cannot be reached."""
+
+        def send(session: Session | None) -> None:
+            if session is not None:
+                session.invoke_oneway(command)
+
+        self._with_session(addr, send)
+
+    def session(self, addr: str) -> Session | None:
+        """The open session to ``addr``, if there is one."""
+        session = self._sessions.get(addr)
+        return None if session is None or session.closed else session
+
+    def close(self, why: str) -> None:
+        """Close every connection."""
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            session.close(why)
+
+    def pause(self) -> None:
+        for session in self._sessions.values():
+            session.pause()
+
+    def resume(self) -> None:
+        for session in self._sessions.values():
+            session.resume()
+
+    def _with_session(self, addr: str, use: Callable[[Session | None], None]) -> None:
+        session = self.session(addr)
+        if session is not None:
+            use(session)
+        elif self._network.knows(addr):
+            session = self._network.connect(addr, self._owner, self._dispatch)
+            if session is not None:
+                self._sessions[addr] = session
+            use(session)
+        elif self._open_tcp is None:
+            use(None)
+        elif addr in self._opening:
+            self._opening[addr].append(use)
+        else:
+            self._opening[addr] = [use]
+            self._open_tcp(
+                addr, self._owner, self._dispatch, lambda opened: self._opened(addr, opened)
+            )
+
+    def _opened(self, addr: str, session: Session | None) -> None:
+        if session is not None:
+            self._sessions[addr] = session
+        for use in self._opening.pop(addr, []):
+            use(session)

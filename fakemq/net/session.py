@@ -1,0 +1,202 @@
+"""One connection, seen from one of its ends: bytes become commands, commands become bytes.
+
+A session never waits. Requests that come in go to the dispatcher, responses to whoever asked;
+what it writes goes to its link, once per batch of bytes that came in.
+Java's noun for it in the tables of clients and brokers is *channel*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from fakemq.clock import NodeClock
+from fakemq.events import LinkClosed, LinkOpened, RequestReceived
+from fakemq.journal import Journal
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.timers import Timer
+
+CHANNEL_IDLE_MS = 120_000
+"""A connection with neither read nor write for this long is closed."""
+
+OnReply = Callable[[RemotingCommand | None], None]
+
+
+class Link(Protocol):
+    """What carries a session's bytes: memory or TCP."""
+
+    outside: bool
+    """The peer lives outside the cluster: its liveness counts real time."""
+    local_addr: str
+    remote_addr: str
+    """``host:port`` of the two ends."""
+
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+class Owner(Protocol):
+    """The node whose end of the connection this is."""
+
+    name: str
+    clock: NodeClock
+    journal: Journal
+
+    def session_closed(self, session: Session) -> None:
+        """The connection is gone; called once per session."""
+
+
+Dispatch = Callable[["Session", RemotingCommand], None]
+
+
+class Session:
+    """One end of a connection. ``dispatch`` gets the peer's requests, None refuses them all."""
+
+    def __init__(self, link: Link, owner: Owner, dispatch: Dispatch | None) -> None:
+        self.link = link
+        self.remote_addr = link.remote_addr
+        self.outside = link.outside
+        self.closed = False
+        self._owner = owner
+        self._dispatch = dispatch
+        self._connection = Connection()
+        self._waiting: dict[int, tuple[OnReply, Timer]] = {}
+        self._out: list[bytes] | None = None  # collects writes while a batch is being handled
+        self._paused: list[bytes] | None = None
+        self._last_io_ms = self._elapsed_ms()
+        self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
+        owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
+
+    # -- bytes in -----------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes from the peer; a peer that breaks the protocol loses its connection."""
+        if self.closed:
+            return
+        if self._paused is not None:
+            self._paused.append(data)
+            return
+        self._last_io_ms = self._elapsed_ms()
+        self._out = out = []
+        try:
+            for command in self._connection.receive_data(data):
+                self._receive(command)
+                if self.closed:
+                    return
+        except RemoteProtocolError as error:
+            self.close(str(error))
+            return
+        finally:
+            self._out = None
+            if out and not self.closed:
+                self.link.write(b"".join(out))
+
+    def connection_lost(self, why: str = "closed by the peer") -> None:
+        """The link is gone; tells everyone who waits."""
+        if self.closed:
+            return
+        self.closed = True
+        self._owner.clock.cancel(self._idle_timer)
+        waiting, self._waiting = self._waiting, {}
+        for on_reply, timer in waiting.values():
+            self._owner.clock.cancel(timer)
+            on_reply(None)
+        owner = self._owner
+        owner.journal.add(LinkClosed(node=owner.name, peer=self.remote_addr, why=why))
+        owner.session_closed(self)
+
+    def _receive(self, command: RemotingCommand) -> None:
+        if command.is_response:
+            waiting = self._waiting.pop(command.opaque, None)
+            if waiting is not None:
+                on_reply, timer = waiting
+                self._owner.clock.cancel(timer)
+                on_reply(command)
+            return
+        owner = self._owner
+        owner.journal.add(
+            RequestReceived(
+                node=owner.name, code=command.code, peer=self.remote_addr, opaque=command.opaque
+            )
+        )
+        if self._dispatch is not None:
+            self._dispatch(self, command)
+
+    # -- bytes out ----------------------------------------------------------------------------
+
+    def send(self, command: RemotingCommand) -> None:
+        """Write a command; on a closed session it is dropped, as the peer would not see it."""
+        if self.closed:
+            return
+        data = self._connection.encode(command)
+        if self._out is not None:
+            self._out.append(data)
+            return
+        self._last_io_ms = self._elapsed_ms()
+        self.link.write(data)
+
+    def invoke_oneway(self, command: RemotingCommand) -> None:
+        """Send a request that wants no answer."""
+        command.flag |= FLAG_ONEWAY
+        command.opaque = self._connection.next_opaque()
+        self.send(command)
+
+    def invoke(self, command: RemotingCommand, timeout_ms: int, on_reply: OnReply) -> None:
+        """Send a request; ``on_reply`` gets the response, or None on time-out or a lost link."""
+        if self.closed:
+            on_reply(None)
+            return
+        opaque = command.opaque = self._connection.next_opaque()
+
+        def give_up() -> None:
+            if self._waiting.pop(opaque, None) is not None:
+                on_reply(None)
+
+        timer = self._owner.clock.call_later(
+            timeout_ms, give_up, kind="rpc_timeout", outside=self.outside
+        )
+        self._waiting[opaque] = (on_reply, timer)
+        self.send(command)
+
+    def close(self, why: str) -> None:
+        """Close the connection from this end; ``why`` goes to the journal."""
+        if not self.closed:
+            self.connection_lost(why)
+            self.link.close()
+
+    # -- a paused node ------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Keep what arrives unread, as the sockets of a stopped process do."""
+        if self._paused is None:
+            self._paused = []
+
+    def resume(self) -> None:
+        """Read what arrived meanwhile."""
+        kept, self._paused = self._paused or [], None
+        for data in kept:
+            self.data_received(data)
+
+    # -- idleness -----------------------------------------------------------------------------
+
+    def _elapsed_ms(self) -> int:
+        return self._owner.clock.elapsed_ms(outside=self.outside)
+
+    def _watch_idle(self, delay_ms: int) -> Timer:
+        # One timer that looks when it fires, instead of one moved by every byte.
+        return self._owner.clock.call_later(
+            delay_ms, self._check_idle, kind="channel_idle", outside=self.outside
+        )
+
+    def _check_idle(self) -> None:
+        left_ms = self._last_io_ms + CHANNEL_IDLE_MS - self._elapsed_ms()
+        if left_ms > 0:
+            self._idle_timer = self._watch_idle(left_ms)
+        else:
+            self.close(f"idle for {CHANNEL_IDLE_MS // 1000} s")
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "outside" if self.outside else "inside"
+        return f"<session {self.link.local_addr} - {self.remote_addr} {state}>"

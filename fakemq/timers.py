@@ -1,0 +1,120 @@
+"""Every kind of timer of 4.9.7 that matters to a client, and the domain it belongs to.
+
+*Deadlines* follow the cluster's clock. *Liveness* is what peer I/O resets or what covers a peer's
+RPC: for a peer inside the cluster it follows the clock too, for one outside it counts real time.
+Java's polling loops are deadlines here, rounded to Java's grid where a client can see it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from enum import Enum
+
+
+class Domain(Enum):
+    """Which time a timer counts."""
+
+    DEADLINE = "deadline"
+    LIVENESS = "liveness"
+
+
+DOMAINS: dict[str, Domain] = {
+    # name server
+    "broker_expiry": Domain.LIVENESS,  # scanNotActiveBroker, 120 s, scan 5 s / 10 s
+    "kv_config_print": Domain.DEADLINE,  # printAllPeriodically, 1 min / 10 min
+    # every connection
+    "channel_idle": Domain.LIVENESS,  # IdleStateHandler, 120 s
+    "rpc_timeout": Domain.LIVENESS,  # scanResponseTable
+    # broker
+    "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
+    "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
+    "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
+    "queue_lock": Domain.LIVENESS,  # RebalanceLockManager, 60 s, looked at when asked
+    # client core
+    "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
+}
+"""Kind → domain; each later kind (delay levels, checks, flushes, …) is a row here."""
+
+
+class Timer:
+    """A callback that is due at ``due_ms`` on its timeline's elapsed axis."""
+
+    __slots__ = ("_callback", "domain", "due_ms", "kind", "outside", "owner", "seq")
+
+    def __init__(
+        self,
+        due_ms: int,
+        seq: int,
+        callback: Callable[[], None],
+        kind: str,
+        owner: str,
+        domain: Domain,
+        outside: bool,
+    ) -> None:
+        self.due_ms = due_ms
+        self.seq = seq
+        self.kind = kind
+        self.owner = owner
+        self.domain = domain
+        self.outside = outside
+        self._callback: Callable[[], None] | None = callback
+
+    @property
+    def pending(self) -> bool:
+        return self._callback is not None
+
+    def cancel(self) -> None:
+        """Never fire; cancelling what fired or was cancelled does nothing."""
+        self._callback = None
+
+    def take(self) -> Callable[[], None] | None:
+        """The callback, which will not be given again; None if cancelled."""
+        callback, self._callback = self._callback, None
+        return callback
+
+    def __lt__(self, other: Timer) -> bool:
+        return (self.due_ms, self.seq) < (other.due_ms, other.seq)
+
+    def __repr__(self) -> str:
+        where = " outside" if self.outside else ""
+        return f"<{self.kind} of {self.owner} due at {self.due_ms} ms{where}>"
+
+
+class Timeline:
+    """Pending timers of one elapsed axis, in (deadline, insertion) order."""
+
+    # Cancelled timers stay in the heap until due; past this many the heap is rebuilt without them.
+    _SWEEP_AT = 256
+
+    def __init__(self) -> None:
+        self._heap: list[Timer] = []
+        self._sweep_at = self._SWEEP_AT
+
+    def push(self, timer: Timer) -> None:
+        if len(self._heap) >= self._sweep_at:
+            self._heap = [timer for timer in self._heap if timer.pending]
+            heapq.heapify(self._heap)
+            self._sweep_at = max(self._SWEEP_AT, 2 * len(self._heap))
+        heapq.heappush(self._heap, timer)
+
+    def next_due_ms(self) -> int | None:
+        """When the first pending timer is due; None if there is none."""
+        heap = self._heap
+        while heap and not heap[0].pending:
+            heapq.heappop(heap)
+        return heap[0].due_ms if heap else None
+
+    def pop_due(self, until_ms: int) -> Timer | None:
+        """The first pending timer due at or before ``until_ms``, removed; None if there is none."""
+        due_ms = self.next_due_ms()
+        if due_ms is None or due_ms > until_ms:
+            return None
+        return heapq.heappop(self._heap)
+
+    def pending(self) -> list[Timer]:
+        """Pending timers in firing order."""
+        return sorted(timer for timer in self._heap if timer.pending)
+
+    def clear(self) -> None:
+        self._heap.clear()

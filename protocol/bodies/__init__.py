@@ -1,0 +1,1 @@
+"""JSON bodies, one file per family."""

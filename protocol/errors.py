@@ -1,0 +1,53 @@
+"""What can be wrong with bytes, and whose fault it is.
+
+ProtocolError
+├── RemoteProtocolError        the peer sent what the protocol forbids: close that connection
+│   ├── TruncatedError         the bytes end before the layout does
+│   └── ForeignProtocolError   the peer speaks something else (HTTP/2, TLS, …)
+├── LocalProtocolError         we were asked to send what cannot be sent
+└── HeaderError                a well-framed request whose header Java's processor would choke on
+    ├── NullFieldError         a field that did not arrive was read (NullPointerException)
+    └── NumberFormatError      a field is no number (NumberFormatException)
+"""
+
+from __future__ import annotations
+
+
+class ProtocolError(Exception):
+    """Base of everything this package raises."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke the protocol; its connection is closed."""
+
+
+class TruncatedError(RemoteProtocolError):
+    """The bytes end before the layout does."""
+
+
+class ForeignProtocolError(RemoteProtocolError):
+    """The peer speaks another protocol; the text says which and where it belongs."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We were asked to send what the protocol cannot carry."""
+
+
+class HeaderError(ProtocolError):
+    """A request's custom header cannot be used; Java's processor throws, the answer is code 1."""
+
+
+class NullFieldError(HeaderError):
+    """A header field that did not arrive was read; Java's NullPointerException."""
+
+    def __init__(self, header: str, field: str) -> None:
+        super().__init__(f"{header}.{field} is null")
+        self.header = header
+        self.field = field
+
+
+class NumberFormatError(HeaderError):
+    """A header field is no number; Java's NumberFormatException."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f'For input string: "{text}"')

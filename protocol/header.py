@@ -1,0 +1,148 @@
+"""Custom headers: a class with annotated fields stands for one Java CommandCustomHeader.
+
+Java's annotations are not enforced: a missing or unparsable field is logged, stays null and
+mostly ends as a NullPointerException where the processor reads it. So here: ``decode`` never
+complains, a field without a default that did not arrive is simply absent, and reading it raises
+`NullFieldError`, which becomes the same kind of answer (code 1).
+
+Fields are annotated ``str``, ``int`` (Java int), ``Long`` or ``bool``, with ``| None = None`` for
+what Java boxes and may leave null, with a default for Java's primitives. Wire names are the
+camelCase of the attribute unless ``wire_names`` says otherwise.
+
+Source: remoting/protocol/RemotingCommand.java#decodeCommandCustomHeader (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, dataclass_transform
+
+from fakemq.protocol.errors import NullFieldError, NumberFormatError
+
+Long: TypeAlias = int
+"""A Java long; ``int`` in a header is a Java int."""
+
+_INT32 = 2**31
+_INT64 = 2**63
+
+
+def parse_int(text: str, limit: int = _INT32) -> int:
+    """Integer.parseInt and Long.parseLong; NumberFormatError where Java throws."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isdecimal() and digits.isascii()):
+        raise NumberFormatError(text)
+    value = int(text) if len(text) <= 20 else limit
+    if not -limit <= value < limit:
+        raise NumberFormatError(text)
+    return value
+
+
+def parse_long(text: str) -> int:
+    return parse_int(text, _INT64)
+
+
+def parse_bool(text: str) -> bool:
+    """Boolean.parseBoolean: anything but "true" is false."""
+    return text.lower() == "true"
+
+
+_Converter: TypeAlias = Callable[[str], str | int | bool]
+_CONVERTERS: dict[str, _Converter] = {
+    "str": str,
+    "int": parse_int,
+    "Long": parse_long,
+    "bool": parse_bool,
+}
+
+
+def camel_case(name: str) -> str:
+    """Snake to camel, mechanically: ``queue_id`` to ``queueId``."""
+    head, *rest = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+@dataclass_transform(kw_only_default=True)
+class Header:
+    """Base of every custom header; subclasses only annotate."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {}
+    fast: ClassVar[bool] = False
+    """One of the four headers that Java decodes by hand: a bad number escapes as code 1."""
+
+    _specs: ClassVar[tuple[tuple[str, str, _Converter], ...]] = ()
+
+    def __init__(self, **fields: str | int | bool | None) -> None:
+        known = {attr for _, attr, _ in self.field_specs()}
+        if not fields.keys() <= known:
+            raise TypeError(f"{type(self).__name__} has no field {sorted(fields.keys() - known)}")
+        self.__dict__.update(fields)
+
+    @classmethod
+    def field_specs(cls) -> tuple[tuple[str, str, _Converter], ...]:
+        """(wire name, attribute, converter) per field, made on first use to keep import light."""
+        specs = cls.__dict__.get("_specs")
+        if specs is None:
+            annotations: dict[str, str] = {}
+            for base in reversed(cls.__mro__):
+                annotations |= base.__dict__.get("__annotations__", {})
+            specs = tuple(
+                (
+                    cls.wire_names.get(attr, camel_case(attr)),
+                    attr,
+                    _CONVERTERS[annotation.removesuffix(" | None")],
+                )
+                for attr, annotation in annotations.items()
+                if not annotation.startswith("ClassVar")
+            )
+            cls._specs = specs
+        return specs
+
+    @classmethod
+    def decode(cls, ext_fields: Mapping[str, str]) -> Self:
+        """The header in a command's ext fields; unknown fields are ignored."""
+        header = cls.__new__(cls)
+        values = header.__dict__
+        for wire, attr, convert in cls.field_specs():
+            text = ext_fields.get(wire)
+            if text is None:
+                continue
+            try:
+                values[attr] = convert(text)
+            except NumberFormatError:
+                if cls.fast:
+                    raise
+        return header
+
+    def encode(self) -> dict[str, str]:
+        """Ext fields of a command; what is None or absent is left out, as Java leaves out null."""
+        fields: dict[str, str] = {}
+        for wire, attr, _ in self.field_specs():
+            value = self.__dict__.get(attr, getattr(type(self), attr, None))
+            if value is None:
+                continue
+            if value is True:
+                fields[wire] = "true"
+            elif value is False:
+                fields[wire] = "false"
+            else:
+                fields[wire] = str(value)
+        return fields
+
+    if not TYPE_CHECKING:  # a checker that saw it would let every misspelt field pass
+
+        def __getattr__(self, name: str) -> object:
+            # Reached only for a field that has no default and did not arrive.
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise NullFieldError(type(self).__name__, name)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.encode() == other.encode()
+
+    __hash__ = None  # type: ignore[assignment]  # mutable, as its fields are
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{key}={value!r}" for key, value in self.__dict__.items())
+        return f"{type(self).__name__}({fields})"

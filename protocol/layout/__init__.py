@@ -1,0 +1,1 @@
+"""Binary layouts: construct declarations and the fast twins derived from them."""
