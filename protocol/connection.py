@@ -1,0 +1,87 @@
+"""One end of a connection, sans-IO: bytes in, commands out, and back."""
+
+from __future__ import annotations
+
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import RemoteProtocolError, TruncatedError
+from fakemq.protocol.frame import LENGTH_BYTES, decode_frame, encode_frame, frame_bytes
+
+
+class Connection:
+    """Turns the peer's bytes into commands and commands into bytes.
+
+    It holds at most one frame that is not whole yet. It knows nothing of requests that wait for
+    responses: that is for whoever owns it.
+    """
+
+    __slots__ = ("_buffer", "_next_opaque", "_wanted_bytes", "failure")
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._wanted_bytes = LENGTH_BYTES
+        self._next_opaque = 0
+        self.failure: RemoteProtocolError | None = None
+        """Why nothing more can be read; the connection is to be closed."""
+
+    def receive_data(self, data: bytes) -> list[RemotingCommand]:
+        """The commands that are whole now.
+
+        Raises RemoteProtocolError when the peer breaks the protocol. Commands that came whole
+        before the breach are still given: then this call returns them and sets ``failure``,
+        and the next one raises.
+        """
+        if self.failure is not None:
+            raise self.failure
+        buffer = self._buffer
+        if not buffer:  # the common case: whole frames, read where they lie
+            commands, used, failure = self._take(data)
+            buffer += data[used:] if used else data
+        else:
+            buffer += data
+            if len(buffer) < self._wanted_bytes:
+                return []
+            commands, used, failure = self._take(buffer)
+            del buffer[:used]
+        if failure is not None:
+            self.failure = failure
+            buffer.clear()
+            if not commands:
+                raise failure
+        return commands
+
+    def _take(
+        self, data: bytes | bytearray
+    ) -> tuple[list[RemotingCommand], int, RemoteProtocolError | None]:
+        commands: list[RemotingCommand] = []
+        position = 0
+        with memoryview(data) as view:
+            self._wanted_bytes = LENGTH_BYTES
+            while len(data) - position >= LENGTH_BYTES:
+                try:
+                    size = frame_bytes(data[position : position + LENGTH_BYTES])
+                    if len(data) - position < size:
+                        self._wanted_bytes = size
+                        break
+                    with view[position : position + size] as frame:
+                        commands.append(decode_frame(frame))
+                except RemoteProtocolError as error:
+                    return commands, position, error
+                position += size
+        return commands, position, None
+
+    def receive_eof(self) -> None:
+        """The peer will send no more; TruncatedError if it stopped within a frame."""
+        if self.failure is not None:
+            raise self.failure
+        if self._buffer:
+            raise TruncatedError(f"the peer closed after {len(self._buffer)} bytes of a frame")
+
+    def encode(self, command: RemotingCommand) -> bytes:
+        """The bytes to send; LocalProtocolError for what the protocol cannot carry."""
+        return encode_frame(command)
+
+    def next_opaque(self) -> int:
+        """A number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""
+        opaque = self._next_opaque
+        self._next_opaque = opaque + 1 if opaque < 2**31 - 1 else -(2**31)
+        return opaque

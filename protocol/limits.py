@@ -1,0 +1,9 @@
+"""How much a peer may make us hold. Where Java has a limit it is Java's."""
+
+from __future__ import annotations
+
+FRAME_MAX_BYTES = 16_777_216
+"""A whole frame, its length word included. Source: remoting/netty/NettyDecoder.java (4.9.7)"""
+
+HEADER_MAX_BYTES = 0xFF_FF_FF
+"""The header length of a frame is 24 bits wide."""
