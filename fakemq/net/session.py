@@ -85,6 +85,8 @@ class Session:
                 self._receive(command)
                 if self.closed:
                     return
+            if self._connection.failure is not None:  # what came before the breach is done
+                raise self._connection.failure
         except RemoteProtocolError as error:
             self.close(str(error))
             return
