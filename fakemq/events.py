@@ -96,6 +96,12 @@ class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
     why: str
 
 
+class KvConfigPrinted(Event, frozen=True, kw_only=True, gc=False):
+    """The name server's ten-minute print of its KV config, in Java's lines."""
+
+    lines: tuple[str, ...]
+
+
 # -- messages ---------------------------------------------------------------------------------
 
 
