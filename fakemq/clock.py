@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from fakemq.durations import Duration, to_ms
+from fakemq.durations import Duration, duration_ms
 from fakemq.timers import DOMAINS, Domain, Timeline, Timer
 
 _clock_gettime_ns = time.clock_gettime_ns
@@ -183,7 +183,7 @@ class Clock:
             return fired
         for axis in (self._cluster, self._outside):
             if axis.running and not (self._holds and axis is self._cluster):
-                self._walk(axis, fired)
+                self._walk(axis, fired, axis.target_ms())
         return fired
 
     # -- moving -------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ class Clock:
         With ``outside_peers`` the liveness of peers outside the cluster ages too. Raises
         ValueError for a negative duration, and RuntimeError inside a timer.
         """
-        ms = to_ms(duration)
+        ms = duration_ms(duration)
         if ms < 0:
             raise ValueError(f"time does not go back: advance({duration!r})")
         if self._firing:
@@ -217,8 +217,9 @@ class Clock:
         if outside_peers:
             self._advance_both(ms, fired)
         else:
+            from_ms = self._cluster.target_ms()
             self._move(ms)
-            self._walk(self._cluster, fired)
+            self._walk(self._cluster, fired, from_ms)
         self.on_change()
         return fired
 
@@ -227,16 +228,21 @@ class Clock:
         return self.advance((at_ms - self.now_ms()) / 1000)
 
     def advance_to_next(self, kind: str) -> list[Timer]:
-        """Advance to the next pending deadline of ``kind`` (``"delay_level"`` finds all levels).
+        """Advance to the next pending deadline of ``kind``; LookupError if there is none."""
+        timer = self.next_of(kind)
+        return self.advance(max(0, self.due_in_ms(timer)) / 1000, outside_peers=timer.outside)
+
+    def next_of(self, kind: str) -> Timer:
+        """The next pending deadline of ``kind``; ``"delay_level"`` finds those of all levels.
 
         Raises LookupError, naming the kinds that are pending, if there is none.
         """
-        pending = [timer for timer in self.timers() if _is_kind(timer.kind, kind)]
+        timers = self.timers()
+        pending = [timer for timer in timers if _is_kind(timer.kind, kind)]
         if not pending:
-            kinds = sorted({timer.kind for timer in self.timers()})
+            kinds = sorted({timer.kind for timer in timers})
             raise LookupError(f"no {kind!r} is pending; pending are: {', '.join(kinds) or 'none'}")
-        first = min(pending, key=self.due_in_ms)
-        return self.advance(max(0, self.due_in_ms(first)) / 1000, outside_peers=first.outside)
+        return min(pending, key=self.due_in_ms)
 
     def hold(self, why: str) -> Hold:
         """A counted block on every automatic movement, until released; a context manager."""
@@ -254,12 +260,13 @@ class Clock:
         self._wall_offset_ms += ms
         self._frozen_wall_ms += ms
 
-    def _walk(self, axis: _Axis, fired: list[Timer]) -> None:
+    def _walk(self, axis: _Axis, fired: list[Timer], from_ms: int) -> None:
+        # A timer that is late sees ``from_ms``, which others have seen already: no step back.
         self._firing = True
         try:
             until_ms = axis.target_ms()
             while (timer := axis.timeline.pop_due(until_ms)) is not None:
-                axis.walk_to(timer.due_ms)
+                axis.walk_to(max(timer.due_ms, from_ms))
                 callback = timer.take()
                 if callback is not None:
                     fired.append(timer)
@@ -284,8 +291,8 @@ class Clock:
             self._outside.add(step_ms)
             left_ms -= step_ms
             before = len(fired)
-            self._walk(self._cluster, fired)
-            self._walk(self._outside, fired)
+            self._walk(self._cluster, fired, self._cluster.target_ms())
+            self._walk(self._outside, fired, self._outside.target_ms())
             if left_ms == 0 and len(fired) == before:
                 return
 

@@ -154,13 +154,12 @@ class PullWoken(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Delivered(Event, frozen=True, kw_only=True, gc=False):
-    """A pull answer with messages [queue_offset, next_offset) left for a consumer."""
+    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue."""
 
     topic: str
     queue_id: int
-    queue_offset: int
+    offsets: tuple[int, ...]
     next_offset: int
-    count: int
     group: str
     peer: str
 

@@ -1,0 +1,43 @@
+# Two commands matter: `make serve` starts the local cluster, `make test` runs every test.
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST ?= $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help serve setup test lint bench clean
+
+help:
+	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
+	@echo "make test    run every test, the conformance suite against real RocketMQ included"
+	@echo "make setup   make the development environment (.venv with all extras)"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   measure start, stop, memory and links; prints the figures"
+
+# A stamp says what was installed, so that a second run costs nothing.
+.venv/.runtime: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.development: pyproject.toml | .venv/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ .venv/.runtime
+
+serve: .venv/.runtime
+	exec $(BIN)/python -m fakemq $(ARGS)
+
+setup: .venv/.development
+
+test: setup
+	$(PYTEST) $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv .cache build dist *.egg-info

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock, next_tick_ms
+
+
+class Machine:
+    """Real time as a test says it."""
+
+    def __init__(self) -> None:
+        self.ms = 0
+
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.ms
+
+    def elapsed_ms(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def test_a_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    machine.ms += 5
+    assert clock.now_ms() == 1_700_000_000_005
+    clock.advance("2h")
+    assert clock.now_ms() == 1_700_000_000_005 + 7_200_000
+    assert clock.elapsed_ms() == 7_200_005
+    assert clock.elapsed_ms(outside=True) == 5
+
+
+def test_a_frozen_clock_stands_still(machine: Machine) -> None:
+    clock = Clock(frozen=True, start_at_ms=1000, source=machine)
+    machine.ms += 99
+    assert clock.now_ms() == 1000
+    assert clock.elapsed_ms() == 0
+    assert clock.elapsed_ms(outside=True) == 99
+    clock.advance(1.5)
+    assert clock.now_ms() == 2500
+
+
+def test_freezing_and_unfreezing_lose_no_time_and_fire_nothing(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    fired: list[str] = []
+    clock.call_later(100, lambda: fired.append("t"), kind="kv_config_print", owner="n")
+    machine.ms += 60
+    clock.freeze()
+    frozen_at_ms = clock.now_ms()
+    machine.ms += 1000
+    assert clock.now_ms() == frozen_at_ms
+    assert clock.fire_due() == []
+    clock.unfreeze()
+    assert clock.now_ms() == frozen_at_ms
+    assert fired == []
+    machine.ms += 40
+    clock.fire_due()
+    assert fired == ["t"]
+
+
+def test_advance_fires_in_order_and_shows_each_its_own_time(machine: Machine) -> None:
+    clock = Clock(frozen=True, start_at_ms=0, source=machine)
+    seen: list[tuple[str, int, int]] = []
+
+    def note(name: str) -> None:
+        seen.append((name, clock.now_ms(), clock.elapsed_ms()))
+
+    clock.call_later(30, lambda: note("c"), kind="kv_config_print", owner="n")
+    clock.call_later(10, lambda: note("a"), kind="kv_config_print", owner="n")
+    clock.call_later(10, lambda: note("b"), kind="kv_config_print", owner="n")
+    fired = clock.advance(0.02)
+    assert seen == [("a", 10, 10), ("b", 10, 10)]
+    assert [timer.due_ms for timer in fired] == [10, 10]
+    assert clock.now_ms() == 20
+
+
+def test_a_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    ticks: list[int] = []
+
+    def tick() -> None:
+        ticks.append(clock.elapsed_ms())
+        clock.call_later(10, tick, kind="kv_config_print", owner="n")
+
+    clock.call_later(10, tick, kind="kv_config_print", owner="n")
+    clock.advance(0.035)
+    assert ticks == [10, 20, 30]
+
+
+def test_the_network_settles_after_every_timer(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    order: list[str] = []
+    clock.settle = lambda: order.append("settle")
+    for name in "ab":
+        clock.call_later(
+            1, lambda name=name: order.append(name), kind="kv_config_print", owner="n"
+        )
+    clock.advance(1)
+    assert order == ["a", "settle", "b", "settle"]
+
+
+def test_liveness_of_an_outside_peer_counts_real_time(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    fired: list[str] = []
+    clock.call_later(100, lambda: fired.append("in"), kind="pull_hold", owner="n")
+    clock.call_later(100, lambda: fired.append("out"), kind="pull_hold", owner="n", outside=True)
+    clock.advance("2h")
+    assert fired == ["in"]
+    machine.ms += 100
+    clock.fire_due()
+    assert fired == ["in", "out"]
+
+
+def test_a_deadline_follows_the_clock_even_for_an_outside_peer(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    timer = clock.call_later(5, lambda: None, kind="kv_config_print", owner="n", outside=True)
+    assert not timer.outside
+
+
+def test_outside_peers_age_when_asked_to_in_step_with_the_cluster(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    order: list[str] = []
+    for at_ms, name, outside in ((10, "in10", False), (5, "out5", True), (15, "out15", True)):
+        clock.call_later(
+            at_ms, lambda name=name: order.append(name), kind="pull_hold", owner="n",
+            outside=outside,
+        )  # fmt: skip
+    clock.advance(0.012, outside_peers=True)
+    assert order == ["out5", "in10"]
+    assert clock.elapsed_ms(outside=True) == 12
+
+
+def test_time_does_not_go_back(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    with pytest.raises(ValueError, match="time does not go back"):
+        clock.advance(-1)
+    with pytest.raises(ValueError, match="time does not go back"):
+        clock.advance_to(clock.now_ms() - 1)
+
+
+def test_advancing_from_within_a_timer_is_refused(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    clock.call_later(1, lambda: clock.advance(1) and None, kind="kv_config_print", owner="n")
+    with pytest.raises(RuntimeError, match="within a timer"):
+        clock.advance(1)
+    assert clock.advance(1) == []  # and the clock still works
+
+
+def test_advance_to_next_stops_at_the_kind(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    clock.call_later(100, lambda: None, kind="kv_config_print", owner="n")
+    clock.call_later(300, lambda: None, kind="broker_expiry", owner="n")
+    fired = clock.advance_to_next("broker_expiry")
+    assert [timer.kind for timer in fired] == ["kv_config_print", "broker_expiry"]
+    assert clock.elapsed_ms() == 300
+    with pytest.raises(LookupError, match="no 'pull_hold' is pending; pending are: none"):
+        clock.advance_to_next("pull_hold")
+
+
+def test_a_hold_blocks_automatic_movement_only(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    fired: list[str] = []
+    clock.call_later(10, lambda: fired.append("t"), kind="kv_config_print", owner="n")
+    with clock.hold("loading fixtures"):
+        machine.ms += 20
+        assert clock.next_due_in_ms() is None
+        clock.fire_due()
+        assert fired == []
+    assert clock.next_due_in_ms() == 0
+    clock.fire_due()
+    assert fired == ["t"]
+
+
+def test_the_driver_hears_of_an_earlier_deadline_only(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    changes: list[int] = []
+    clock.on_change = lambda: changes.append(1)
+    clock.call_later(100, lambda: None, kind="kv_config_print", owner="n")
+    clock.call_later(200, lambda: None, kind="kv_config_print", owner="n")
+    clock.call_later(50, lambda: None, kind="kv_config_print", owner="n")
+    assert len(changes) == 2
+    assert clock.next_due_in_ms() == 50
+
+
+def test_a_node_sees_its_skew_and_loses_its_timers_when_killed(machine: Machine) -> None:
+    clock = Clock(frozen=True, start_at_ms=0, source=machine)
+    node = NodeClock(clock, "broker-a-0")
+    fired: list[str] = []
+    node.skew_ms = 5000
+    assert node.now_ms() == 5000
+    node.call_later(10, lambda: fired.append("x"), kind="kv_config_print")
+    assert [timer.owner for timer in clock.timers()] == ["broker-a-0"]
+    node.cancel_all()
+    clock.advance(1)
+    assert fired == []
+    assert clock.timers() == []
+
+
+def test_a_paused_node_fires_late_and_in_order(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    node = NodeClock(clock, "n")
+    fired: list[int] = []
+    node.call_later(20, lambda: fired.append(20), kind="kv_config_print")
+    node.call_later(10, lambda: fired.append(10), kind="kv_config_print")
+    node.pause()
+    clock.advance(1)
+    assert fired == []
+    node.resume()
+    assert fired == [10, 20]
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "tick_ms"),
+    [(0, 5000), (5000, 5000), (5001, 15000), (15000, 15000), (124_999, 125_000)],
+)
+def test_ticks_of_a_polling_loop(elapsed_ms: int, tick_ms: int) -> None:
+    assert next_tick_ms(elapsed_ms, 0, 5000, 10_000) == tick_ms

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.timers import Domain, Timeline, Timer
+
+
+def make(due_ms: int, seq: int) -> Timer:
+    return Timer(due_ms, seq, lambda: None, "rpc_timeout", "node", Domain.LIVENESS, False)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=600))
+def test_fires_in_deadline_then_insertion_order_and_skips_the_cancelled(
+    plan: list[tuple[int, bool]],
+) -> None:
+    timeline = Timeline()
+    kept = []
+    for seq, (due_ms, cancelled) in enumerate(plan):
+        timer = make(due_ms, seq)
+        timeline.push(timer)
+        if cancelled:
+            timer.cancel()
+        else:
+            kept.append((due_ms, seq))
+    fired = []
+    while (timer_ := timeline.pop_due(50)) is not None:
+        fired.append((timer_.due_ms, timer_.seq))
+    assert fired == sorted(kept)
+
+
+def test_pop_due_leaves_what_is_not_due() -> None:
+    timeline = Timeline()
+    timeline.push(make(10, 1))
+    assert timeline.pop_due(9) is None
+    assert timeline.next_due_ms() == 10
+
+
+def test_cancelled_timers_do_not_pile_up() -> None:
+    timeline = Timeline()
+    for seq in range(10_000):
+        timer = make(1_000_000, seq)
+        timeline.push(timer)
+        timer.cancel()
+    assert len(timeline._heap) <= 2 * Timeline._SWEEP_AT
+
+
+def test_a_timer_is_taken_once() -> None:
+    timer = make(0, 0)
+    assert timer.take() is not None
+    assert timer.take() is None
+    assert not timer.pending
