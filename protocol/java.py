@@ -1,0 +1,111 @@
+"""What Java's standard library does where a peer or a file can see it."""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from functools import lru_cache
+from operator import mul
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CHUNK = 64
+_POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
+"""31 to the power of 64, 63, … 0, modulo 2³²."""
+
+_CACHED_KEYS = 32
+
+
+class HasJavaHash(Protocol):
+    """An object whose Java twin overrides hashCode."""
+
+    def java_hash_code(self) -> int:
+        """The twin's hashCode, an int32."""
+
+
+JavaKey = TypeVar("JavaKey", bound="str | int | HasJavaHash")
+
+
+def int32(value: int) -> int:
+    """``value`` as Java's ``(int)`` cast leaves it."""
+    return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
+
+
+def java_string_hash(text: str) -> int:
+    """String.hashCode: over UTF-16 units, an int32."""
+    units: bytes | array[int]
+    if text.isascii():
+        units = text.encode("ascii")
+    else:
+        # The bytes are laid out as this machine reads them, which "utf-16-le" would not promise.
+        encoded = text.encode("utf-16", "surrogatepass")[2:]
+        units = array("H", encoded)
+    total = 0
+    for start in range(0, len(units), _CHUNK):
+        chunk = units[start : start + _CHUNK]
+        power = _POWERS[_CHUNK - len(chunk)]
+        # map stops at the shorter one, so the tail is cut to end with 31⁰.
+        added = sum(map(mul, chunk, _POWERS[_CHUNK + 1 - len(chunk) :]))
+        total = total * power + added & 0xFFFF_FFFF
+    return int32(total)
+
+
+def java_hash(key: str | int | HasJavaHash) -> int:
+    """hashCode of a String, of an Integer (or a Long beyond int32), or of an object that knows it.
+
+    A Long below zero hashes unlike the Integer of the same value; ours is the Integer's.
+    """
+    if isinstance(key, str):
+        return java_string_hash(key)
+    if isinstance(key, int):
+        if -0x8000_0000 <= key <= 0x7FFF_FFFF:
+            return key
+        return int32(key ^ (key & 0xFFFF_FFFF_FFFF_FFFF) >> 32)
+    return key.java_hash_code()
+
+
+def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> list[JavaKey]:
+    """The keys as a java.util.HashMap (or HashSet) filled in this order iterates over them.
+
+    ``initial_capacity`` is the constructor's argument. Since a resize splits each bucket and
+    keeps its order, only the final capacity and the order of insertion count. Differs: Java
+    reorders a bucket of more than eight entries (it becomes a tree, or, in a table of fewer than
+    64 buckets, makes the table grow early); ours does not.
+
+    Source: java.util.HashMap#putVal, #resize, #hash (JDK 8 and later)
+    """
+    unique = tuple(dict.fromkeys(keys))
+    # A broker orders the same few property names for every message.
+    permute = _cached_permutation if len(unique) <= _CACHED_KEYS else _permutation
+    return [unique[index] for index in permute(unique, initial_capacity)]
+
+
+def _permutation(
+    keys: tuple[str | int | HasJavaHash, ...], initial_capacity: int
+) -> tuple[int, ...]:
+    mask = _capacity(len(keys), initial_capacity) - 1
+    codes = [java_hash(key) & 0xFFFF_FFFF for key in keys]
+    buckets = [(code ^ code >> 16) & mask for code in codes]
+    return tuple(sorted(range(len(keys)), key=buckets.__getitem__))
+
+
+_cached_permutation = lru_cache(maxsize=1024)(_permutation)
+
+
+def _capacity(size: int, initial_capacity: int) -> int:
+    capacity = 1
+    while capacity < initial_capacity:
+        capacity *= 2
+    while size > capacity * 3 // 4:
+        capacity *= 2
+    return capacity
+
+
+def crc32(data: bytes | bytearray | memoryview) -> int:
+    """The CRC32 of a body as RocketMQ keeps it, its top bit cleared.
+
+    Source: common/UtilAll.java#crc32 (4.9.7)
+    """
+    return zlib.crc32(data) & 0x7FFF_FFFF

@@ -1,0 +1,96 @@
+"""The properties of a message, as one string: ``name 0x01 value`` joined by ``0x02``.
+
+4.9.7 writes no separator behind the last entry, older clients did; both are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.java import java_hash_map_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME_VALUE_SEPARATOR = "\x01"
+PROPERTY_SEPARATOR = "\x02"
+KEY_SEPARATOR = " "
+"""Between the words of KEYS; each is indexed by itself."""
+
+PROPERTIES_MAX_BYTES = 32_767
+"""As UTF-8; the length is an int16. Source: store/DefaultMessageStore.java#checkMessage (4.9.7)"""
+
+# Source: common/message/MessageConst.java (4.9.7); names there begin with PROPERTY_.
+KEYS = "KEYS"
+TAGS = "TAGS"
+WAIT_STORE_MSG_OK = "WAIT"
+DELAY_TIME_LEVEL = "DELAY"
+RETRY_TOPIC = "RETRY_TOPIC"
+REAL_TOPIC = "REAL_TOPIC"
+REAL_QUEUE_ID = "REAL_QID"
+TRANSACTION_PREPARED = "TRAN_MSG"
+PRODUCER_GROUP = "PGROUP"
+MIN_OFFSET = "MIN_OFFSET"
+MAX_OFFSET = "MAX_OFFSET"
+BUYER_ID = "BUYER_ID"
+ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
+TRANSFER_FLAG = "TRANSFER_FLAG"
+CORRECTION_FLAG = "CORRECTION_FLAG"
+MQ2_FLAG = "MQ2_FLAG"
+RECONSUME_TIME = "RECONSUME_TIME"
+MSG_REGION = "MSG_REGION"
+TRACE_SWITCH = "TRACE_ON"
+UNIQ_CLIENT_MESSAGE_ID_KEYIDX = "UNIQ_KEY"
+MAX_RECONSUME_TIMES = "MAX_RECONSUME_TIMES"
+CONSUME_START_TIMESTAMP = "CONSUME_START_TIME"
+TRANSACTION_PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
+TRANSACTION_CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
+CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+INSTANCE_ID = "INSTANCE_ID"
+CORRELATION_ID = "CORRELATION_ID"
+MESSAGE_REPLY_TO_CLIENT = "REPLY_TO_CLIENT"
+MESSAGE_TTL = "TTL"
+REPLY_MESSAGE_ARRIVE_TIME = "ARRIVE_TIME"
+PUSH_REPLY_TIME = "PUSH_REPLY_TIME"
+CLUSTER = "CLUSTER"
+MESSAGE_TYPE = "MSG_TYPE"
+INNER_MULTI_DISPATCH = "INNER_MULTI_DISPATCH"
+INNER_MULTI_QUEUE_OFFSET = "INNER_MULTI_QUEUE_OFFSET"
+
+
+def decode_properties(text: str) -> dict[str, str]:
+    """The properties in ``text``, in its order; a repeated name keeps its first place, last value.
+
+    An entry without a name or without a value is skipped.
+
+    Source: common/message/MessageDecoder.java#string2messageProperties (4.9.7)
+    """
+    properties: dict[str, str] = {}
+    for entry in text.split(PROPERTY_SEPARATOR):
+        name, _, value = entry.partition(NAME_VALUE_SEPARATOR)
+        if name and value:
+            properties[name] = value
+    return properties
+
+
+def encode_properties(properties: Mapping[str, str]) -> str:
+    """``properties`` as a string, in their own order.
+
+    Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
+    """
+    return PROPERTY_SEPARATOR.join(
+        [f"{name}{NAME_VALUE_SEPARATOR}{value}" for name, value in properties.items()]
+    )
+
+
+def encode_properties_as_java(properties: Mapping[str, str]) -> str:
+    """``properties`` as a string, in the order of a HashMap they were put into one by one.
+
+    That is what a Java broker stores, since it reads a request's properties into a HashMap.
+    """
+    return PROPERTY_SEPARATOR.join(
+        [
+            f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}"
+            for name in java_hash_map_order(properties)
+        ]
+    )
