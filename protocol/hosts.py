@@ -1,0 +1,65 @@
+"""Hosts as records and ids keep them: ``ip 4 or 16 | port int32``.
+
+In Python a host is a pair of an address in its usual text form and a port.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import TypeAlias
+
+from fakemq.protocol.errors import LocalProtocolError
+
+Host: TypeAlias = tuple[str, int]
+
+V4_HOST_BYTES = 8
+V6_HOST_BYTES = 20
+
+_PORT = struct.Struct(">i")
+_V4 = struct.Struct(">BBBBi")
+
+
+@lru_cache(maxsize=4096)
+def pack_host(host: Host) -> bytes:
+    """8 bytes for an IPv4 address, 20 for IPv6; LocalProtocolError for anything else."""
+    ip, port = host
+    try:
+        if ":" in ip:
+            from ipaddress import IPv6Address  # few ever need it
+
+            return IPv6Address(ip).packed + _PORT.pack(port)
+        return _V4.pack(*map(int, ip.split(".")), port)
+    except (ValueError, struct.error) as error:
+        raise LocalProtocolError(
+            f"{ip!r}, {port!r} is no IP address and port; a record keeps no host names"
+        ) from error
+
+
+@lru_cache(maxsize=4096)
+def unpack_host(packed: bytes) -> Host:
+    """The host of 8 or 20 bytes."""
+    if len(packed) == V4_HOST_BYTES:
+        a, b, c, d, port = _V4.unpack(packed)
+        return f"{a}.{b}.{c}.{d}", port
+    from ipaddress import IPv6Address
+
+    return IPv6Address(packed[:16]).compressed, _PORT.unpack_from(packed, 16)[0]
+
+
+@lru_cache(maxsize=4096)
+def parse_host(text: str) -> Host:
+    """The host written ``ip:port`` or ``[ip]:port``; LocalProtocolError for anything else."""
+    ip, _, port = text.rpartition(":")
+    try:
+        host = ip.removeprefix("[").removesuffix("]"), int(port)
+    except ValueError:
+        raise LocalProtocolError(f"{text!r} is not written ip:port") from None
+    pack_host(host)
+    return host
+
+
+def format_host(host: Host) -> str:
+    """``ip:port``, or ``[ip]:port`` for IPv6."""
+    ip, port = host
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

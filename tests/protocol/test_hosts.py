@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.protocol.errors import LocalProtocolError
+from fakemq.protocol.hosts import format_host, pack_host, parse_host, unpack_host
+
+HOSTS = st.tuples(st.ip_addresses().map(str), st.integers(min_value=-(2**31), max_value=2**31 - 1))
+
+
+@given(HOSTS)
+def test_what_is_packed_is_unpacked(host: tuple[str, int]) -> None:
+    packed = pack_host(host)
+    assert len(packed) == (20 if ":" in host[0] else 8)
+    assert unpack_host(packed) == host
+    assert parse_host(format_host(host)) == host
+
+
+def test_layout() -> None:
+    assert pack_host(("127.0.0.1", 10911)).hex() == "7f00000100002a9f"
+    assert format_host(("::1", 1)) == "[::1]:1"
+    assert parse_host("::1:80") == ("::1", 80)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [("localhost", 1), ("1.2.3", 1), ("1.2.3.256", 1), ("", 0), ("::g", 1), ("1.2.3.4", 1 << 31)],
+)
+def test_what_is_no_address_is_refused(host: tuple[str, int]) -> None:
+    with pytest.raises(LocalProtocolError, match="no IP address and port"):
+        pack_host(host)
+
+
+@pytest.mark.parametrize("text", ["", "1.2.3.4", "1.2.3.4:x", "host:1"])
+def test_what_is_not_written_as_a_host_is_refused(text: str) -> None:
+    with pytest.raises(LocalProtocolError):
+        parse_host(text)
