@@ -14,107 +14,20 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.header import Header
 
 if TYPE_CHECKING:
-    from fakemq.protocol.headers.acl import (
-        CreateAccessConfigRequestHeader,
-        DeleteAccessConfigRequestHeader,
-        GetBrokerAclConfigResponseHeader,
-        GetBrokerClusterAclConfigResponseHeader,
-        UpdateGlobalWhiteAddrsConfigRequestHeader,
-    )
-    from fakemq.protocol.headers.admin import (
-        GetBrokerConfigResponseHeader,
-        ViewBrokerStatsDataRequestHeader,
-    )
-    from fakemq.protocol.headers.client import (
-        ConsumeMessageDirectlyResultRequestHeader,
-        GetAllProducerInfoRequestHeader,
-        GetConsumerConnectionListRequestHeader,
-        GetConsumerListByGroupRequestHeader,
-        GetConsumerListByGroupResponseHeader,
-        GetConsumerRunningInfoRequestHeader,
-        GetConsumerStatusRequestHeader,
-        GetProducerConnectionListRequestHeader,
-        NotifyConsumerIdsChangedRequestHeader,
-        UnregisterClientRequestHeader,
-        UnregisterClientResponseHeader,
-    )
-    from fakemq.protocol.headers.filter import (
-        RegisterFilterServerRequestHeader,
-        RegisterFilterServerResponseHeader,
-        RegisterMessageFilterClassRequestHeader,
-    )
-    from fakemq.protocol.headers.group import (
-        DeleteSubscriptionGroupRequestHeader,
-        GetConsumeStatsInBrokerHeader,
-        GetConsumeStatsRequestHeader,
-        QueryConsumeTimeSpanRequestHeader,
-    )
-    from fakemq.protocol.headers.kv import (
-        DeleteKVConfigRequestHeader,
-        GetKVConfigRequestHeader,
-        GetKVConfigResponseHeader,
-        GetKVListByNamespaceRequestHeader,
-        PutKVConfigRequestHeader,
-    )
-    from fakemq.protocol.headers.namesrv import (
-        AddWritePermOfBrokerRequestHeader,
-        AddWritePermOfBrokerResponseHeader,
-        DeleteTopicFromNamesrvRequestHeader,
-        GetRouteInfoRequestHeader,
-        QueryDataVersionRequestHeader,
-        QueryDataVersionResponseHeader,
-        RegisterBrokerRequestHeader,
-        RegisterBrokerResponseHeader,
-        UnRegisterBrokerRequestHeader,
-        WipeWritePermOfBrokerRequestHeader,
-        WipeWritePermOfBrokerResponseHeader,
-    )
-    from fakemq.protocol.headers.offset import (
-        CloneGroupOffsetRequestHeader,
-        GetEarliestMsgStoretimeRequestHeader,
-        GetEarliestMsgStoretimeResponseHeader,
-        GetMaxOffsetRequestHeader,
-        GetMaxOffsetResponseHeader,
-        GetMinOffsetRequestHeader,
-        GetMinOffsetResponseHeader,
-        QueryConsumerOffsetRequestHeader,
-        QueryConsumerOffsetResponseHeader,
-        QueryCorrectionOffsetHeader,
-        ResetOffsetRequestHeader,
-        SearchOffsetRequestHeader,
-        SearchOffsetResponseHeader,
-        UpdateConsumerOffsetRequestHeader,
-        UpdateConsumerOffsetResponseHeader,
-    )
-    from fakemq.protocol.headers.pull import (
-        PullMessageRequestHeader,
-        PullMessageResponseHeader,
-    )
-    from fakemq.protocol.headers.query import (
-        QueryConsumeQueueRequestHeader,
-        QueryMessageRequestHeader,
-        QueryMessageResponseHeader,
-        ViewMessageRequestHeader,
-    )
-    from fakemq.protocol.headers.send import (
-        ConsumerSendMsgBackRequestHeader,
-        ReplyMessageRequestHeader,
-        SendMessageRequestHeader,
-        SendMessageRequestHeaderV2,
-        SendMessageResponseHeader,
-    )
-    from fakemq.protocol.headers.topic import (
-        CreateTopicRequestHeader,
-        DeleteTopicRequestHeader,
-        GetAllTopicConfigResponseHeader,
-        GetTopicsByClusterRequestHeader,
-        GetTopicStatsInfoRequestHeader,
-        QueryTopicConsumeByWhoRequestHeader,
-    )
-    from fakemq.protocol.headers.transaction import (
-        CheckTransactionStateRequestHeader,
-        EndTransactionRequestHeader,
-        ResumeCheckHalfMessageRequestHeader,
+    from fakemq.protocol.headers import (
+        acl,
+        admin,
+        client,
+        filter,
+        group,
+        kv,
+        namesrv,
+        offset,
+        pull,
+        query,
+        send,
+        topic,
+        transaction,
     )
 
 RequestHeader = TypeVar("RequestHeader", bound=Header)
@@ -159,92 +72,96 @@ def rows() -> list[Row[Any, Any]]:
     return [row for row in globals().values() if isinstance(row, Row)]
 
 
-SEND_MESSAGE: Row[SendMessageRequestHeader, SendMessageResponseHeader] = Row(
+SEND_MESSAGE: Row[send.SendMessageRequestHeader, send.SendMessageResponseHeader] = Row(
     RequestCode.SEND_MESSAGE, "send.SendMessageRequestHeader", "send.SendMessageResponseHeader"
 )
-PULL_MESSAGE: Row[PullMessageRequestHeader, PullMessageResponseHeader] = Row(
+PULL_MESSAGE: Row[pull.PullMessageRequestHeader, pull.PullMessageResponseHeader] = Row(
     RequestCode.PULL_MESSAGE, "pull.PullMessageRequestHeader", "pull.PullMessageResponseHeader"
 )
-QUERY_MESSAGE: Row[QueryMessageRequestHeader, QueryMessageResponseHeader] = Row(
+QUERY_MESSAGE: Row[query.QueryMessageRequestHeader, query.QueryMessageResponseHeader] = Row(
     RequestCode.QUERY_MESSAGE, "query.QueryMessageRequestHeader", "query.QueryMessageResponseHeader"
 )
 QUERY_BROKER_OFFSET: Row[NoHeader, NoHeader] = Row(RequestCode.QUERY_BROKER_OFFSET)
-QUERY_CONSUMER_OFFSET: Row[QueryConsumerOffsetRequestHeader, QueryConsumerOffsetResponseHeader] = (
-    Row(
-        RequestCode.QUERY_CONSUMER_OFFSET,
-        "offset.QueryConsumerOffsetRequestHeader",
-        "offset.QueryConsumerOffsetResponseHeader",
-    )
+QUERY_CONSUMER_OFFSET: Row[
+    offset.QueryConsumerOffsetRequestHeader, offset.QueryConsumerOffsetResponseHeader
+] = Row(
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    "offset.QueryConsumerOffsetRequestHeader",
+    "offset.QueryConsumerOffsetResponseHeader",
 )
 UPDATE_CONSUMER_OFFSET: Row[
-    UpdateConsumerOffsetRequestHeader, UpdateConsumerOffsetResponseHeader
+    offset.UpdateConsumerOffsetRequestHeader, offset.UpdateConsumerOffsetResponseHeader
 ] = Row(
     RequestCode.UPDATE_CONSUMER_OFFSET,
     "offset.UpdateConsumerOffsetRequestHeader",
     "offset.UpdateConsumerOffsetResponseHeader",
 )
-UPDATE_AND_CREATE_TOPIC: Row[CreateTopicRequestHeader, NoHeader] = Row(
+UPDATE_AND_CREATE_TOPIC: Row[topic.CreateTopicRequestHeader, NoHeader] = Row(
     RequestCode.UPDATE_AND_CREATE_TOPIC, "topic.CreateTopicRequestHeader"
 )
-GET_ALL_TOPIC_CONFIG: Row[NoHeader, GetAllTopicConfigResponseHeader] = Row(
+GET_ALL_TOPIC_CONFIG: Row[NoHeader, topic.GetAllTopicConfigResponseHeader] = Row(
     RequestCode.GET_ALL_TOPIC_CONFIG, "", "topic.GetAllTopicConfigResponseHeader"
 )
 GET_TOPIC_CONFIG_LIST: Row[NoHeader, NoHeader] = Row(RequestCode.GET_TOPIC_CONFIG_LIST)
 GET_TOPIC_NAME_LIST: Row[NoHeader, NoHeader] = Row(RequestCode.GET_TOPIC_NAME_LIST)
 UPDATE_BROKER_CONFIG: Row[NoHeader, NoHeader] = Row(RequestCode.UPDATE_BROKER_CONFIG)
-GET_BROKER_CONFIG: Row[NoHeader, GetBrokerConfigResponseHeader] = Row(
+GET_BROKER_CONFIG: Row[NoHeader, admin.GetBrokerConfigResponseHeader] = Row(
     RequestCode.GET_BROKER_CONFIG, "", "admin.GetBrokerConfigResponseHeader"
 )
 TRIGGER_DELETE_FILES: Row[NoHeader, NoHeader] = Row(RequestCode.TRIGGER_DELETE_FILES)
 GET_BROKER_RUNTIME_INFO: Row[NoHeader, NoHeader] = Row(RequestCode.GET_BROKER_RUNTIME_INFO)
-SEARCH_OFFSET_BY_TIMESTAMP: Row[SearchOffsetRequestHeader, SearchOffsetResponseHeader] = Row(
+SEARCH_OFFSET_BY_TIMESTAMP: Row[
+    offset.SearchOffsetRequestHeader, offset.SearchOffsetResponseHeader
+] = Row(
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
     "offset.SearchOffsetRequestHeader",
     "offset.SearchOffsetResponseHeader",
 )
-GET_MAX_OFFSET: Row[GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader] = Row(
+GET_MAX_OFFSET: Row[offset.GetMaxOffsetRequestHeader, offset.GetMaxOffsetResponseHeader] = Row(
     RequestCode.GET_MAX_OFFSET,
     "offset.GetMaxOffsetRequestHeader",
     "offset.GetMaxOffsetResponseHeader",
 )
-GET_MIN_OFFSET: Row[GetMinOffsetRequestHeader, GetMinOffsetResponseHeader] = Row(
+GET_MIN_OFFSET: Row[offset.GetMinOffsetRequestHeader, offset.GetMinOffsetResponseHeader] = Row(
     RequestCode.GET_MIN_OFFSET,
     "offset.GetMinOffsetRequestHeader",
     "offset.GetMinOffsetResponseHeader",
 )
 GET_EARLIEST_MSG_STORETIME: Row[
-    GetEarliestMsgStoretimeRequestHeader, GetEarliestMsgStoretimeResponseHeader
+    offset.GetEarliestMsgStoretimeRequestHeader, offset.GetEarliestMsgStoretimeResponseHeader
 ] = Row(
     RequestCode.GET_EARLIEST_MSG_STORETIME,
     "offset.GetEarliestMsgStoretimeRequestHeader",
     "offset.GetEarliestMsgStoretimeResponseHeader",
 )
-VIEW_MESSAGE_BY_ID: Row[ViewMessageRequestHeader, NoHeader] = Row(
+VIEW_MESSAGE_BY_ID: Row[query.ViewMessageRequestHeader, NoHeader] = Row(
     RequestCode.VIEW_MESSAGE_BY_ID, "query.ViewMessageRequestHeader"
 )
 HEART_BEAT: Row[NoHeader, NoHeader] = Row(RequestCode.HEART_BEAT)
-UNREGISTER_CLIENT: Row[UnregisterClientRequestHeader, UnregisterClientResponseHeader] = Row(
+UNREGISTER_CLIENT: Row[
+    client.UnregisterClientRequestHeader, client.UnregisterClientResponseHeader
+] = Row(
     RequestCode.UNREGISTER_CLIENT,
     "client.UnregisterClientRequestHeader",
     "client.UnregisterClientResponseHeader",
 )
-CONSUMER_SEND_MSG_BACK: Row[ConsumerSendMsgBackRequestHeader, NoHeader] = Row(
+CONSUMER_SEND_MSG_BACK: Row[send.ConsumerSendMsgBackRequestHeader, NoHeader] = Row(
     RequestCode.CONSUMER_SEND_MSG_BACK, "send.ConsumerSendMsgBackRequestHeader"
 )
-END_TRANSACTION: Row[EndTransactionRequestHeader, NoHeader] = Row(
+END_TRANSACTION: Row[transaction.EndTransactionRequestHeader, NoHeader] = Row(
     RequestCode.END_TRANSACTION, "transaction.EndTransactionRequestHeader"
 )
 GET_CONSUMER_LIST_BY_GROUP: Row[
-    GetConsumerListByGroupRequestHeader, GetConsumerListByGroupResponseHeader
+    client.GetConsumerListByGroupRequestHeader, client.GetConsumerListByGroupResponseHeader
 ] = Row(
     RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     "client.GetConsumerListByGroupRequestHeader",
     "client.GetConsumerListByGroupResponseHeader",
 )
-CHECK_TRANSACTION_STATE: Row[CheckTransactionStateRequestHeader, NoHeader] = Row(
+CHECK_TRANSACTION_STATE: Row[transaction.CheckTransactionStateRequestHeader, NoHeader] = Row(
     RequestCode.CHECK_TRANSACTION_STATE, "transaction.CheckTransactionStateRequestHeader"
 )
-NOTIFY_CONSUMER_IDS_CHANGED: Row[NotifyConsumerIdsChangedRequestHeader, NoHeader] = Row(
+NOTIFY_CONSUMER_IDS_CHANGED: Row[client.NotifyConsumerIdsChangedRequestHeader, NoHeader] = Row(
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, "client.NotifyConsumerIdsChangedRequestHeader"
 )
 LOCK_BATCH_MQ: Row[NoHeader, NoHeader] = Row(RequestCode.LOCK_BATCH_MQ)
@@ -252,39 +169,44 @@ UNLOCK_BATCH_MQ: Row[NoHeader, NoHeader] = Row(RequestCode.UNLOCK_BATCH_MQ)
 GET_ALL_CONSUMER_OFFSET: Row[NoHeader, NoHeader] = Row(RequestCode.GET_ALL_CONSUMER_OFFSET)
 GET_ALL_DELAY_OFFSET: Row[NoHeader, NoHeader] = Row(RequestCode.GET_ALL_DELAY_OFFSET)
 CHECK_CLIENT_CONFIG: Row[NoHeader, NoHeader] = Row(RequestCode.CHECK_CLIENT_CONFIG)
-UPDATE_AND_CREATE_ACL_CONFIG: Row[CreateAccessConfigRequestHeader, NoHeader] = Row(
+UPDATE_AND_CREATE_ACL_CONFIG: Row[acl.CreateAccessConfigRequestHeader, NoHeader] = Row(
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, "acl.CreateAccessConfigRequestHeader"
 )
-DELETE_ACL_CONFIG: Row[DeleteAccessConfigRequestHeader, NoHeader] = Row(
+DELETE_ACL_CONFIG: Row[acl.DeleteAccessConfigRequestHeader, NoHeader] = Row(
     RequestCode.DELETE_ACL_CONFIG, "acl.DeleteAccessConfigRequestHeader"
 )
-GET_BROKER_CLUSTER_ACL_INFO: Row[NoHeader, GetBrokerAclConfigResponseHeader] = Row(
+GET_BROKER_CLUSTER_ACL_INFO: Row[NoHeader, acl.GetBrokerAclConfigResponseHeader] = Row(
     RequestCode.GET_BROKER_CLUSTER_ACL_INFO, "", "acl.GetBrokerAclConfigResponseHeader"
 )
-UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: Row[UpdateGlobalWhiteAddrsConfigRequestHeader, NoHeader] = Row(
-    RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, "acl.UpdateGlobalWhiteAddrsConfigRequestHeader"
+UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: Row[acl.UpdateGlobalWhiteAddrsConfigRequestHeader, NoHeader] = (
+    Row(
+        RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG,
+        "acl.UpdateGlobalWhiteAddrsConfigRequestHeader",
+    )
 )
-GET_BROKER_CLUSTER_ACL_CONFIG: Row[NoHeader, GetBrokerClusterAclConfigResponseHeader] = Row(
+GET_BROKER_CLUSTER_ACL_CONFIG: Row[NoHeader, acl.GetBrokerClusterAclConfigResponseHeader] = Row(
     RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, "", "acl.GetBrokerClusterAclConfigResponseHeader"
 )
-PUT_KV_CONFIG: Row[PutKVConfigRequestHeader, NoHeader] = Row(
+PUT_KV_CONFIG: Row[kv.PutKVConfigRequestHeader, NoHeader] = Row(
     RequestCode.PUT_KV_CONFIG, "kv.PutKVConfigRequestHeader"
 )
-GET_KV_CONFIG: Row[GetKVConfigRequestHeader, GetKVConfigResponseHeader] = Row(
+GET_KV_CONFIG: Row[kv.GetKVConfigRequestHeader, kv.GetKVConfigResponseHeader] = Row(
     RequestCode.GET_KV_CONFIG, "kv.GetKVConfigRequestHeader", "kv.GetKVConfigResponseHeader"
 )
-DELETE_KV_CONFIG: Row[DeleteKVConfigRequestHeader, NoHeader] = Row(
+DELETE_KV_CONFIG: Row[kv.DeleteKVConfigRequestHeader, NoHeader] = Row(
     RequestCode.DELETE_KV_CONFIG, "kv.DeleteKVConfigRequestHeader"
 )
-REGISTER_BROKER: Row[RegisterBrokerRequestHeader, RegisterBrokerResponseHeader] = Row(
-    RequestCode.REGISTER_BROKER,
-    "namesrv.RegisterBrokerRequestHeader",
-    "namesrv.RegisterBrokerResponseHeader",
+REGISTER_BROKER: Row[namesrv.RegisterBrokerRequestHeader, namesrv.RegisterBrokerResponseHeader] = (
+    Row(
+        RequestCode.REGISTER_BROKER,
+        "namesrv.RegisterBrokerRequestHeader",
+        "namesrv.RegisterBrokerResponseHeader",
+    )
 )
-UNREGISTER_BROKER: Row[UnRegisterBrokerRequestHeader, NoHeader] = Row(
+UNREGISTER_BROKER: Row[namesrv.UnRegisterBrokerRequestHeader, NoHeader] = Row(
     RequestCode.UNREGISTER_BROKER, "namesrv.UnRegisterBrokerRequestHeader"
 )
-GET_ROUTEINFO_BY_TOPIC: Row[GetRouteInfoRequestHeader, NoHeader] = Row(
+GET_ROUTEINFO_BY_TOPIC: Row[namesrv.GetRouteInfoRequestHeader, NoHeader] = Row(
     RequestCode.GET_ROUTEINFO_BY_TOPIC, "namesrv.GetRouteInfoRequestHeader"
 )
 GET_BROKER_CLUSTER_INFO: Row[NoHeader, NoHeader] = Row(RequestCode.GET_BROKER_CLUSTER_INFO)
@@ -294,17 +216,17 @@ UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: Row[NoHeader, NoHeader] = Row(
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG: Row[NoHeader, NoHeader] = Row(
     RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
 )
-GET_TOPIC_STATS_INFO: Row[GetTopicStatsInfoRequestHeader, NoHeader] = Row(
+GET_TOPIC_STATS_INFO: Row[topic.GetTopicStatsInfoRequestHeader, NoHeader] = Row(
     RequestCode.GET_TOPIC_STATS_INFO, "topic.GetTopicStatsInfoRequestHeader"
 )
-GET_CONSUMER_CONNECTION_LIST: Row[GetConsumerConnectionListRequestHeader, NoHeader] = Row(
+GET_CONSUMER_CONNECTION_LIST: Row[client.GetConsumerConnectionListRequestHeader, NoHeader] = Row(
     RequestCode.GET_CONSUMER_CONNECTION_LIST, "client.GetConsumerConnectionListRequestHeader"
 )
-GET_PRODUCER_CONNECTION_LIST: Row[GetProducerConnectionListRequestHeader, NoHeader] = Row(
+GET_PRODUCER_CONNECTION_LIST: Row[client.GetProducerConnectionListRequestHeader, NoHeader] = Row(
     RequestCode.GET_PRODUCER_CONNECTION_LIST, "client.GetProducerConnectionListRequestHeader"
 )
 WIPE_WRITE_PERM_OF_BROKER: Row[
-    WipeWritePermOfBrokerRequestHeader, WipeWritePermOfBrokerResponseHeader
+    namesrv.WipeWritePermOfBrokerRequestHeader, namesrv.WipeWritePermOfBrokerResponseHeader
 ] = Row(
     RequestCode.WIPE_WRITE_PERM_OF_BROKER,
     "namesrv.WipeWritePermOfBrokerRequestHeader",
@@ -313,10 +235,10 @@ WIPE_WRITE_PERM_OF_BROKER: Row[
 GET_ALL_TOPIC_LIST_FROM_NAMESERVER: Row[NoHeader, NoHeader] = Row(
     RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
 )
-DELETE_SUBSCRIPTIONGROUP: Row[DeleteSubscriptionGroupRequestHeader, NoHeader] = Row(
+DELETE_SUBSCRIPTIONGROUP: Row[group.DeleteSubscriptionGroupRequestHeader, NoHeader] = Row(
     RequestCode.DELETE_SUBSCRIPTIONGROUP, "group.DeleteSubscriptionGroupRequestHeader"
 )
-GET_CONSUME_STATS: Row[GetConsumeStatsRequestHeader, NoHeader] = Row(
+GET_CONSUME_STATS: Row[group.GetConsumeStatsRequestHeader, NoHeader] = Row(
     RequestCode.GET_CONSUME_STATS, "group.GetConsumeStatsRequestHeader"
 )
 SUSPEND_CONSUMER: Row[NoHeader, NoHeader] = Row(RequestCode.SUSPEND_CONSUMER)
@@ -329,44 +251,44 @@ RESET_CONSUMER_OFFSET_IN_BROKER: Row[NoHeader, NoHeader] = Row(
 )
 ADJUST_CONSUMER_THREAD_POOL: Row[NoHeader, NoHeader] = Row(RequestCode.ADJUST_CONSUMER_THREAD_POOL)
 WHO_CONSUME_THE_MESSAGE: Row[NoHeader, NoHeader] = Row(RequestCode.WHO_CONSUME_THE_MESSAGE)
-DELETE_TOPIC_IN_BROKER: Row[DeleteTopicRequestHeader, NoHeader] = Row(
+DELETE_TOPIC_IN_BROKER: Row[topic.DeleteTopicRequestHeader, NoHeader] = Row(
     RequestCode.DELETE_TOPIC_IN_BROKER, "topic.DeleteTopicRequestHeader"
 )
-DELETE_TOPIC_IN_NAMESRV: Row[DeleteTopicFromNamesrvRequestHeader, NoHeader] = Row(
+DELETE_TOPIC_IN_NAMESRV: Row[namesrv.DeleteTopicFromNamesrvRequestHeader, NoHeader] = Row(
     RequestCode.DELETE_TOPIC_IN_NAMESRV, "namesrv.DeleteTopicFromNamesrvRequestHeader"
 )
-GET_KVLIST_BY_NAMESPACE: Row[GetKVListByNamespaceRequestHeader, NoHeader] = Row(
+GET_KVLIST_BY_NAMESPACE: Row[kv.GetKVListByNamespaceRequestHeader, NoHeader] = Row(
     RequestCode.GET_KVLIST_BY_NAMESPACE, "kv.GetKVListByNamespaceRequestHeader"
 )
-RESET_CONSUMER_CLIENT_OFFSET: Row[ResetOffsetRequestHeader, NoHeader] = Row(
+RESET_CONSUMER_CLIENT_OFFSET: Row[offset.ResetOffsetRequestHeader, NoHeader] = Row(
     RequestCode.RESET_CONSUMER_CLIENT_OFFSET, "offset.ResetOffsetRequestHeader"
 )
-GET_CONSUMER_STATUS_FROM_CLIENT: Row[GetConsumerStatusRequestHeader, NoHeader] = Row(
+GET_CONSUMER_STATUS_FROM_CLIENT: Row[client.GetConsumerStatusRequestHeader, NoHeader] = Row(
     RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, "client.GetConsumerStatusRequestHeader"
 )
-INVOKE_BROKER_TO_RESET_OFFSET: Row[ResetOffsetRequestHeader, NoHeader] = Row(
+INVOKE_BROKER_TO_RESET_OFFSET: Row[offset.ResetOffsetRequestHeader, NoHeader] = Row(
     RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "offset.ResetOffsetRequestHeader"
 )
-INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Row[GetConsumerStatusRequestHeader, NoHeader] = Row(
+INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Row[client.GetConsumerStatusRequestHeader, NoHeader] = Row(
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, "client.GetConsumerStatusRequestHeader"
 )
-QUERY_TOPIC_CONSUME_BY_WHO: Row[QueryTopicConsumeByWhoRequestHeader, NoHeader] = Row(
+QUERY_TOPIC_CONSUME_BY_WHO: Row[topic.QueryTopicConsumeByWhoRequestHeader, NoHeader] = Row(
     RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, "topic.QueryTopicConsumeByWhoRequestHeader"
 )
-GET_TOPICS_BY_CLUSTER: Row[GetTopicsByClusterRequestHeader, NoHeader] = Row(
+GET_TOPICS_BY_CLUSTER: Row[topic.GetTopicsByClusterRequestHeader, NoHeader] = Row(
     RequestCode.GET_TOPICS_BY_CLUSTER, "topic.GetTopicsByClusterRequestHeader"
 )
 REGISTER_FILTER_SERVER: Row[
-    RegisterFilterServerRequestHeader, RegisterFilterServerResponseHeader
+    filter.RegisterFilterServerRequestHeader, filter.RegisterFilterServerResponseHeader
 ] = Row(
     RequestCode.REGISTER_FILTER_SERVER,
     "filter.RegisterFilterServerRequestHeader",
     "filter.RegisterFilterServerResponseHeader",
 )
-REGISTER_MESSAGE_FILTER_CLASS: Row[RegisterMessageFilterClassRequestHeader, NoHeader] = Row(
+REGISTER_MESSAGE_FILTER_CLASS: Row[filter.RegisterMessageFilterClassRequestHeader, NoHeader] = Row(
     RequestCode.REGISTER_MESSAGE_FILTER_CLASS, "filter.RegisterMessageFilterClassRequestHeader"
 )
-QUERY_CONSUME_TIME_SPAN: Row[QueryConsumeTimeSpanRequestHeader, NoHeader] = Row(
+QUERY_CONSUME_TIME_SPAN: Row[group.QueryConsumeTimeSpanRequestHeader, NoHeader] = Row(
     RequestCode.QUERY_CONSUME_TIME_SPAN, "group.QueryConsumeTimeSpanRequestHeader"
 )
 GET_SYSTEM_TOPIC_LIST_FROM_NS: Row[NoHeader, NoHeader] = Row(
@@ -376,16 +298,16 @@ GET_SYSTEM_TOPIC_LIST_FROM_BROKER: Row[NoHeader, NoHeader] = Row(
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER
 )
 CLEAN_EXPIRED_CONSUMEQUEUE: Row[NoHeader, NoHeader] = Row(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-GET_CONSUMER_RUNNING_INFO: Row[GetConsumerRunningInfoRequestHeader, NoHeader] = Row(
+GET_CONSUMER_RUNNING_INFO: Row[client.GetConsumerRunningInfoRequestHeader, NoHeader] = Row(
     RequestCode.GET_CONSUMER_RUNNING_INFO, "client.GetConsumerRunningInfoRequestHeader"
 )
-QUERY_CORRECTION_OFFSET: Row[QueryCorrectionOffsetHeader, NoHeader] = Row(
+QUERY_CORRECTION_OFFSET: Row[offset.QueryCorrectionOffsetHeader, NoHeader] = Row(
     RequestCode.QUERY_CORRECTION_OFFSET, "offset.QueryCorrectionOffsetHeader"
 )
-CONSUME_MESSAGE_DIRECTLY: Row[ConsumeMessageDirectlyResultRequestHeader, NoHeader] = Row(
+CONSUME_MESSAGE_DIRECTLY: Row[client.ConsumeMessageDirectlyResultRequestHeader, NoHeader] = Row(
     RequestCode.CONSUME_MESSAGE_DIRECTLY, "client.ConsumeMessageDirectlyResultRequestHeader"
 )
-SEND_MESSAGE_V2: Row[SendMessageRequestHeaderV2, SendMessageResponseHeader] = Row(
+SEND_MESSAGE_V2: Row[send.SendMessageRequestHeaderV2, send.SendMessageResponseHeader] = Row(
     RequestCode.SEND_MESSAGE_V2, "send.SendMessageRequestHeaderV2", "send.SendMessageResponseHeader"
 )
 GET_UNIT_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(RequestCode.GET_UNIT_TOPIC_LIST)
@@ -393,55 +315,57 @@ GET_HAS_UNIT_SUB_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(RequestCode.GET_HAS_U
 GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: Row[NoHeader, NoHeader] = Row(
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST
 )
-CLONE_GROUP_OFFSET: Row[CloneGroupOffsetRequestHeader, NoHeader] = Row(
+CLONE_GROUP_OFFSET: Row[offset.CloneGroupOffsetRequestHeader, NoHeader] = Row(
     RequestCode.CLONE_GROUP_OFFSET, "offset.CloneGroupOffsetRequestHeader"
 )
-VIEW_BROKER_STATS_DATA: Row[ViewBrokerStatsDataRequestHeader, NoHeader] = Row(
+VIEW_BROKER_STATS_DATA: Row[admin.ViewBrokerStatsDataRequestHeader, NoHeader] = Row(
     RequestCode.VIEW_BROKER_STATS_DATA, "admin.ViewBrokerStatsDataRequestHeader"
 )
 CLEAN_UNUSED_TOPIC: Row[NoHeader, NoHeader] = Row(RequestCode.CLEAN_UNUSED_TOPIC)
-GET_BROKER_CONSUME_STATS: Row[GetConsumeStatsInBrokerHeader, NoHeader] = Row(
+GET_BROKER_CONSUME_STATS: Row[group.GetConsumeStatsInBrokerHeader, NoHeader] = Row(
     RequestCode.GET_BROKER_CONSUME_STATS, "group.GetConsumeStatsInBrokerHeader"
 )
 UPDATE_NAMESRV_CONFIG: Row[NoHeader, NoHeader] = Row(RequestCode.UPDATE_NAMESRV_CONFIG)
 GET_NAMESRV_CONFIG: Row[NoHeader, NoHeader] = Row(RequestCode.GET_NAMESRV_CONFIG)
-SEND_BATCH_MESSAGE: Row[SendMessageRequestHeaderV2, SendMessageResponseHeader] = Row(
+SEND_BATCH_MESSAGE: Row[send.SendMessageRequestHeaderV2, send.SendMessageResponseHeader] = Row(
     RequestCode.SEND_BATCH_MESSAGE,
     "send.SendMessageRequestHeaderV2",
     "send.SendMessageResponseHeader",
 )
-QUERY_CONSUME_QUEUE: Row[QueryConsumeQueueRequestHeader, NoHeader] = Row(
+QUERY_CONSUME_QUEUE: Row[query.QueryConsumeQueueRequestHeader, NoHeader] = Row(
     RequestCode.QUERY_CONSUME_QUEUE, "query.QueryConsumeQueueRequestHeader"
 )
-QUERY_DATA_VERSION: Row[QueryDataVersionRequestHeader, QueryDataVersionResponseHeader] = Row(
+QUERY_DATA_VERSION: Row[
+    namesrv.QueryDataVersionRequestHeader, namesrv.QueryDataVersionResponseHeader
+] = Row(
     RequestCode.QUERY_DATA_VERSION,
     "namesrv.QueryDataVersionRequestHeader",
     "namesrv.QueryDataVersionResponseHeader",
 )
-RESUME_CHECK_HALF_MESSAGE: Row[ResumeCheckHalfMessageRequestHeader, NoHeader] = Row(
+RESUME_CHECK_HALF_MESSAGE: Row[transaction.ResumeCheckHalfMessageRequestHeader, NoHeader] = Row(
     RequestCode.RESUME_CHECK_HALF_MESSAGE, "transaction.ResumeCheckHalfMessageRequestHeader"
 )
-SEND_REPLY_MESSAGE: Row[SendMessageRequestHeader, SendMessageResponseHeader] = Row(
+SEND_REPLY_MESSAGE: Row[send.SendMessageRequestHeader, send.SendMessageResponseHeader] = Row(
     RequestCode.SEND_REPLY_MESSAGE,
     "send.SendMessageRequestHeader",
     "send.SendMessageResponseHeader",
 )
-SEND_REPLY_MESSAGE_V2: Row[SendMessageRequestHeaderV2, SendMessageResponseHeader] = Row(
+SEND_REPLY_MESSAGE_V2: Row[send.SendMessageRequestHeaderV2, send.SendMessageResponseHeader] = Row(
     RequestCode.SEND_REPLY_MESSAGE_V2,
     "send.SendMessageRequestHeaderV2",
     "send.SendMessageResponseHeader",
 )
-PUSH_REPLY_MESSAGE_TO_CLIENT: Row[ReplyMessageRequestHeader, NoHeader] = Row(
+PUSH_REPLY_MESSAGE_TO_CLIENT: Row[send.ReplyMessageRequestHeader, NoHeader] = Row(
     RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, "send.ReplyMessageRequestHeader"
 )
 ADD_WRITE_PERM_OF_BROKER: Row[
-    AddWritePermOfBrokerRequestHeader, AddWritePermOfBrokerResponseHeader
+    namesrv.AddWritePermOfBrokerRequestHeader, namesrv.AddWritePermOfBrokerResponseHeader
 ] = Row(
     RequestCode.ADD_WRITE_PERM_OF_BROKER,
     "namesrv.AddWritePermOfBrokerRequestHeader",
     "namesrv.AddWritePermOfBrokerResponseHeader",
 )
-GET_ALL_PRODUCER_INFO: Row[GetAllProducerInfoRequestHeader, NoHeader] = Row(
+GET_ALL_PRODUCER_INFO: Row[client.GetAllProducerInfoRequestHeader, NoHeader] = Row(
     RequestCode.GET_ALL_PRODUCER_INFO, "client.GetAllProducerInfoRequestHeader"
 )
 DELETE_EXPIRED_COMMITLOG: Row[NoHeader, NoHeader] = Row(RequestCode.DELETE_EXPIRED_COMMITLOG)
