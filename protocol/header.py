@@ -28,6 +28,8 @@ _INT64 = 2**63
 
 def parse_int(text: str, limit: int = _INT32) -> int:
     """Integer.parseInt and Long.parseLong; NumberFormatError where Java throws."""
+    if len(text) < 10 and text.isdecimal() and text.isascii():  # nearly always, so first
+        return int(text)
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not (digits.isdecimal() and digits.isascii()):
         raise NumberFormatError(text)
@@ -38,6 +40,9 @@ def parse_int(text: str, limit: int = _INT32) -> int:
 
 
 def parse_long(text: str) -> int:
+    """Long.parseLong; NumberFormatError where Java throws."""
+    if len(text) < 19 and text.isdecimal() and text.isascii():
+        return int(text)
     return parse_int(text, _INT64)
 
 
@@ -70,11 +75,13 @@ class Header:
     """One of the four headers that Java decodes by hand: a bad number escapes as code 1."""
 
     _specs: ClassVar[tuple[tuple[str, str, _Converter], ...]] = ()
+    _attrs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, **fields: str | int | bool | None) -> None:
-        known = {attr for _, attr, _ in self.field_specs()}
-        if not fields.keys() <= known:
-            raise TypeError(f"{type(self).__name__} has no field {sorted(fields.keys() - known)}")
+        self.field_specs()
+        if not fields.keys() <= self._attrs:
+            unknown = sorted(fields.keys() - self._attrs)
+            raise TypeError(f"{type(self).__name__} has no field {unknown}")
         self.__dict__.update(fields)
 
     @classmethod
@@ -95,6 +102,7 @@ class Header:
                 if not annotation.startswith("ClassVar")
             )
             cls._specs = specs
+            cls._attrs = frozenset(attr for _, attr, _ in specs)
         return specs
 
     @classmethod
@@ -116,8 +124,9 @@ class Header:
     def encode(self) -> dict[str, str]:
         """Ext fields of a command; what is None or absent is left out, as Java leaves out null."""
         fields: dict[str, str] = {}
+        values = self.__dict__
         for wire, attr, _ in self.field_specs():
-            value = self.__dict__.get(attr, getattr(type(self), attr, None))
+            value = values[attr] if attr in values else getattr(type(self), attr, None)
             if value is None:
                 continue
             if value is True:
