@@ -15,6 +15,7 @@ Source: remoting/protocol/RemotingCommand.java#decodeCommandCustomHeader (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import get_annotations
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, dataclass_transform
 
 from fakemq.protocol.errors import NullFieldError, NumberFormatError
@@ -91,7 +92,7 @@ class Header:
         if specs is None:
             annotations: dict[str, str] = {}
             for base in reversed(cls.__mro__):
-                annotations |= base.__dict__.get("__annotations__", {})
+                annotations |= get_annotations(base)
             specs = tuple(
                 (
                     cls.wire_names.get(attr, camel_case(attr)),
