@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
-from fakemq.net.memory import MemoryNetwork
+from fakemq.net.memory import Accept, MemoryLink, MemoryNetwork
 from fakemq.net.session import Session
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand, SerializeType
 from fakemq.protocol.header import Header
@@ -29,6 +29,8 @@ class Peer:
 
     ``ask`` sends a request and gives its response once the network is quiet; ``send`` is for what
     is answered later or never. Requests of the node end up in ``requests``, unanswered.
+    With ``accept_outside``, what the node does with a new link, the peer counts as one outside the
+    cluster, like a JVM: its liveness follows real time.
     """
 
     def __init__(
@@ -39,15 +41,28 @@ class Peer:
         addr: str,
         *,
         name: str = "peer",
+        accept_outside: Accept | None = None,
     ) -> None:
         self.name = name
         self.clock = NodeClock(clock, name)
         self.journal = journal
         self.requests: list[RemotingCommand] = []
         self._network = network
-        session = network.connect(addr, self, self._take)
-        assert session is not None, f"nobody listens at {addr}"
-        self.session = session
+        if accept_outside is None:
+            session = network.connect(addr, self, self._take)
+            assert session is not None, f"nobody listens at {addr}"
+            self.session = session
+        else:
+            self.session = self._connect_from_outside(addr, accept_outside)
+
+    def _connect_from_outside(self, addr: str, accept: Accept) -> Session:
+        near = MemoryLink(self._network, self.name, addr)
+        far = MemoryLink(self._network, addr, self.name)
+        near.peer, far.peer = far, near
+        near.outside = far.outside = True
+        near.session = Session(near, self, self._take)
+        far.session = accept(far)
+        return near.session
 
     def ask(
         self,
