@@ -1,0 +1,128 @@
+"""What people write for times and sizes, as whole milliseconds and bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+Duration: TypeAlias = "str | int | float | timedelta"
+"""``"2h"``, ``"1m30s"``, ``"500ms"``, a number of seconds, or a timedelta."""
+
+Size: TypeAlias = "str | int"
+"""``"1GiB"``, ``"512MiB"``, ``"1GB"``, or a number of bytes."""
+
+Instant: TypeAlias = "str | datetime"
+"""ISO 8601 text or a datetime; without an offset it means UTC."""
+
+_UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
+_UNITS_BYTES = {
+    "": 1,
+    "b": 1,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "tib": 1 << 40,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+}
+_LONGEST_MS = 2**63 - 1
+_DIGITS = frozenset("0123456789.")
+
+
+def duration_ms(value: Duration, *, name: str = "duration") -> int:
+    """Return a duration as whole milliseconds; ``name`` says in errors what it was for.
+
+    A sign is allowed (``"-5s"``, for clock skews); a bare number counts seconds, in text too. Finer
+    than a millisecond is rounded. Raises ConfigError for anything else, NaN and infinity included.
+    """
+    if isinstance(value, str):
+        milliseconds = _text_ms(value)
+    elif isinstance(value, bool):
+        milliseconds = None
+    elif isinstance(value, int | float):
+        milliseconds = value * 1000
+    else:
+        seconds = getattr(value, "total_seconds", None)
+        milliseconds = seconds() * 1000 if callable(seconds) else None
+    # The comparison is false for NaN as well, so one test refuses everything without an integer.
+    if milliseconds is None or not -_LONGEST_MS <= milliseconds <= _LONGEST_MS:
+        raise ConfigError(
+            f'{name}={value!r}: expected a duration such as "2h", "1m30s", "500ms",'
+            " a number of seconds, or a timedelta"
+        )
+    return round(milliseconds)
+
+
+def _text_ms(text: str) -> float | None:
+    """Return the milliseconds that the text says, None if it says none."""
+    body = text.strip().lower()
+    sign = -1 if body.startswith("-") else 1
+    body = body.removeprefix("-") if sign < 0 else body.removeprefix("+")
+    if body and _DIGITS.issuperset(body):
+        number = _number(body)
+        return None if number is None else sign * number * 1000
+    total: float = 0
+    smallest: float = _LONGEST_MS
+    while body:
+        length = next((at for at, char in enumerate(body) if char not in _DIGITS), len(body))
+        number, body = _number(body[:length]), body[length:]
+        length = next((at for at, char in enumerate(body) if char in _DIGITS), len(body))
+        unit, body = _UNITS_MS.get(body[:length].strip()), body[length:]
+        if number is None or unit is None or unit >= smallest:  # each unit once, largest first
+            return None
+        smallest = unit
+        total += number * unit
+    return sign * total if smallest < _LONGEST_MS else None
+
+
+def _number(digits: str) -> float | None:
+    try:
+        return float(digits) if "." in digits else int(digits)
+    except ValueError:
+        return None
+
+
+def size_bytes(value: Size, *, name: str = "size") -> int:
+    """Return a size as bytes: KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB of 1000.
+
+    Raises ConfigError for what is no size, is negative, or is not a whole number of bytes.
+    """
+    size: float | None = None
+    if isinstance(value, str):
+        body = value.strip().lower()
+        length = next((at for at, char in enumerate(body) if char not in _DIGITS), len(body))
+        number, unit = _number(body[:length]), _UNITS_BYTES.get(body[length:].strip())
+        size = None if number is None or unit is None else number * unit
+    elif not isinstance(value, bool):
+        size = value
+    if not isinstance(size, int | float) or not 0 <= size <= _LONGEST_MS or size != int(size):
+        raise ConfigError(
+            f'{name}={value!r}: expected a size such as "1GiB", "512MiB", or a number of bytes'
+        )
+    return int(size)
+
+
+def instant_ms(value: Instant, *, name: str = "instant") -> int:
+    """Return a point in time as milliseconds since 1970; without an offset it means UTC.
+
+    Raises ConfigError for text that is not ISO 8601 and for years the calendar does not have.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        # Whole microseconds: timestamp() would round through a float.
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    except (ValueError, TypeError, AttributeError, OverflowError):
+        raise ConfigError(
+            f'{name}={value!r}: expected an ISO 8601 date and time such as "2024-02-29T12:00:00Z",'
+            " or a datetime"
+        ) from None
