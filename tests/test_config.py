@@ -1,0 +1,280 @@
+"""Config keys, values, files and printouts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import assert_type
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakemq.config import BrokerConfig, Config, NamesrvConfig, keys_of
+from fakemq.config_files import load
+from fakemq.errors import ConfigError, ConfigWarning
+
+
+def broker_file(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "broker.properties"
+    path.write_bytes(content.encode("latin-1") if isinstance(content, str) else content)
+    return path
+
+
+def read_back(config: Config, tmp_path: Path) -> Config:
+    path = broker_file(tmp_path, config.printed())
+    return type(config)(**load(path, type(config)).values)
+
+
+# -- the tables -------------------------------------------------------------------------------
+
+
+def test_every_key_of_497_is_there() -> None:
+    counted = Counter(key.table.__name__ for key in keys_of(BrokerConfig).values())
+    # The two write-buffer marks are in both Netty classes and mean the same: counted once.
+    assert counted == {
+        "BrokerKeys": 80,
+        "NettyServerKeys": 14 - 2,
+        "NettyClientKeys": 14,
+        "MessageStoreKeys": 78,
+        "BrokerStartupKeys": 2,
+    }
+    assert len(keys_of(NamesrvConfig)) == 6 + 14
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "java_type"),
+    [
+        ("brokerIP1", "broker_ip1", "str"),
+        ("checkCRCOnRecover", "check_crc_on_recover", "bool"),
+        ("useTLS", "use_tls", "bool"),
+        ("dLegerSelfId", "d_leger_self_id", "str | None"),
+        ("enableDLegerCommitLog", "enable_d_leger_commit_log", "bool"),
+        ("storePathDLedgerCommitLog", "store_path_d_ledger_commit_log", "str | None"),
+        ("messageStorePlugIn", "message_store_plug_in", "str"),
+        ("enableBatchPush", "enable_batch_push", "bool"),
+        ("brokerId", "broker_id", "Long"),
+        ("listenPort", "listen_port", "int"),
+        ("brokerRole", "broker_role", "BrokerRole"),
+        ("scheduleAsyncDeliverMaxResendNum2Blocked",
+         "schedule_async_deliver_max_resend_num2_blocked", "int"),
+    ],
+)  # fmt: skip
+def test_java_names(name: str, attribute: str, java_type: str) -> None:
+    key = keys_of(BrokerConfig)[name]
+    assert (key.attribute, key.type) == (attribute, java_type)
+
+
+def test_every_default_fits_its_own_key() -> None:
+    for kind in (BrokerConfig, NamesrvConfig):
+        config = kind()
+        for name, text in config.java_properties().items():
+            if name != "isEnableBatchPush":
+                config.set_property(name, text)
+        assert config == kind()
+
+
+def test_ports_differ_from_the_shared_class() -> None:
+    assert BrokerConfig().listen_port == 10911
+    assert NamesrvConfig().listen_port == 9876
+
+
+def test_attributes_are_typed() -> None:
+    config = BrokerConfig()
+    assert_type(config.broker_name, str)
+    assert_type(config.namesrv_addr, str | None)
+    assert_type(config.mapped_file_size_commit_log, int)
+    assert_type(config.auto_create_topic_enable, bool)
+    assert config.mapped_file_size_commit_log == 1 << 30
+    assert config.message_delay_level.split()[-1] == "2h"
+
+
+def test_importing_it_is_light() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import fakemq.config;"
+        "print(*(m for m in ('dataclasses','difflib','javaproperties','click','msgspec')"
+        " if m in set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+# -- objects ----------------------------------------------------------------------------------
+
+
+def test_a_copy_is_its_own() -> None:
+    config = BrokerConfig(broker_name="b")
+    twin = config.copy()
+    assert twin == config
+    twin.broker_id = 7
+    assert (config.broker_id, twin.broker_name) == (0, "b")
+    assert twin != config
+    assert config != NamesrvConfig()
+    assert repr(twin) == "BrokerConfig(broker_name='b', broker_id=7)"
+    with pytest.raises(TypeError, match="BrokerConfig has no attribute 'brokerName'"):
+        BrokerConfig(brokerName="b")
+
+
+def test_java_properties_are_what_get_broker_config_answers() -> None:
+    properties = BrokerConfig(broker_name="b").java_properties()
+    assert properties["brokerName"] == "b"
+    assert properties["autoCreateTopicEnable"] == "true"
+    assert properties["isEnableBatchPush"] == "false"
+    assert properties["messageStorePlugIn"] == ""
+    assert not properties.keys() & {"haMasterAddress", "enableBatchPush", "rmqAddressServerDomain"}
+
+
+def test_set_property() -> None:
+    config = BrokerConfig()
+    config.set_property("brokerPermission", "4")
+    config.set_property("slaveReadEnable", "TRUE")
+    assert (config.broker_permission, config.slave_read_enable) == (4, True)
+    with pytest.raises(
+        ConfigError, match=r"kvConfigPath=x: RocketMQ 4.9.7 has no key kvConfigPath"
+    ):
+        config.set_property("kvConfigPath", "x")
+
+
+# -- values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        ("brokerId", "abc", "a whole number from -9223372036854775808 to 9223372036854775807"),
+        ("brokerId", "1.0", "a whole number"),
+        ("brokerId", "1 ", "a whole number"),
+        ("brokerId", "", "a whole number"),
+        ("brokerId", "1_000", "a whole number"),
+        ("brokerId", "9223372036854775808", "a whole number"),
+        ("brokerId", "9" * 5000, "a whole number"),
+        ("slaveTimeout", "2147483648", "a whole number from 1 to 2147483647"),
+        ("listenPort", "65535", "a whole number from 0 to 65534"),
+        ("brokerPermission", "8", "a whole number from 0 to 7"),
+        ("mappedFileSizeCommitLog", "0", "a whole number from 1 to 2147483647"),
+        ("autoCreateTopicEnable", "yes", "true or false"),
+        ("autoCreateTopicEnable", "", "true or false"),
+        ("brokerRole", "MASTER", "ASYNC_MASTER or SYNC_MASTER or SLAVE"),
+        ("flushDiskType", "async_flush", "ASYNC_FLUSH or SYNC_FLUSH"),
+        ("brokerName", "", "some text"),
+        ("messageDelayLevel", "1s  5s", 'numbers with s, m, h or d'),
+        ("messageDelayLevel", "1s 5", 'numbers with s, m, h or d'),
+        ("messageDelayLevel", "", 'numbers with s, m, h or d'),
+        ("deleteWhen", "24", 'hours from 00 to 23, such as "04" or "04;16"'),
+        ("namesrvAddr", "localhost", 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"'),
+        ("namesrvAddr", "localhost:98765", "addresses such as"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_names_file_line_key_value_and_what_would_be_right(
+    tmp_path: Path, key: str, text: str, expected: str
+) -> None:
+    path = broker_file(tmp_path, f"# a comment\n\nbrokerIP1 = 10.0.0.1\n{key}={text}\n")
+    with pytest.raises(ConfigError) as caught:
+        load(path, BrokerConfig)
+    assert str(caught.value).startswith(f"{path}:4: {key}={text}: expected {expected}")
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(sorted(keys_of(BrokerConfig))), st.text(max_size=8))
+def test_any_text_is_a_value_or_a_config_error(name: str, text: str) -> None:
+    config = BrokerConfig()
+    with suppress(ConfigError):
+        config.set_property(name, text)
+    assert config.printed()
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def test_lines_are_counted_through_continuations_and_line_ends(tmp_path: Path) -> None:
+    content = b"! c\r\nbrokerName = a\\\r\n  b\r\rdeleteWhen:05\nregionId caf\xe9\x85\nbrokerId=x"
+    with pytest.raises(ConfigError, match=r"broker\.properties:7: brokerId=x"):
+        load(broker_file(tmp_path, content), BrokerConfig)
+    loaded = load(broker_file(tmp_path, content.replace(b"=x", b"=3")), BrokerConfig)
+    assert loaded.values == {
+        "broker_name": "ab",
+        "delete_when": "05",
+        "region_id": "café\x85",
+        "broker_id": 3,
+    }
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none: cannot read this config: No such file"):
+        load(tmp_path / "none", BrokerConfig)
+    with pytest.raises(ConfigError, match="cannot read this config: Is a directory"):
+        load(tmp_path, BrokerConfig)
+    with pytest.raises(ConfigError, match=r":2: Invalid .* expected .u and four hex digits"):
+        load(broker_file(tmp_path, "brokerId=0\nbrokerName=\\u12\n"), BrokerConfig)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("brokerNam", "RocketMQ 4.9.7 does not have it; the nearest it has is brokerName"),
+        ("BROKERNAME", "RocketMQ 4.9.7 does not have it; the nearest it has is brokerName"),
+        ("isEnableBatchPush", "the nearest it has is enableBatchPush"),
+        ("kvConfigPath", "it belongs in a name server's file (NamesrvConfig)"),
+    ],
+)
+def test_an_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hint: str) -> None:
+    path = broker_file(tmp_path, f"\n{name}=1\nbrokerId=2\n")
+    warnings: list[str] = []
+    loaded = load(path, BrokerConfig, warn=warnings.append)
+    assert loaded.values == {"broker_id": 2}
+    (warning,) = warnings
+    assert warning.startswith(f"{path}:2: unknown key {name}: ")
+    assert warning.endswith(hint)
+    with pytest.warns(ConfigWarning, match=name):
+        load(path, BrokerConfig)
+    with pytest.raises(ConfigError, match=name):
+        load(path, BrokerConfig, strict=True)
+
+
+def test_a_broker_key_in_a_name_servers_config() -> None:
+    with pytest.raises(ConfigError, match=r"config: .* belongs in a broker's file \(BrokerConfig"):
+        load({"brokerName": "b"}, NamesrvConfig, strict=True)
+
+
+def test_a_mapping_takes_values_and_their_text() -> None:
+    loaded = load(
+        {"brokerId": 3, "slaveReadEnable": True, "traceOn": "false", "haMasterAddress": None},
+        BrokerConfig,
+    )
+    assert loaded.values == {
+        "broker_id": 3,
+        "slave_read_enable": True,
+        "trace_on": False,
+        "ha_master_address": None,
+    }
+    with pytest.raises(ConfigError, match=r"^config\[1\]: brokerId=true: expected"):
+        load({"brokerId": True}, BrokerConfig, name="config[1]")
+
+
+# -- printouts --------------------------------------------------------------------------------
+
+
+def test_a_printout_reads_back(tmp_path: Path) -> None:
+    config = BrokerConfig(
+        broker_name="bröker #1 = ü",
+        region_id=" leading: blank\\",
+        broker_id=2,
+        broker_role="SLAVE",
+        trace_on=False,
+        namesrv_addr="h:1;i:2",
+        start_accept_send_request_time_stamp=2**62,
+    )
+    assert "traceOn=false\n" in config.printed()
+    assert read_back(config, tmp_path) == config
+    namesrv = NamesrvConfig(cluster_test=True, listen_port=1)
+    assert read_back(namesrv, tmp_path) == namesrv
+
+
+def test_the_important_keys() -> None:
+    names = [line.partition("=")[0] for line in BrokerConfig().printed(important=True).splitlines()]
+    assert len(names) == 35
+    assert {"brokerName", "namesrvAddr", "flushDiskType", "storePathRootDir"} <= set(names)
+    assert "brokerIP2" not in names
