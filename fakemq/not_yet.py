@@ -1,0 +1,56 @@
+"""What RocketMQ 4.9.7 has and fakemq does not have yet: refused at the start, in one line each.
+
+Whoever builds one of these takes its row away.
+"""
+
+from __future__ import annotations
+
+from fakemq.config import BrokerConfig, NamesrvConfig, Value, text_of
+from fakemq.errors import NotYetSupported
+
+_BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
+    ("broker_role", "brokerRole", ("ASYNC_MASTER",), "brokerRole=ASYNC_MASTER"),
+    ("store_path_root_dir", "storePathRootDir", (None,), "a store in memory"),
+    ("acl_enable", "aclEnable", (False,), "aclEnable=false"),
+    ("enable_d_leger_commit_log", "enableDLegerCommitLog", (False,), "no DLedger"),
+    ("message_store_plug_in", "messageStorePlugIn", ("",), "the default store"),
+    (
+        "fetch_namesrv_addr_by_address_server",
+        "fetchNamesrvAddrByAddressServer",
+        (False,),
+        "namesrvAddr",
+    ),
+    ("enable_consume_queue_ext", "enableConsumeQueueExt", (False,), "plain consume queues"),
+    ("enable_lmq", "enableLmq", (False,), "enableLmq=false"),
+    ("enable_multi_dispatch", "enableMultiDispatch", (False,), "enableMultiDispatch=false"),
+    ("use_tls", "useTLS", (False,), "useTLS=false"),
+)
+"""Attribute, Java's name, the values that are there, and what to say is there."""
+
+
+def require_broker(config: BrokerConfig) -> None:
+    """Raise NotYetSupported if this broker needs what is not there."""
+    for attribute, name, there, instead in _BROKER:
+        value = getattr(config, attribute)
+        if value not in there:
+            raise NotYetSupported(
+                f"{config.node_name}: {name}={text_of(value)} is not there yet; what is: {instead}"
+            )
+
+
+def require_namesrv(config: NamesrvConfig) -> None:
+    """Raise NotYetSupported if this name server needs what is not there."""
+    if config.kv_config_path is not None:
+        raise NotYetSupported(
+            f"kvConfigPath={config.kv_config_path} is not there yet; what is: a KV config in memory"
+        )
+
+
+def require_cluster(*, slaves: int, control_port: int | None) -> None:
+    """Raise NotYetSupported if the options of a cluster ask for what is not there."""
+    if slaves:
+        raise NotYetSupported(f"slaves={slaves} is not there yet; what is: slaves=0")
+    if control_port is not None:
+        raise NotYetSupported(
+            f"control_port={control_port} is not there yet; what is: no control port"
+        )

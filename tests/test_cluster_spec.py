@@ -1,0 +1,307 @@
+"""From options and configs to the brokers of a cluster."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from fakemq.broker_layout import broker_name, lay_out, lone_broker
+from fakemq.cluster_spec import ClusterOptions, ClusterSpec, cluster_spec, namesrv_spec
+from fakemq.config import BrokerConfig
+from fakemq.config_files import Settings, load
+from fakemq.errors import ConfigError, ConfigWarning, NotYetSupported
+
+
+def settings_of(**values: object) -> Settings:
+    return load(values, BrokerConfig)
+
+
+def names_and_ports(configs: tuple[BrokerConfig, ...]) -> list[tuple[str, int]]:
+    return [(config.node_name, config.listen_port) for config in configs]
+
+
+# -- defaults ---------------------------------------------------------------------------------
+
+
+def test_the_command_lines_defaults() -> None:
+    spec = cluster_spec()
+    (broker,) = spec.broker_configs
+    assert broker == BrokerConfig()
+    assert broker.node_name == "broker-a-0"
+    assert (spec.listen, spec.advertised_host, spec.namesrv_ports) == (
+        "127.0.0.1",
+        "127.0.0.1",
+        (9876,),
+    )
+    assert spec.cluster_name == "DefaultCluster"
+    assert (spec.store, spec.memory_limit_bytes, spec.ram_size_bytes) == (
+        "memory",
+        1 << 30,
+        None,
+    )
+    assert (spec.clock, spec.start_at_ms, spec.seed) == ("real", None, None)
+    assert (spec.topics, spec.control_port, spec.ready_file) == ({}, None, None)
+
+
+def test_pythons_default_is_free_ports() -> None:
+    spec = cluster_spec(free_ports=True, masters=2, namesrvs=2)
+    assert spec.namesrv_ports == (0, 0)
+    assert names_and_ports(spec.broker_configs) == [("broker-a-0", 0), ("broker-b-0", 0)]
+    assert [config.ha_listen_port for config in spec.broker_configs] == [0, 0]
+
+
+def test_the_typed_dict_has_every_option() -> None:
+    parameters = set(inspect.signature(cluster_spec).parameters)
+    assert set(ClusterOptions.__annotations__) == parameters - {"free_ports", "warn"}
+
+
+def test_everything_given() -> None:
+    spec = cluster_spec(
+        listen="0.0.0.0",
+        advertise="mq.example",
+        namesrv_port=1000,
+        namesrvs=3,
+        broker_port=2000,
+        masters=2,
+        memory_limit="64MiB",
+        flush="SYNC_FLUSH",
+        clock="frozen",
+        start_at="1970-01-01T00:00:01Z",
+        seed=-7,
+        topics={"orders": 8},
+        ready_file=Path("r.json"),
+        journal="j",
+        config={"brokerClusterName": "C"},
+        ram_size=5,
+    )
+    assert spec.namesrv_ports == (1000, 1001, 1002)
+    assert names_and_ports(spec.broker_configs) == [("broker-a-0", 2000), ("broker-b-0", 2020)]
+    for broker in spec.broker_configs:
+        assert (broker.broker_ip1, broker.broker_ip2) == ("mq.example", "mq.example")
+        assert broker.flush_disk_type == "SYNC_FLUSH"
+    assert (spec.cluster_name, spec.advertised_host) == ("C", "mq.example")
+    assert (spec.memory_limit_bytes, spec.ram_size_bytes, spec.seed) == (64 << 20, 5, -7)
+    assert (spec.clock, spec.start_at_ms, spec.topics) == ("frozen", 1000, {"orders": 8})
+    assert (spec.ready_file, spec.journal_path) == ("r.json", "j")
+
+
+def test_who_listens_everywhere_is_known_by_an_address() -> None:
+    spec = cluster_spec(listen="0.0.0.0")
+    assert spec.advertised_host not in ("", "0.0.0.0")
+    assert spec.broker_configs[0].broker_ip1 == spec.advertised_host
+
+
+# -- options that cannot be -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"masters": 0}, "masters=0: expected a whole number, 1 or more"),
+        ({"masters": True}, "masters=True: expected a whole number"),
+        ({"masters": "2"}, "masters='2': expected a whole number"),
+        ({"slaves": -1}, "slaves=-1: expected a whole number, 0 or more"),
+        ({"namesrvs": 0}, "namesrvs=0: expected"),
+        ({"namesrv_port": 65536}, "namesrv_port=65536: expected a whole number from 0 to 65535"),
+        ({"broker_port": -1}, "broker_port=-1: expected a whole number from 0 to 65535"),
+        ({"broker_port": 65520, "masters": 2}, "port 65540 for broker-b-0 (listenPort): expected"),
+        ({"broker_port": 2}, "port 0 for broker-a-0 (VIP port, listenPort - 2): expected a port"),
+        ({"broker_port": 9876}, "port 9876 is wanted by name server 0 and broker-a-0 (listenPort)"),
+        ({"clock": "slow"}, "clock='slow': expected real or frozen"),
+        ({"role": "SLAVE"}, "role='SLAVE': expected ASYNC_MASTER or SYNC_MASTER"),
+        ({"flush": "NO"}, "flush='NO': expected ASYNC_FLUSH or SYNC_FLUSH"),
+        ({"start_at": "noon"}, "start_at='noon': expected an ISO 8601"),
+        ({"memory_limit": "much"}, "memory_limit='much': expected a size"),
+        ({"seed": 1.5}, "seed=1.5: expected a whole number"),
+        ({"topics": ["orders"]}, "topic 'orders': expected NAME:QUEUES, such as orders:8"),
+        ({"topics": ["o:1", "o:2"]}, "topic o is given twice"),
+        ({"topics": {"o": 0}}, "queues of topic o=0: expected a whole number, 1 or more"),
+        ({"topics": {"a b": 1}}, "topic 'a b': The specified topic contains illegal characters"),
+        ({"config": {"brokerId": "x"}}, "config: brokerId=x: expected a whole number"),
+        ({"config": [{}, {"brokerId": "x"}], "masters": 2}, "config[1]: brokerId=x: expected"),
+    ],
+)
+def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        cluster_spec(**options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"slaves": 1}, "slaves=1 is not there yet"),
+        ({"control_port": 0}, "control_port=0 is not there yet"),
+        ({"role": "SYNC_MASTER"}, "broker-a-0: brokerRole=SYNC_MASTER is not there yet"),
+        ({"store": "/s"}, "broker-a-0: storePathRootDir=/s/broker-a-0 is not there yet"),
+        ({"config": {"storePathRootDir": "/s"}}, "broker-a-0: storePathRootDir=/s is not there"),
+        ({"config": {"aclEnable": True}}, "broker-a-0: aclEnable=true is not there yet"),
+        (
+            {"config": {"brokerRole": "SLAVE", "brokerId": 1}},
+            "broker-a-1: brokerRole=SLAVE is not there yet; what is: brokerRole=ASYNC_MASTER",
+        ),
+    ],
+)
+def test_what_is_not_there_yet(options: ClusterOptions, message: str) -> None:
+    with pytest.raises(NotYetSupported) as caught:
+        cluster_spec(**options)
+    assert str(caught.value).startswith(message)
+    assert isinstance(caught.value, NotImplementedError)
+
+
+# -- configs ----------------------------------------------------------------------------------
+
+
+def test_options_beat_configs_and_configs_beat_defaults() -> None:
+    config = {
+        "listenPort": 3000,
+        "flushDiskType": "SYNC_FLUSH",
+        "brokerIP1": "1.1.1.1",
+        "storePathRootDir": "",
+        "haListenPort": 1,
+    }
+    (broker,) = cluster_spec(config=config).broker_configs
+    assert (broker.listen_port, broker.ha_listen_port, broker.broker_ip1) == (3000, 3001, "1.1.1.1")
+    assert (broker.flush_disk_type, broker.broker_ip2) == ("SYNC_FLUSH", "127.0.0.1")
+    (free,) = cluster_spec(config=config, free_ports=True).broker_configs
+    assert free.listen_port == 3000
+    (broker,) = cluster_spec(
+        config=config, broker_port=0, flush="ASYNC_FLUSH", advertise="2.2.2.2"
+    ).broker_configs
+    assert (broker.listen_port, broker.flush_disk_type) == (0, "ASYNC_FLUSH")
+    assert (broker.broker_ip1, broker.broker_ip2) == ("2.2.2.2", "2.2.2.2")
+
+
+def test_the_store_option_beats_a_folder_in_a_config() -> None:
+    (broker,) = cluster_spec(config={"storePathRootDir": "/data"}, store="memory").broker_configs
+    assert broker.store_path_root_dir is None
+
+
+def test_name_servers_of_a_config_are_not_used() -> None:
+    # A file from production must not make a fake broker register there.
+    with pytest.warns(ConfigWarning, match="config: namesrvAddr=prod:9876 has no effect here"):
+        spec = cluster_spec(config={"namesrvAddr": "prod:9876"})
+    assert spec.broker_configs[0].namesrv_addr is None
+
+
+def test_an_unknown_key_is_said_once_for_all_brokers() -> None:
+    said: list[str] = []
+    cluster_spec(masters=3, config={"brokerNam": "x"}, warn=said.append)
+    assert len(said) == 1
+    with pytest.raises(ConfigError, match="unknown key brokerNam"):
+        cluster_spec(masters=3, config={"brokerNam": "x"}, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("listenPort", 1000), ("brokerName", "b"), ("brokerId", 0), ("storePathRootDir", "/s")],
+)
+def test_one_config_cannot_name_several_brokers(key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"config: {key}={value} is for one broker and there"):
+        cluster_spec(masters=2, config={key: value})
+
+
+def test_several_configs_are_for_one_broker_each() -> None:
+    spec = cluster_spec(masters=3, config=[{"listenPort": 5000}, {"brokerName": "x"}])
+    assert names_and_ports(spec.broker_configs) == [
+        ("broker-a-0", 5000),
+        ("x-0", 10931),
+        ("broker-c-0", 10951),
+    ]
+    with pytest.raises(ConfigError, match=r"config\[1\]: 2 configs for 1 broker"):
+        cluster_spec(config=[{}, {}])
+
+
+def test_brokers_that_cannot_be_told_apart() -> None:
+    with pytest.raises(ConfigError, match="two brokers are called broker-a-0"):
+        cluster_spec(masters=2, config=[{}, {"brokerName": "broker-a"}])
+    with pytest.raises(
+        ConfigError, match=r"port 10912 is wanted by broker-a-0 \(HA port, .*\) and"
+    ):
+        cluster_spec(masters=2, config=[{}, {"listenPort": 10912}])
+    with pytest.raises(ConfigError, match="storePathRootDir=/s is of both broker-a-0 and broker-b"):
+        cluster_spec(masters=2, config=[{"storePathRootDir": "/s"}, {"storePathRootDir": "/s"}])
+
+
+# -- layout -----------------------------------------------------------------------------------
+
+
+def test_names() -> None:
+    assert [broker_name(n) for n in (0, 1, 25, 26, 27, 701, 702)] == [
+        "broker-a",
+        "broker-b",
+        "broker-z",
+        "broker-aa",
+        "broker-ab",
+        "broker-zz",
+        "broker-aaa",
+    ]
+
+
+def test_slaves_follow_their_master() -> None:
+    configs = lay_out(masters=2, slaves=2, role="SYNC_MASTER", store="/s")
+    assert [(*pair, config.broker_role, config.store_path_root_dir)
+            for pair, config in zip(names_and_ports(configs), configs, strict=True)] == [
+        ("broker-a-0", 10911, "SYNC_MASTER", "/s/broker-a-0"),
+        ("broker-a-1", 10931, "SLAVE", "/s/broker-a-1"),
+        ("broker-a-2", 10951, "SLAVE", "/s/broker-a-2"),
+        ("broker-b-0", 10971, "SYNC_MASTER", "/s/broker-b-0"),
+        ("broker-b-1", 10991, "SLAVE", "/s/broker-b-1"),
+        ("broker-b-2", 11011, "SLAVE", "/s/broker-b-2"),
+    ]  # fmt: skip
+
+
+def test_a_role_for_all_is_the_masters() -> None:
+    configs = lay_out(masters=1, slaves=1, sources=[settings_of(brokerRole="SYNC_MASTER")])
+    assert [config.broker_role for config in configs] == ["SYNC_MASTER", "SLAVE"]
+
+
+def test_the_role_decides_the_id() -> None:
+    sources = [settings_of(brokerRole="SYNC_MASTER", brokerId=5)]
+    assert lay_out(sources=sources)[0].node_name == "broker-a-0"
+    sources = [settings_of(brokerRole="SLAVE", brokerId=5)]
+    assert lay_out(sources=sources)[0].node_name == "broker-a-5"
+    for number in (0, -1):
+        sources = [settings_of(brokerRole="SLAVE", brokerId=number)]
+        with pytest.raises(ConfigError, match=r"^config: Slave's brokerId must be > 0$"):
+            lay_out(sources=sources)
+
+
+# -- alone ------------------------------------------------------------------------------------
+
+
+def test_a_lone_broker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NAMESRV_ADDR", raising=False)
+    assert lone_broker().namesrv_addr is None
+    monkeypatch.setenv("NAMESRV_ADDR", "env:1")
+    broker = lone_broker()
+    assert (broker.listen_port, broker.ha_listen_port, broker.broker_id) == (10911, 10912, 0)
+    assert broker.namesrv_addr == "env:1"
+    path = tmp_path / "b.properties"
+    path.write_text("namesrvAddr=file:1\nlistenPort=20000\nbrokerName=n\n")
+    broker = lone_broker(path)
+    assert (broker.namesrv_addr, broker.ha_listen_port) == ("file:1", 20001)
+    assert broker.broker_name == "n"
+    assert lone_broker(path, namesrv_addr="flag:1;flag:2").namesrv_addr == "flag:1;flag:2"
+    with pytest.raises(ConfigError, match=r"^-n: namesrvAddr=flag: expected addresses"):
+        lone_broker(namesrv_addr="flag")
+    monkeypatch.setenv("NAMESRV_ADDR", "env")
+    with pytest.raises(ConfigError, match=r"^environment variable NAMESRV_ADDR: namesrvAddr=env"):
+        lone_broker()
+
+
+def test_a_lone_name_server(tmp_path: Path) -> None:
+    path = tmp_path / "n.properties"
+    path.write_text("listenPort=1\nclusterTest=true\n")
+    spec = namesrv_spec(path)
+    assert (spec.namesrv_ports, spec.namesrv_config.cluster_test) == ((1,), True)
+    assert (spec.cluster_name, spec.broker_configs) == ("", ())
+    assert namesrv_spec().namesrv_ports == (9876,)
+
+
+def test_a_spec_is_a_value() -> None:
+    assert cluster_spec(seed=1) == cluster_spec(seed=1)
+    assert cluster_spec(seed=1) != cluster_spec(seed=2)
+    assert isinstance(cluster_spec(), ClusterSpec)
