@@ -1,0 +1,228 @@
+"""The command line. Only what a command needs is imported: help and printouts start no server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, Unpack
+
+import click
+
+from fakemq import __version__
+from fakemq.cluster_spec import (
+    ClusterOptions,
+    ClusterSpec,
+    broker_spec,
+    cluster_spec,
+    namesrv_spec,
+    require_supported,
+)
+from fakemq.errors import ConfigError, FakemqError, NotYetSupported
+
+F = TypeVar("F", bound=Callable[..., None])
+
+BAD_INPUT = 2
+"""The exit code of click for a wrong option, so ours for a wrong value; what fails later is 1."""
+
+
+class _BadInput(click.ClickException):
+    """One line on stderr, without a traceback."""
+
+    exit_code = BAD_INPUT
+
+
+class _Commands(click.Group):
+    """A group whose command is ``serve`` where none is named, and whose errors are one line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        if not args or (args[0].startswith("-") and args[0] not in own):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except (ConfigError, NotYetSupported) as error:
+            raise _BadInput(str(error)) from None
+        except FakemqError as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(
+    __version__, prog_name="fakemq", message="%(prog)s %(version)s, as Apache RocketMQ 4.9.7"
+)
+def main() -> None:
+    """An Apache RocketMQ cluster in one process, for tests.
+
+    Without a command this is "serve": a name server on 127.0.0.1:9876 and a broker, until
+    Ctrl-C. See "serve --help" for its options.
+    """
+
+
+def _print_option(function: F) -> F:
+    return click.option(
+        "-p",
+        "print_config",
+        is_flag=True,
+        help="Print the resulting config as .properties, which -c reads again, and exit.",
+    )(function)
+
+
+def _warn(message: str) -> None:
+    click.echo(f"Warning: {message}", err=True)
+
+
+def _print(text: str) -> None:
+    click.echo(text, nl=False)
+
+
+def _run(ctx: click.Context, spec: ClusterSpec) -> None:
+    require_supported(spec)
+    from fakemq import serve
+
+    ctx.exit(serve.serve(spec))
+
+
+@main.command()
+@click.option("--listen", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--advertise",
+    metavar="HOST",
+    help="Address that clients are told.  [default: the one listened on]",
+)
+@click.option(
+    "--namesrv-port",
+    type=int,
+    metavar="PORT",
+    help="Port of the first name server; the others follow. 0 takes free ones.  [default: 9876]",
+)
+@click.option("--namesrvs", type=int, default=1, show_default=True, help="How many name servers.")
+@click.option(
+    "--broker-port",
+    type=int,
+    metavar="PORT",
+    help="Port of the first broker; the others are 20 apart. Port-2 (VIP) and port+1 (HA) are taken"
+    " too. 0 takes free ones.  [default: 10911]",
+)
+@click.option(
+    "--masters", type=int, default=1, show_default=True, help="How many: broker-a, broker-b, ..."
+)
+@click.option("--slaves", type=int, default=0, show_default=True, help="Slaves of each master.")
+@click.option(
+    "--store",
+    metavar="memory|DIR",
+    help="Keep everything in memory, or each broker's in DIR/<broker>.  [default: memory]",
+)
+@click.option(
+    "--memory-limit",
+    default="1GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="How much a store in memory may hold; past it sends are refused.",
+)
+@click.option(
+    "--role",
+    metavar="ASYNC_MASTER|SYNC_MASTER",
+    help="Whether masters wait for their slaves.  [default: ASYNC_MASTER]",
+)
+@click.option(
+    "--flush",
+    metavar="ASYNC_FLUSH|SYNC_FLUSH",
+    help="Whether a send waits for the disk.  [default: ASYNC_FLUSH]",
+)
+@click.option(
+    "--clock",
+    default="real",
+    show_default=True,
+    metavar="real|frozen",
+    help="A frozen clock moves only when told to.",
+)
+@click.option(
+    "--start-at",
+    metavar="ISO8601",
+    help="Where the clock starts; UTC unless it says.  [default: now]",
+)
+@click.option("--seed", type=int, metavar="N", help="Fixes every random choice.")
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME:QUEUES",
+    help="Create a topic at the start. May be repeated.",
+)
+@click.option("--control-port", type=int, metavar="PORT", help="Port of the control interface.")
+@click.option("--ready-file", metavar="PATH", help="Written, as JSON, when everything listens.")
+@click.option(
+    "-c",
+    "config",
+    multiple=True,
+    metavar="FILE.properties",
+    help="RocketMQ's own broker config. One is for every broker, several are for one each, in"
+    " order. Options given here beat it.",
+)
+@click.option("--strict", is_flag=True, help="An unknown key in a config is an error.")
+@_print_option
+@click.option("--journal", metavar="FILE", help="Write all that happens to this file.")
+@click.pass_context
+def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptions]) -> None:
+    """A whole cluster: name servers and brokers. The default command.
+
+    Prints "fakemq ready: ..." when all is up; SIGTERM and Ctrl-C stop it cleanly. With several
+    brokers, -p prints one config for each, each under a comment with the broker's name.
+    """
+    spec = cluster_spec(**options, warn=_warn)
+    if print_config:
+        several = len(spec.broker_configs) > 1
+        for config in spec.broker_configs:
+            _print((f"# {config.node_name}\n" if several else "") + config.printed())
+        return
+    _run(ctx, spec)
+
+
+@main.command()
+@click.option("-c", "config", metavar="FILE", help="RocketMQ's own name server config.")
+@_print_option
+@click.pass_context
+def namesrv(ctx: click.Context, config: str | None, print_config: bool) -> None:
+    """One name server, as mqnamesrv: port 9876 on all addresses."""
+    spec = namesrv_spec(config, warn=_warn)
+    if print_config:
+        _print(spec.namesrv_config.printed())
+        return
+    _run(ctx, spec)
+
+
+@main.command()
+@click.option("-c", "config", metavar="FILE", help="RocketMQ's own broker config.")
+@click.option(
+    "-n",
+    "namesrv_addr",
+    metavar="HOST:PORT[;...]",
+    help="Name servers to register with, fake or real.  [default: the config's namesrvAddr,"
+    " else $NAMESRV_ADDR]",
+)
+@_print_option
+@click.option("-m", "print_important", is_flag=True, help="Like -p, only the important keys.")
+@click.pass_context
+def broker(
+    ctx: click.Context,
+    config: str | None,
+    namesrv_addr: str | None,
+    print_config: bool,
+    print_important: bool,
+) -> None:
+    """One broker, as mqbroker: port 10911 on all addresses, named after the host."""
+    spec = broker_spec(config, namesrv_addr=namesrv_addr, warn=_warn)
+    if print_config or print_important:
+        _print(spec.broker_configs[0].printed(important=not print_config))
+        return
+    _run(ctx, spec)
+
+
+@main.command()
+def table() -> None:
+    """Every request code of 4.9.7: number, name, headers, and who handles it here."""
+    from fakemq.table_report import table_report
+
+    click.echo(table_report())

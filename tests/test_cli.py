@@ -1,0 +1,319 @@
+"""The command line, with the running of clusters replaced."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import fakemq
+from fakemq.cli import main
+from fakemq.cluster_spec import ClusterSpec, cluster_spec
+from fakemq.config import BrokerConfig, NamesrvConfig
+from fakemq.errors import FakemqError
+from fakemq.net import foreground
+from fakemq.ready import ReadyBroker, ReadyInfo, ready_line, write_ready_file
+
+INFO = ReadyInfo(
+    namesrv="127.0.0.1:9876",
+    cluster="DefaultCluster",
+    pid=7,
+    brokers=(
+        ReadyBroker(
+            name="broker-a",
+            id=0,
+            addr="127.0.0.1:10911",
+            vip="127.0.0.1:10909",
+            ha="127.0.0.1:10912",
+            store="memory",
+        ),
+    ),
+)
+LINE = "fakemq ready: namesrv 127.0.0.1:9876, brokers broker-a-0 127.0.0.1:10911 (pid 7)\n"
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def run(*args: str) -> Result:
+    result = CliRunner().invoke(main, args, prog_name="fakemq")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[ClusterSpec]:
+    """What was asked to run, instead of running it."""
+    asked: list[ClusterSpec] = []
+
+    def run_at_once(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+        asked.append(spec)
+        on_ready(INFO)
+        return 0
+
+    monkeypatch.setattr(foreground, "run", run_at_once)
+    return asked
+
+
+# -- serve ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [[], ["serve"]])
+def test_serve_is_the_default(served: list[ClusterSpec], args: list[str]) -> None:
+    result = run(*args)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, LINE, "")
+    assert served == [cluster_spec()]
+
+
+def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path) -> None:
+    config = tmp_path / "b.properties"
+    config.write_text("brokerClusterName=C\n")
+    ready = tmp_path / "ready.json"
+    result = run(
+        *words("--listen 127.0.0.2 --advertise mq --namesrv-port 1000 --namesrvs 2 --masters 2"),
+        *words("--broker-port 2000 --slaves 0 --store memory --memory-limit 64MiB --clock frozen"),
+        *words("--role ASYNC_MASTER --flush SYNC_FLUSH --start-at 2024-02-29 --seed 5"),
+        *words("--topic orders:8 --topic bills:1 --strict --journal j"),
+        *["--ready-file", str(ready), "-c", str(config)],
+    )
+    assert result.exit_code == 0, result.output
+    assert served == [
+        cluster_spec(
+            listen="127.0.0.2",
+            advertise="mq",
+            namesrv_port=1000,
+            namesrvs=2,
+            broker_port=2000,
+            masters=2,
+            store="memory",
+            memory_limit="64MiB",
+            role="ASYNC_MASTER",
+            flush="SYNC_FLUSH",
+            clock="frozen",
+            start_at="2024-02-29",
+            seed=5,
+            topics={"orders": 8, "bills": 1},
+            ready_file=ready,
+            config=config,
+            journal="j",
+        )
+    ]
+    assert json.loads(ready.read_text()) == {
+        "namesrv": "127.0.0.1:9876",
+        "cluster": "DefaultCluster",
+        "pid": 7,
+        "control": None,
+        "brokers": [
+            {
+                "name": "broker-a",
+                "id": 0,
+                "addr": "127.0.0.1:10911",
+                "vip": "127.0.0.1:10909",
+                "ha": "127.0.0.1:10912",
+                "store": "memory",
+            }
+        ],
+    }
+    assert [path.name for path in tmp_path.iterdir() if path != config] == ["ready.json"]
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        ("--masters 0", "Error: masters=0: expected a whole number, 1 or more"),
+        ("--topic orders", "Error: topic 'orders': expected NAME:QUEUES, such as orders:8"),
+        ("--slaves 1", "Error: slaves=1 is not there yet; what is: slaves=0"),
+        (
+            "--role SYNC_MASTER",
+            (
+                "Error: broker-a-0: brokerRole=SYNC_MASTER is not there yet;"
+                " what is: brokerRole=ASYNC_MASTER"
+            ),
+        ),
+        ("--control-port 1", "Error: control_port=1 is not there yet; what is: no control port"),
+        ("-c /none", "Error: /none: cannot read this config: No such file or directory"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    served: list[ClusterSpec], args: str, line: str
+) -> None:
+    result = run(*words(args))
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line + "\n")
+    assert served == []
+
+
+@pytest.mark.parametrize("args", [["--nonsense"], ["nonsense"], ["--masters", "two"]])
+def test_what_click_refuses(served: list[ClusterSpec], args: list[str]) -> None:
+    assert run(*args).exit_code == 2
+    assert served == []
+
+
+def test_what_fails_at_the_start_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+        raise FakemqError("port 10911 is in use; choose another with --broker-port")
+
+    monkeypatch.setattr(foreground, "run", run_cluster)
+    result = run()
+    assert result.exit_code == 1
+    assert result.stderr == "Error: port 10911 is in use; choose another with --broker-port\n"
+
+
+def test_an_unknown_key_is_a_warning_or_with_strict_an_error(
+    served: list[ClusterSpec], tmp_path: Path
+) -> None:
+    path = tmp_path / "b.properties"
+    path.write_text("brokerNam=x\n")
+    warning = f"{path}:1: unknown key brokerNam: RocketMQ 4.9.7 does not have it;"
+    result = run("-c", str(path))
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"Warning: {warning}")
+    result = run("-c", str(path), "--strict")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {warning}")
+
+
+def test_a_stale_ready_file_goes_before_the_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "ready.json"
+    path.write_text("stale")
+
+    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+        assert not path.exists()
+        return 0
+
+    monkeypatch.setattr(foreground, "run", run_cluster)
+    assert run("--ready-file", str(path)).exit_code == 0
+
+
+def test_a_ready_file_that_cannot_be_written(served: list[ClusterSpec], tmp_path: Path) -> None:
+    path = tmp_path / "no folder" / "ready.json"
+    result = run("--ready-file", str(path))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {path}: cannot write the ready file: No such file or directory\n"
+    )
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FakemqError, match="cannot write the ready file"):
+        write_ready_file(str(tmp_path / "folder"), INFO)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+# -- printing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["serve", "namesrv", "broker"])
+def test_a_printed_config_reads_back_the_same(
+    served: list[ClusterSpec], tmp_path: Path, command: str
+) -> None:
+    source = tmp_path / "source.properties"
+    extra = "clusterTest=true\n" if command == "namesrv" else "regionId=caf\\u00e9 : x\n"
+    source.write_text(f"listenPort=20911\n{extra}")
+    first = run(command, "-c", str(source), "-p")
+    assert (first.exit_code, first.stderr) == (0, "")
+    assert "listenPort=20911\n" in first.stdout
+    printed = tmp_path / "printed.properties"
+    printed.write_text(first.stdout)
+    second = run(command, "-c", str(printed), "-p")
+    assert (second.exit_code, second.stderr, second.stdout) == (0, "", first.stdout)
+    assert served == []
+
+
+def test_several_brokers_are_printed_one_after_the_other(tmp_path: Path) -> None:
+    printed = run("--masters", "2", "--broker-port", "3000", "-p").stdout
+    first, second = printed.removeprefix("# broker-a-0\n").split("# broker-b-0\n")
+    files = []
+    for number, text in enumerate((first, second)):
+        path = tmp_path / str(number)
+        path.write_text(text)
+        files += ["-c", str(path)]
+    assert run("--masters", "2", *files, "-p").stdout == printed
+
+
+def test_the_important_keys(served: list[ClusterSpec]) -> None:
+    result = run("broker", "-n", "h:1", "-m")
+    assert result.exit_code == 0
+    assert "namesrvAddr=h\\:1\n" in result.stdout or "namesrvAddr=h:1\n" in result.stdout
+    assert "brokerIP2" not in result.stdout
+    assert served == []
+
+
+# -- namesrv, broker --------------------------------------------------------------------------
+
+
+def test_namesrv(served: list[ClusterSpec], tmp_path: Path) -> None:
+    path = tmp_path / "n.properties"
+    path.write_text("listenPort=19876\n")
+    assert run("namesrv", "-c", str(path)).exit_code == 0
+    (spec,) = served
+    assert spec.namesrv_config == NamesrvConfig(listen_port=19876)
+    assert (spec.listen, spec.namesrv_ports, spec.broker_configs) == ("0.0.0.0", (19876,), ())
+    path.write_text("kvConfigPath=/kv.json\n")
+    result = run("namesrv", "-c", str(path))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: kvConfigPath=/kv.json is not there yet")
+
+
+def test_broker(served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NAMESRV_ADDR", "env:9876")
+    path = tmp_path / "b.properties"
+    path.write_text("brokerName=b\nbrokerIP1=1.1.1.1\nbrokerIP2=1.1.1.2\n")
+    assert run("broker", "-c", str(path)).exit_code == 0
+    assert run("broker", "-c", str(path), "-n", "flag:1;flag:2").exit_code == 0
+    base = BrokerConfig(broker_name="b", broker_ip1="1.1.1.1", broker_ip2="1.1.1.2")
+    first, second = base.copy(), base.copy()
+    first.namesrv_addr, second.namesrv_addr = "env:9876", "flag:1;flag:2"
+    assert [spec.broker_configs for spec in served] == [(first,), (second,)]
+    assert [(spec.listen, spec.namesrv_ports) for spec in served] == [("0.0.0.0", ())] * 2
+    assert served[0].advertised_host == "1.1.1.1"
+
+
+def test_a_broker_that_is_not_there_yet(served: list[ClusterSpec], tmp_path: Path) -> None:
+    path = tmp_path / "b.properties"
+    path.write_text("brokerName=b\nbrokerRole=SLAVE\nbrokerId=0\n")
+    result = run("broker", "-c", str(path))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"Error: {path}:3: Slave's brokerId must be > 0\n",
+    )
+    path.write_text("brokerName=b\nbrokerRole=SLAVE\nbrokerId=1\n")
+    result = run("broker", "-c", str(path))
+    assert (result.exit_code, served) == (2, [])
+    assert result.stderr.startswith("Error: b-1: brokerRole=SLAVE is not there yet")
+
+
+# -- the rest ---------------------------------------------------------------------------------
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"fakemq {fakemq.__version__}, as Apache RocketMQ 4.9.7\n"
+    overview = run("--help").stdout
+    for command in ("serve", "namesrv", "broker", "table"):
+        assert command in overview
+        assert run(command, "--help").exit_code == 0
+    assert "--memory-limit" in run("serve", "-h").stdout
+
+
+def test_ready_lines() -> None:
+    assert ready_line(INFO) + "\n" == LINE
+    alone = ReadyInfo(namesrv="h:1", cluster="", pid=3)
+    assert ready_line(alone) == "fakemq ready: namesrv h:1 (pid 3)"
+
+
+def test_a_printout_imports_no_server() -> None:
+    code = (
+        "import sys; from fakemq.cli import main;"
+        "main(['-p'], standalone_mode=False);"
+        "print(*(m for m in ('asyncio', 'construct', 'fakemq.cluster') if m in sys.modules),"
+        " file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "brokerName=broker-a\n" in done.stdout
+    assert done.stderr.strip() == ""
