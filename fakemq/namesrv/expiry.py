@@ -1,0 +1,97 @@
+"""Brokers that fall silent: gone 120 to 130 s after their last registration.
+
+Java scans all brokers every 10 s, first after 5 s. Here each live broker has one timer, due at the
+tick of that grid at which the scan would find it; a registration only moves the deadline, and the
+timer looks at it when it fires. An idle name server does nothing at all.
+
+Source: namesrv/NamesrvController.java#initialize,
+namesrv/routeinfo/RouteInfoManager.java#scanNotActiveBroker (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.clock import NodeClock, next_tick_ms
+from fakemq.namesrv.route_tables import BrokerLiveInfo
+from fakemq.timers import Timer
+
+if TYPE_CHECKING:
+    from fakemq.namesrv.route_tables import RouteTables
+
+BROKER_CHANNEL_EXPIRED_TIME_MS = 120_000
+SCAN_FIRST_MS = 5_000
+SCAN_PERIOD_MS = 10_000
+
+
+class Expiry:
+    """One timer per live broker; ``expire`` gets the address of each that ran out."""
+
+    def __init__(
+        self, clock: NodeClock, tables: RouteTables, expire: Callable[[str], None]
+    ) -> None:
+        self._clock = clock
+        self._tables = tables
+        self._expire = expire
+        self._timers: dict[str, Timer] = {}
+        self._started_ms = {False: 0, True: 0}
+        self.start()
+
+    def start(self) -> None:
+        """Put the scan grid's origin at this moment, on both axes."""
+        self._started_ms = {
+            outside: self._clock.elapsed_ms(outside=outside) for outside in (False, True)
+        }
+
+    def elapsed_ms(self, live: BrokerLiveInfo) -> int:
+        """Now, on the axis by which this broker lives."""
+        return self._clock.elapsed_ms(outside=live.channel.outside)
+
+    def watch(self, broker_addr: str) -> None:
+        """See that the broker, which has just registered, has a timer on its own axis."""
+        timer = self._timers.get(broker_addr)
+        live = self._tables.broker_live_table[broker_addr]
+        if timer is not None and timer.outside == live.channel.outside:
+            return
+        self._clock.cancel(timer)
+        self._arm(broker_addr, live)
+
+    def forget(self, broker_addr: str) -> None:
+        """The broker is gone; an address without a timer is no matter."""
+        self._clock.cancel(self._timers.pop(broker_addr, None))
+
+    def clear(self) -> None:
+        """Every broker is gone."""
+        for broker_addr in list(self._timers):
+            self.forget(broker_addr)
+
+    def _due_ms(self, live: BrokerLiveInfo) -> int:
+        # Java compares with a strict <, so exactly 120 s old is still alive.
+        return next_tick_ms(
+            live.last_update_ms + BROKER_CHANNEL_EXPIRED_TIME_MS + 1,
+            self._started_ms[live.channel.outside],
+            SCAN_FIRST_MS,
+            SCAN_PERIOD_MS,
+        )
+
+    def _arm(self, broker_addr: str, live: BrokerLiveInfo) -> None:
+        def look() -> None:
+            # A paused node's timers fire late: this one may have been replaced meanwhile.
+            if self._timers.get(broker_addr) is timer:
+                del self._timers[broker_addr]
+                self._look(broker_addr)
+
+        timer = self._timers[broker_addr] = self._clock.call_later(
+            self._due_ms(live) - self.elapsed_ms(live),
+            look,
+            kind="broker_expiry",
+            outside=live.channel.outside,
+        )
+
+    def _look(self, broker_addr: str) -> None:
+        live = self._tables.broker_live_table[broker_addr]
+        if self._due_ms(live) > self.elapsed_ms(live):
+            self._arm(broker_addr, live)
+        else:
+            self._expire(broker_addr)

@@ -1,0 +1,23 @@
+"""GET_NAMESRV_CONFIG (319): the whole config as ``key=value`` lines, nothing escaped.
+
+Ignored: the body.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#getConfig,
+common/Configuration.java#getAllConfigsFormatString (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch import Reply, Request
+from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table.GET_NAMESRV_CONFIG)
+def get_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    properties = node.config.java_properties()
+    lines = [f"{name}={properties[name]}\n" for name in java_hash_map_order(properties)]
+    return Reply(body="".join(lines).encode())

@@ -1,0 +1,80 @@
+"""REGISTER_BROKER (103): a broker, new or known, says where it is and what it has.
+
+Behaviour: the body is a RegisterBrokerBody, plain or compressed as the header says, or none; from
+senders before 3.0.11 a TopicConfigSerializeWrapper, and then the filter servers stay as they are.
+A slave learns its master's address and HA address, if that lives. Everyone gets the order topics.
+Refused: a checksum that is not that of the body, or a body that cannot be read: SYSTEM_ERROR.
+Differs: a missing name, address or cluster is SYSTEM_ERROR; Java registers the broker null.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#registerBrokerWithFilterServer,
+#registerBroker (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table
+from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfigSerializeWrapper
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.headers.namesrv import (
+    RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
+)
+from fakemq.protocol.java import crc32
+
+VERSION_3_0_11 = 37
+UNREADABLE = (
+    "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
+    " Failed to decode RegisterBrokerBody, org.apache.rocketmq.namesrv.processor"
+    ".DefaultRequestProcessor.registerBrokerWithFilterServer(DefaultRequestProcessor.java:226)"
+)
+
+
+@handles(table.REGISTER_BROKER)
+def register_broker(
+    node: NameServer, request: Request[RegisterBrokerRequestHeader]
+) -> Reply[RegisterBrokerResponseHeader]:
+    header, body = request.header, request.body
+    if header.body_crc32 != 0 and header.body_crc32 != crc32(body):
+        raise Refused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
+    wrapper, filter_server_list = _read(request)
+    result = node.registration.register_broker(
+        cluster_name=header.cluster_name,
+        broker_addr=header.broker_addr,
+        broker_name=header.broker_name,
+        broker_id=header.broker_id,
+        ha_server_addr=header.ha_server_addr,
+        topic_configs=wrapper.topic_config_table.values(),
+        data_version=wrapper.data_version,
+        filter_server_list=filter_server_list,
+        channel=request.session,
+    )
+    order_topics = node.kv.kv_table(NAMESPACE_ORDER_TOPIC_CONFIG)
+    return Reply(
+        RegisterBrokerResponseHeader(
+            ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
+        ),
+        body=b"" if order_topics is None else order_topics.encode(),
+    )
+
+
+def _read(
+    request: Request[RegisterBrokerRequestHeader],
+) -> tuple[TopicConfigSerializeWrapper, list[str] | None]:
+    # Without a body Java makes a data version of (0, 0), which is our default too.
+    body = request.body
+    if request.command.version < VERSION_3_0_11:
+        if not body:
+            return TopicConfigSerializeWrapper(), None
+        return TopicConfigSerializeWrapper.decode(body), None
+    if not body:
+        return TopicConfigSerializeWrapper(), []
+    try:
+        content = RegisterBrokerBody.decode(body, compressed=request.header.compressed)
+    except (ProtocolError, ValueError):
+        raise Refused(ResponseCode.SYSTEM_ERROR, UNREADABLE) from None
+    return content.topic_config_serialize_wrapper, content.filter_server_list

@@ -1,0 +1,60 @@
+"""Six reads of topic names: GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206), GET_TOPICS_BY_CLUSTER (224),
+GET_SYSTEM_TOPIC_LIST_FROM_NS (304), GET_UNIT_TOPIC_LIST (311), GET_HAS_UNIT_SUB_TOPIC_LIST (312),
+GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST (313).
+
+Behaviour: 206 gives every topic that has queues. 224 gives those a broker of the cluster has; an
+unknown cluster has none, and that is SUCCESS. 304 gives the names of clusters and brokers, with
+some broker's address, which the admin tool then asks for its own system topics. 311 to 313 look at
+the unit bits of the first queue data of a topic, as Java meets them.
+Ignored: the body.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#getAllTopicListFromNameserver,
+#getTopicsByCluster, #getSystemTopicListFromNs, #getUnitTopicList, #getHasUnitSubTopicList,
+#getHasUnitSubUnUnitTopicList (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch import Reply, Request
+from fakemq.namesrv.handlers import handles, or_null
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table
+from fakemq.protocol.headers.topic import GetTopicsByClusterRequestHeader
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+def get_all_topic_list_from_nameserver(
+    node: NameServer, request: Request[NoHeader]
+) -> Reply[NoHeader]:
+    return Reply(body=node.routes.all_topics().encode())
+
+
+@handles(table.GET_TOPICS_BY_CLUSTER)
+def get_topics_by_cluster(
+    node: NameServer, request: Request[GetTopicsByClusterRequestHeader]
+) -> Reply[NoHeader]:
+    cluster = or_null(request.header, "cluster")
+    return Reply(body=node.routes.topics_by_cluster(cluster).encode())
+
+
+@handles(table.GET_SYSTEM_TOPIC_LIST_FROM_NS)
+def get_system_topic_list_from_ns(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return Reply(body=node.routes.system_topics().encode())
+
+
+@handles(table.GET_UNIT_TOPIC_LIST)
+def get_unit_topic_list(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return Reply(body=node.routes.unit_topics().encode())
+
+
+@handles(table.GET_HAS_UNIT_SUB_TOPIC_LIST)
+def get_has_unit_sub_topic_list(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return Reply(body=node.routes.has_unit_sub_topics().encode())
+
+
+@handles(table.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
+def get_has_unit_sub_ununit_topic_list(
+    node: NameServer, request: Request[NoHeader]
+) -> Reply[NoHeader]:
+    return Reply(body=node.routes.has_unit_sub_un_unit_topics().encode())

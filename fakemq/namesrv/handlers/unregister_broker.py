@@ -1,0 +1,32 @@
+"""UNREGISTER_BROKER (104): a broker says good-bye.
+
+Behaviour: SUCCESS always. Live info and filter servers go by the address, the entry among the
+addresses by name and id; the last of a name takes its queues along.
+Refused: a missing broker id: SYSTEM_ERROR. What else is missing is null, which nobody is.
+Ignored: the body.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#unregisterBroker (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch import Reply, Request
+from fakemq.namesrv.handlers import handles, or_null
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table
+from fakemq.protocol.headers.namesrv import UnRegisterBrokerRequestHeader
+from fakemq.protocol.table import NoHeader
+
+
+@handles(table.UNREGISTER_BROKER)
+def unregister_broker(
+    node: NameServer, request: Request[UnRegisterBrokerRequestHeader]
+) -> Reply[NoHeader]:
+    header = request.header
+    node.registration.unregister_broker(
+        cluster_name=or_null(header, "cluster_name"),
+        broker_addr=or_null(header, "broker_addr"),
+        broker_name=or_null(header, "broker_name"),
+        broker_id=header.broker_id,
+    )
+    return Reply()

@@ -1,0 +1,48 @@
+"""UPDATE_NAMESRV_CONFIG (318): set keys of the config at run time, from properties text.
+
+Behaviour: SUCCESS, also without a body. Keys that 4.9.7 does not have and values it cannot read
+change nothing; each is a warning in the journal, where Java is silent. ``orderMessageEnable`` works
+from the next route on; what is read at the start only (``listenPort``, …) changes on paper.
+Refused: text that is no properties file: SYSTEM_ERROR; a key that says where files are:
+NO_PERMISSION, and then nothing changes.
+Differs: the config file is not rewritten.
+
+Source: namesrv/processor/DefaultRequestProcessor.java#updateConfig,
+common/Configuration.java#update (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.errors import ConfigError
+from fakemq.events import Warned
+from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.table import NoHeader
+
+PATH_KEYS = ("kvConfigPath", "configStorePath")
+
+
+@handles(table.UPDATE_NAMESRV_CONFIG)
+def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
+    properties = _properties(request.body)
+    if any(key in properties for key in PATH_KEYS):
+        raise Refused(ResponseCode.NO_PERMISSION, "Can not update config path")
+    for key, value in properties.items():
+        try:
+            node.config.set_property(key, value)
+        except ConfigError as error:
+            node.journal.add(Warned(node=node.name, text=f"UPDATE_NAMESRV_CONFIG: {error}"))
+    return Reply()
+
+
+def _properties(body: bytes) -> dict[str, str]:
+    import javaproperties  # seldom needed, and the server starts without
+
+    try:
+        # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
+        return javaproperties.loads(body.decode("utf-8", "replace").encode().decode("latin-1"))
+    except ValueError:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None

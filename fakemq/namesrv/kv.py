@@ -1,0 +1,156 @@
+"""KV config: namespace → key → value, in memory, and in one JSON file where there is one.
+
+Source: namesrv/kvconfig/KVConfigManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import field
+
+from fakemq.errors import ConfigError
+from fakemq.events import KvConfigPrinted, Warned
+from fakemq.protocol.bodies.body import Body
+from fakemq.protocol.bodies.kv import KVTable
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.java import java_hash_map_order
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.journal import Journal
+
+NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
+PRINT_FIRST_MS = 60_000
+PRINT_PERIOD_MS = 600_000
+
+
+class TextFile(Protocol):
+    """Where a text is kept between runs."""
+
+    path: str
+
+    def read(self) -> str | None:
+        """The text as last written; None if there is none. May raise OSError."""
+
+    def write(self, text: str) -> None:
+        """Replace the text. May raise OSError."""
+
+
+class DiskTextFile:
+    """A text in a file, replaced as Java does it: .tmp written, old text to .bak, then renamed.
+
+    Source: common/MixAll.java#string2File (4.9.7)
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def read(self) -> str | None:
+        try:
+            with open(self.path, encoding="utf-8", newline="") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def write(self, text: str) -> None:
+        self._write(self.path + ".tmp", text)
+        previous = self.read()
+        if previous is not None:
+            self._write(self.path + ".bak", previous)
+        # Java deletes the old file before it renames; that leaves a moment without one.
+        os.replace(self.path + ".tmp", self.path)
+
+    def _write(self, path: str, text: str) -> None:
+        parent = os.path.dirname(path)
+        if parent:
+            os.makedirs(parent, exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+
+class KVConfigSerializeWrapper(Body):
+    """Source: namesrv/kvconfig/KVConfigSerializeWrapper.java (4.9.7)"""
+
+    config_table: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+class KvConfig:
+    """The KV config of one name server; ``file`` None keeps it in memory only."""
+
+    def __init__(self, clock: NodeClock, journal: Journal, file: TextFile | None = None) -> None:
+        self._clock = clock
+        self._journal = journal
+        self._file = file
+        self._config_table: dict[str, dict[str, str]] = {}
+
+    def load(self) -> None:
+        """Begin with what the file has, or with nothing.
+
+        Raises ConfigError for a file that cannot be read or is no KV config. Java starts with
+        nothing in the first case, and overwrites the file with the next change.
+        """
+        self._config_table = {}
+        if self._file is None:
+            return
+        path = self._file.path
+        try:
+            text = self._file.read()
+            if text:
+                self._config_table = KVConfigSerializeWrapper.decode(text.encode()).config_table
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot read this KV config: {error.strerror}") from None
+        except (ProtocolError, ValueError) as error:
+            raise ConfigError(f"{path}: this is no KV config: {error}") from None
+
+    def put(self, namespace: str, key: str, value: str | None) -> None:
+        """Set one value, at once in the file too; a null value is as good as none."""
+        table = self._config_table.setdefault(namespace, {})
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value
+        self._persist()
+
+    def get(self, namespace: str, key: str) -> str | None:
+        return self._config_table.get(namespace, {}).get(key)
+
+    def delete(self, namespace: str, key: str) -> None:
+        """Remove one value; its namespace stays, empty perhaps."""
+        self._config_table.get(namespace, {}).pop(key, None)
+        self._persist()
+
+    def kv_table(self, namespace: str) -> KVTable | None:
+        """All of one namespace; None if nothing was ever put there."""
+        table = self._config_table.get(namespace)
+        if table is None:
+            return None
+        return KVTable(table={key: table[key] for key in java_hash_map_order(table)})
+
+    def start_printing(self) -> None:
+        """Print after a minute and then every ten, whatever there is."""
+        self._print_in(PRINT_FIRST_MS)
+
+    def _print_in(self, delay_ms: int) -> None:
+        self._clock.call_later(delay_ms, self._print_all, kind="kv_config_print")
+
+    def _print_all(self) -> None:
+        items = [
+            f"configTable NS: {namespace} Key: {key} Value: {value}"
+            for namespace, table in self._config_table.items()
+            for key, value in table.items()
+        ]
+        lines = (f"configTable SIZE: {len(self._config_table)}", *items)
+        self._journal.add(KvConfigPrinted(node=self._clock.owner, lines=lines))
+        self._print_in(PRINT_PERIOD_MS)
+
+    def _persist(self) -> None:
+        if self._file is None:
+            return
+        try:
+            wrapper = KVConfigSerializeWrapper(config_table=self._config_table)
+            self._file.write(wrapper.encode().decode())
+        except OSError as error:  # Java logs it, and answers success all the same
+            text = f"{self._file.path}: the KV config could not be written: {error.strerror}"
+            self._journal.add(Warned(node=self._clock.owner, text=text))

@@ -1,0 +1,134 @@
+"""One name server: its tables, its KV config, the connections it has, and its life.
+
+Name servers know nothing of each other.
+
+Source: namesrv/NamesrvController.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch import Dispatcher
+from fakemq.errors import NotYetSupported
+from fakemq.events import NodeStarted, NodeStopped, Warned
+from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.kv import KvConfig
+from fakemq.namesrv.registration import Registration
+from fakemq.namesrv.route_query import RouteQuery
+from fakemq.namesrv.route_tables import RouteTables
+from fakemq.net.session import Session
+from fakemq.protocol.codes import code_name
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.config import NamesrvConfig
+    from fakemq.journal import Journal
+    from fakemq.namesrv.kv import TextFile
+    from fakemq.net.session import Link
+
+UNKNOWN_CODES_WARNED = 20
+"""So many unknown codes are warned of, each once; a peer could make up four billion."""
+
+
+class NameServer:
+    """A name server; ``kv_file`` is where its KV config outlives it, None keeps that in memory.
+
+    Once stopped it can be started again and then knows nothing but what that file has, like a
+    process.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: NamesrvConfig,
+        clock: NodeClock,
+        journal: Journal,
+        *,
+        kv_file: TextFile | None = None,
+    ) -> None:
+        self.name = name
+        self.config = config.copy()  # changed at run time, and name servers are independent
+        self.clock = clock
+        self.journal = journal
+        self.addr = ""
+        self.running = False
+        self.sessions: dict[Session, None] = {}
+        self.tables = RouteTables()
+        self.registration = Registration(self.tables, clock, journal)
+        self.routes = RouteQuery(self.tables)
+        self.kv = KvConfig(clock, journal, kv_file)
+        self.dispatcher = Dispatcher(self, handles, on_unknown=self._unknown)
+        self._start_config = config
+        self._unknown_codes: set[int] = set()
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self, addr: str) -> None:
+        """Begin to work at ``addr`` (``host:port``); whoever listens there calls `accept`.
+
+        Raises NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON.
+        """
+        if self.config.cluster_test:
+            raise NotYetSupported(
+                "clusterTest=true: fakemq's name server asks no product environment for routes;"
+                " leave clusterTest out"
+            )
+        self.addr = addr
+        self.kv.load()
+        self.kv.start_printing()
+        self.registration.expiry.start()
+        self.running = True
+        self.journal.add(NodeStarted(node=self.name, addr=addr))
+
+    def stop(self, how: str = "stop") -> None:
+        """Be gone, with every connection, route and timer; ``how`` goes to the journal."""
+        if not self.running:
+            return
+        self.running = False
+        self._forget()
+        for session in list(self.sessions):
+            session.close(f"name server {how}")
+        self.clock.cancel_all()
+        self.journal.add(NodeStopped(node=self.name, how=how))
+
+    def reset(self) -> None:
+        """Back to the start state: no broker is registered, KV and config are as at the start.
+
+        Connections stay. Every broker has to register again; those of a cluster are made to.
+        """
+        self._forget()
+        self.kv.load()
+
+    def _forget(self) -> None:
+        self.config = self._start_config.copy()
+        self.tables.clear()
+        self.registration.expiry.clear()
+        self._unknown_codes.clear()
+
+    # -- connections --------------------------------------------------------------------------
+
+    def accept(self, link: Link) -> Session:
+        """Take a connection."""
+        session = Session(link, self, self.dispatcher.dispatch)
+        self.sessions[session] = None
+        return session
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone, closed or idle: the broker that used it goes at once.
+
+        Source: namesrv/routeinfo/BrokerHousekeepingService.java (4.9.7)
+        """
+        self.sessions.pop(session, None)
+        self.registration.channel_destroyed(session.remote_addr, session)
+
+    def _unknown(self, code: int) -> None:
+        # No answer at all: DefaultRequestProcessor returns null and the client times out.
+        if code not in self._unknown_codes and len(self._unknown_codes) < UNKNOWN_CODES_WARNED:
+            self._unknown_codes.add(code)
+            text = f"no answer to {code_name(code)} ({code}): a 4.9.7 name server has none"
+            self.journal.add(Warned(node=self.name, text=text))
+
+    def __repr__(self) -> str:
+        state = f"at {self.addr}" if self.running else "stopped"
+        return f"<name server {self.name} {state}, {len(self.tables.broker_live_table)} brokers>"

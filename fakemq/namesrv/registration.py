@@ -1,0 +1,284 @@
+"""What changes the five tables: registering, unregistering, silence, a lost channel, admins.
+
+The order of steps is Java's throughout, because its corners follow from that order: an address is
+under one id only, a topic that a broker no longer has stays routed, and a lost channel takes away
+the first address found for it.
+
+Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fakemq.events import BrokerGone, BrokerRegistered
+from fakemq.namesrv.expiry import Expiry
+from fakemq.namesrv.route_tables import MASTER_ID, BrokerLiveInfo, Channel, RouteTables
+from fakemq.protocol.bodies.route import BrokerData, QueueData
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.journal import Journal
+    from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
+
+PERM_WRITE = 1 << 1
+PERM_READ = 1 << 2
+
+
+class RegisterBrokerResult:
+    """What a slave learns of its master; both None for a master, or where no master lives."""
+
+    __slots__ = ("ha_server_addr", "master_addr")
+
+    def __init__(self, ha_server_addr: str | None = None, master_addr: str | None = None) -> None:
+        self.ha_server_addr = ha_server_addr
+        self.master_addr = master_addr
+
+
+class Registration:
+    """The rules of one name server's tables, and the expiry of its brokers."""
+
+    def __init__(self, tables: RouteTables, clock: NodeClock, journal: Journal) -> None:
+        self._tables = tables
+        self._node = clock.owner
+        self._journal = journal
+        self.expiry = Expiry(clock, tables, self._expire)
+
+    # -- registering --------------------------------------------------------------------------
+
+    def register_broker(
+        self,
+        *,
+        cluster_name: str,
+        broker_addr: str,
+        broker_name: str,
+        broker_id: int,
+        ha_server_addr: str,
+        topic_configs: Iterable[TopicConfig],
+        data_version: DataVersion | None,
+        filter_server_list: list[str] | None,
+        channel: Channel,
+    ) -> RegisterBrokerResult:
+        """Enter a broker, or renew it.
+
+        Only a master's registration touches the queues, and only if its data version is another
+        than last time or its address is new. ``filter_server_list`` None leaves that table alone.
+
+        Source: RouteInfoManager#registerBroker
+        """
+        tables = self._tables
+        tables.cluster_addr_table.setdefault(cluster_name, {})[broker_name] = None
+        broker_data = tables.broker_addr_table.get(broker_name)
+        if broker_data is None:
+            broker_data = BrokerData(cluster=cluster_name, broker_name=broker_name, broker_addrs={})
+            tables.broker_addr_table[broker_name] = broker_data
+        addrs = broker_data.broker_addrs
+        # A slave that became master: the same address is under one id only.
+        for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:
+            if other_id != broker_id:
+                del addrs[other_id]
+        register_first = broker_id not in addrs
+        addrs[broker_id] = broker_addr
+        if broker_id == MASTER_ID and (
+            self.is_topic_config_changed(broker_addr, data_version) or register_first
+        ):
+            for topic_config in topic_configs:
+                self._create_and_update_queue_data(broker_name, topic_config)
+        self._enter_live(
+            broker_addr,
+            BrokerLiveInfo(broker_name, broker_id, data_version, channel, ha_server_addr),
+        )
+        if filter_server_list is not None:
+            if filter_server_list:
+                tables.filter_server_table[broker_addr] = filter_server_list
+            else:
+                tables.filter_server_table.pop(broker_addr, None)
+        if broker_id != MASTER_ID:
+            master_addr = addrs.get(MASTER_ID)
+            master = tables.broker_live_table.get(master_addr) if master_addr else None
+            if master is not None:
+                return RegisterBrokerResult(master.ha_server_addr, master_addr)
+        return RegisterBrokerResult()
+
+    def _enter_live(self, broker_addr: str, live: BrokerLiveInfo) -> None:
+        live.last_update_ms = self.expiry.elapsed_ms(live)
+        known = broker_addr in self._tables.broker_live_table
+        self._tables.broker_live_table[broker_addr] = live
+        self.expiry.watch(broker_addr)
+        if not known:
+            self._journal.add(
+                BrokerRegistered(
+                    node=self._node,
+                    broker_name=live.broker_name,
+                    broker_id=live.broker_id,
+                    broker_addr=broker_addr,
+                )
+            )
+
+    def _create_and_update_queue_data(self, broker_name: str, topic_config: TopicConfig) -> None:
+        if topic_config.topic_name is None:
+            return
+        queues = self._tables.topic_queue_table.setdefault(topic_config.topic_name, {})
+        queues[broker_name] = QueueData(
+            broker_name=broker_name,
+            read_queue_nums=topic_config.read_queue_nums,
+            write_queue_nums=topic_config.write_queue_nums,
+            perm=topic_config.perm,
+            topic_sys_flag=topic_config.topic_sys_flag,
+        )
+
+    def query_topic_config(self, broker_addr: str) -> DataVersion | None:
+        """The data version the broker last registered with; None if it is not here."""
+        live = self._tables.broker_live_table.get(broker_addr)
+        return None if live is None else live.data_version
+
+    def is_topic_config_changed(self, broker_addr: str, data_version: DataVersion | None) -> bool:
+        """Whether this data version is another than the broker's last."""
+        known = self.query_topic_config(broker_addr)
+        return known is None or known != data_version
+
+    def update_timestamp(self, broker_addr: str) -> None:
+        """Count the broker's silence from now; one that is not here stays so."""
+        live = self._tables.broker_live_table.get(broker_addr)
+        if live is not None:
+            live.last_update_ms = self.expiry.elapsed_ms(live)
+
+    # -- leaving ------------------------------------------------------------------------------
+
+    def unregister_broker(
+        self, *, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int
+    ) -> None:
+        """Forget a broker; the last of its name takes the name's queues along.
+
+        Source: RouteInfoManager#unregisterBroker
+        """
+        tables = self._tables
+        self._leave_live(broker_addr, "unregistered")
+        tables.filter_server_table.pop(broker_addr, None)
+        broker_data = tables.broker_addr_table.get(broker_name)
+        if broker_data is None:
+            return
+        broker_data.broker_addrs.pop(broker_id, None)
+        if broker_data.broker_addrs:
+            return
+        del tables.broker_addr_table[broker_name]
+        names = tables.cluster_addr_table.get(cluster_name)
+        if names is not None:
+            names.pop(broker_name, None)
+            if not names:
+                del tables.cluster_addr_table[cluster_name]
+        self._remove_topics_of(broker_name)
+
+    def channel_destroyed(self, remote_addr: str, channel: Channel) -> None:
+        """A connection is gone, and the broker that registered over it, if one did, at once.
+
+        Source: RouteInfoManager#onChannelDestroy
+        """
+        addr = next(
+            (at for at, live in self._tables.broker_live_table.items() if live.channel is channel),
+            remote_addr,
+        )
+        self._remove(addr, "channel closed")
+
+    def _expire(self, broker_addr: str) -> None:
+        # Java closes the channel first, but hears of that only after it has cleaned up.
+        channel = self._tables.broker_live_table[broker_addr].channel
+        self._remove(broker_addr, "expired")
+        channel.close(f"the broker {broker_addr} has not registered for 120 s")
+
+    def _remove(self, broker_addr: str, why: str) -> None:
+        tables = self._tables
+        self._leave_live(broker_addr, why)
+        tables.filter_server_table.pop(broker_addr, None)
+        found = self._find(broker_addr)
+        if found is None:
+            return
+        name, broker_id = found
+        addrs = tables.broker_addr_table[name].broker_addrs
+        del addrs[broker_id]
+        if addrs:
+            return
+        del tables.broker_addr_table[name]
+        for cluster_name, names in tables.cluster_addr_table.items():
+            if name in names:
+                del names[name]
+                if not names:
+                    del tables.cluster_addr_table[cluster_name]
+                break
+        self._remove_topics_of(name)
+
+    def _find(self, broker_addr: str) -> tuple[str, int] | None:
+        for name, broker_data in self._tables.broker_addr_table.items():
+            for broker_id, addr in broker_data.broker_addrs.items():
+                if addr == broker_addr:
+                    return name, broker_id
+        return None
+
+    def _leave_live(self, broker_addr: str, why: str) -> None:
+        self.expiry.forget(broker_addr)
+        live = self._tables.broker_live_table.pop(broker_addr, None)
+        if live is not None:
+            self._journal.add(
+                BrokerGone(
+                    node=self._node,
+                    broker_name=live.broker_name,
+                    broker_id=live.broker_id,
+                    broker_addr=broker_addr,
+                    why=why,
+                )
+            )
+
+    def _remove_topics_of(self, broker_name: str) -> None:
+        table = self._tables.topic_queue_table
+        for topic, queues in list(table.items()):
+            queues.pop(broker_name, None)
+            if not queues:
+                del table[topic]
+
+    # -- admins -------------------------------------------------------------------------------
+
+    def wipe_write_perm(self, broker_name: str) -> int:
+        """Take the write bit off all queues of a broker name; gives how many topics it has.
+
+        Source: RouteInfoManager#operateWritePermOfBroker
+        """
+        touched = self._queues_of(broker_name)
+        for queue_data in touched:
+            queue_data.perm &= ~PERM_WRITE
+        return len(touched)
+
+    def add_write_perm(self, broker_name: str) -> int:
+        """Make all queues of a broker name READ|WRITE, which loses the INHERIT bit, as in Java.
+
+        Source: RouteInfoManager#operateWritePermOfBroker
+        """
+        touched = self._queues_of(broker_name)
+        for queue_data in touched:
+            queue_data.perm = PERM_READ | PERM_WRITE
+        return len(touched)
+
+    def _queues_of(self, broker_name: str) -> Sequence[QueueData]:
+        return [
+            queues[broker_name]
+            for queues in self._tables.topic_queue_table.values()
+            if broker_name in queues
+        ]
+
+    def delete_topic(self, topic: str, cluster_name: str | None = None) -> None:
+        """Forget a topic's queues, with ``cluster_name`` only those of that cluster's brokers.
+
+        Source: RouteInfoManager#deleteTopic
+        """
+        table = self._tables.topic_queue_table
+        if not cluster_name:
+            table.pop(topic, None)
+            return
+        queues = table.get(topic)
+        names = self._tables.cluster_addr_table.get(cluster_name)
+        if queues is None or not names:
+            return
+        for broker_name in names:
+            queues.pop(broker_name, None)
+        if not queues:
+            del table[topic]

@@ -1,0 +1,28 @@
+"""GET_KVLIST_BY_NAMESPACE."""
+
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode
+from tests.support.namesrv import list_kv, put_kv
+from tests.support.peer import Peer
+
+
+def test_a_namespace_is_listed_with_all_it_has(peer: Peer) -> None:
+    put_kv(peer, "N", "a", "1")
+    put_kv(peer, "N", "b", "2")
+    put_kv(peer, "M", "c", "3")
+    response = list_kv(peer, "N")
+    assert (response.code, response.body) == (0, b'{"table":{"a":"1","b":"2"}}')
+
+
+def test_an_emptied_namespace_is_still_there_and_an_unknown_one_is_not(peer: Peer) -> None:
+    put_kv(peer, "N", "k", "v")
+    peer.ask(RequestCode.DELETE_KV_CONFIG, ext_fields={"namespace": "N", "key": "k"})
+    assert list_kv(peer, "N").body == b'{"table":{}}'
+    response = list_kv(peer, "M")
+    assert (response.code, response.remark) == (22, "No config item, Namespace: M")
+
+
+def test_a_missing_namespace_reads_as_null(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_KVLIST_BY_NAMESPACE)
+    assert (response.code, response.remark) == (22, "No config item, Namespace: null")

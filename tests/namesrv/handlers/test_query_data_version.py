@@ -1,0 +1,50 @@
+"""QUERY_DATA_VERSION."""
+
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic
+from tests.support.peer import Peer
+
+SAME = b'{"counter":1,"timestamp":7}'
+
+
+def query(peer: Peer, body: bytes) -> RemotingCommand:
+    return peer.ask(RequestCode.QUERY_DATA_VERSION, body=body, ext_fields=broker_fields())
+
+
+def test_an_unknown_broker_has_changed(peer: Peer) -> None:
+    response = query(peer, SAME)
+    assert (response.code, response.ext_fields, response.body) == (0, {"changed": "true"}, b"")
+
+
+def test_the_known_version_comes_back(peer: Peer) -> None:
+    register(peer, topic("T"))
+    response = query(peer, SAME)
+    assert (response.ext_fields, response.body) == ({"changed": "false"}, SAME)
+    for other in (b'{"counter":2,"timestamp":7}', b'{"counter":1,"timestamp":8}'):
+        response = query(peer, other)
+        assert (response.ext_fields, response.body) == ({"changed": "true"}, SAME)
+
+
+def test_an_unchanged_version_is_as_good_as_a_registration(lab: NamesrvLab, peer: Peer) -> None:
+    register(peer, topic("T"))
+    for _ in range(10):
+        lab.clock.advance("60s")
+        query(peer, SAME)
+    assert route(peer, "T") is not None
+
+
+def test_a_changed_version_does_not_keep_a_broker_alive(lab: NamesrvLab, peer: Peer) -> None:
+    register(peer, topic("T"))
+    asker = lab.peer()
+    for _ in range(3):
+        lab.clock.advance("60s")
+        query(asker, b'{"counter":2,"timestamp":7}')
+    assert route(asker, "T") is None
+
+
+def test_no_body_is_code_1(peer: Peer) -> None:
+    register(peer, topic("T"))
+    assert query(peer, b"").code == 1

@@ -1,0 +1,188 @@
+"""REGISTER_BROKER."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from typing import Any
+
+from fakemq.events import BrokerRegistered
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic, wrapper
+from tests.support.peer import Peer
+
+
+def ask(peer: Peer, body: bytes, *, version: int = 407, **fields: str) -> RemotingCommand:
+    known = broker_fields() | {"haServerAddr": "10.0.0.1:10912"} | fields
+    return peer.ask(RequestCode.REGISTER_BROKER, body=body, ext_fields=known, version=version)
+
+
+def length_prefixed(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack(">i", len(data)) + data
+
+
+def test_a_registered_topic_has_a_route(lab: NamesrvLab, peer: Peer) -> None:
+    response = register(peer, topic("T", queues=3), filter_servers=["10.0.0.9:1"])
+    assert (response.code, response.remark) == (0, None)
+    assert (response.ext_fields, response.body) == ({}, b"")
+    assert route(peer, "T") == {
+        "brokerDatas": [
+            {
+                "brokerAddrs": {"0": "10.0.0.1:10911"},
+                "brokerName": "broker-a",
+                "cluster": "DefaultCluster",
+            }
+        ],
+        "filterServerTable": {"10.0.0.1:10911": ["10.0.0.9:1"]},
+        "queueDatas": [
+            {
+                "brokerName": "broker-a",
+                "perm": 6,
+                "readQueueNums": 3,
+                "topicSysFlag": 0,
+                "writeQueueNums": 3,
+            }
+        ],
+    }
+    registered = lab.journal.find(BrokerRegistered)
+    assert [event.broker_addr for event in registered] == ["10.0.0.1:10911"]
+
+
+def test_a_body_with_another_checksum_is_refused(peer: Peer) -> None:
+    response = ask(peer, b'{"filterServerList":[]}', bodyCrc32="1")
+    assert (response.code, response.remark) == (1, "crc32 not match")
+    response = ask(peer, b"", bodyCrc32="1")
+    assert (response.code, response.remark) == (1, "crc32 not match")
+
+
+def test_checksum_zero_means_that_there_is_none(peer: Peer) -> None:
+    body = json.dumps({"topicConfigSerializeWrapper": wrapper(topic("T"))}).encode()
+    assert ask(peer, body, bodyCrc32="0").code == 0
+    assert route(peer, "T") is not None
+
+
+def test_a_compressed_body_is_read(peer: Peer) -> None:
+    plain = length_prefixed('{"counter":1,"timestamp":7}')
+    plain += struct.pack(">i", 2)
+    plain += length_prefixed("T 3 5 6 SINGLE_TAG") + length_prefixed("U 1 1 4 SINGLE_TAG")
+    plain += length_prefixed('["10.0.0.9:1"]')
+    body = zlib.compress(plain, 9)
+    crc = str(zlib.crc32(body) & 0x7FFFFFFF)
+    assert ask(peer, body, compressed="true", bodyCrc32=crc).code == 0
+    found = route(peer, "T")
+    assert found is not None
+    assert found["queueDatas"][0]["readQueueNums"] == 3
+    assert found["queueDatas"][0]["writeQueueNums"] == 5
+    assert found["filterServerTable"] == {"10.0.0.1:10911": ["10.0.0.9:1"]}
+    assert route(peer, "U") is not None
+
+
+def test_a_body_that_cannot_be_read_is_code_1(peer: Peer) -> None:
+    for compressed in ("true", "false"):
+        response = ask(peer, b"\x01garbage", compressed=compressed)
+        assert response.code == 1
+        assert response.remark is not None
+        assert response.remark.startswith(
+            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
+            " Failed to decode RegisterBrokerBody, "
+        )
+
+
+def test_without_a_body_a_broker_is_registered_with_data_version_0(peer: Peer) -> None:
+    assert ask(peer, b"").code == 0
+    response = peer.ask(
+        RequestCode.QUERY_DATA_VERSION,
+        body=b'{"counter":0,"timestamp":0}',
+        ext_fields=broker_fields(),
+    )
+    assert response.ext_fields == {"changed": "false"}
+
+
+def test_before_3_0_11_the_body_is_the_wrapper_alone(lab: NamesrvLab, peer: Peer) -> None:
+    register(peer, topic("T"), filter_servers=["10.0.0.9:1"])
+    body = json.dumps(wrapper(topic("U"), counter=2)).encode()
+    assert ask(peer, body, version=36).code == 0
+    assert route(peer, "U") is not None
+    filters = lab.servers[0].tables.filter_server_table
+    assert filters == {"10.0.0.1:10911": ["10.0.0.9:1"]}, "left alone: the old body has none"
+    assert ask(peer, b"", version=36).code == 0
+
+
+def test_queues_change_with_the_data_version_only(peer: Peer) -> None:
+    def perms() -> list[int]:
+        found = route(peer, "T")
+        assert found is not None
+        return [queue_data["perm"] for queue_data in found["queueDatas"]]
+
+    register(peer, topic("T", perm=6))
+    register(peer, topic("T", perm=4))
+    assert perms() == [6]
+    register(peer, topic("T", perm=4), counter=2)
+    assert perms() == [4]
+
+
+def test_a_topic_the_broker_no_longer_has_stays_routed(peer: Peer) -> None:
+    register(peer, topic("T"), topic("U"))
+    register(peer, topic("T"), counter=2)
+    assert route(peer, "U") is not None
+
+
+def test_an_address_new_to_its_id_brings_its_queues_whatever_the_version(peer: Peer) -> None:
+    register(peer, topic("T"), counter=1)
+    register(peer, topic("U"), counter=1, addr="10.0.0.2:10911")
+    assert route(peer, "U") is not None
+
+
+def test_a_slave_learns_its_living_master(lab: NamesrvLab) -> None:
+    master, slave = lab.peer(), lab.peer()
+    first = register(slave, topic("S"), broker_id=1, addr="10.0.0.2:10911")
+    assert first.ext_fields == {}
+    register(master, topic("T"))
+    again = register(slave, topic("S"), broker_id=1, addr="10.0.0.2:10911", counter=2)
+    assert again.ext_fields == {
+        "haServerAddr": "10.0.0.1:10912",
+        "masterAddr": "10.0.0.1:10911",
+    }
+    assert route(master, "S") is None, "a slave's topics are not routed"
+    found = route(master, "T")
+    assert found is not None
+    assert found["brokerDatas"][0]["brokerAddrs"] == {
+        "0": "10.0.0.1:10911",
+        "1": "10.0.0.2:10911",
+    }
+    master.close()
+    assert register(slave, broker_id=1, addr="10.0.0.2:10911").ext_fields == {}
+
+
+def test_a_slave_that_became_master_is_under_one_id_only(peer: Peer) -> None:
+    register(peer, broker_id=1)
+    register(peer, topic("T"), broker_id=0)
+    found = route(peer, "T")
+    assert found is not None
+    assert found["brokerDatas"][0]["brokerAddrs"] == {"0": "10.0.0.1:10911"}
+
+
+def test_filter_servers_go_with_an_empty_list(lab: NamesrvLab, peer: Peer) -> None:
+    register(peer, filter_servers=["10.0.0.9:1"])
+    register(peer)
+    assert lab.servers[0].tables.filter_server_table == {}
+
+
+def test_the_answer_carries_the_order_topics(peer: Peer) -> None:
+    fields = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T", "value": "broker-a:4"}
+    peer.ask(RequestCode.PUT_KV_CONFIG, ext_fields=fields)
+    content: dict[str, Any] = json.loads(register(peer).body)
+    assert content == {"table": {"T": "broker-a:4"}}
+
+
+def test_a_missing_broker_id_is_code_1_and_registers_nothing(lab: NamesrvLab, peer: Peer) -> None:
+    fields = broker_fields() | {"haServerAddr": "10.0.0.1:10912"}
+    del fields["brokerId"]
+    response = peer.ask(RequestCode.REGISTER_BROKER, ext_fields=fields)
+    assert response.code == 1
+    assert response.remark is not None
+    assert response.remark.startswith("java.lang.NullPointerException")
+    assert lab.servers[0].tables.broker_live_table == {}
