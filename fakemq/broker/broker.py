@@ -1,0 +1,266 @@
+"""One broker: what it is made of, and its life from start to stop, kill or pause.
+
+Source: broker/BrokerController.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fakemq.broker.client_expiry import ClientExpiry
+from fakemq.broker.consumers import ConsumerManager
+from fakemq.broker.groups import SubscriptionGroupManager
+from fakemq.broker.handlers import handles
+from fakemq.broker.holds import PullRequestHoldService
+from fakemq.broker.hosts import record_host
+from fakemq.broker.locks import RebalanceLockManager
+from fakemq.broker.offsets import ConsumerOffsetManager
+from fakemq.broker.perm import PERM_READ, PERM_WRITE
+from fakemq.broker.positions import PullPositions
+from fakemq.broker.producers import ProducerManager
+from fakemq.broker.registration import Registration
+from fakemq.broker.seeding import seed
+from fakemq.broker.topics import TopicConfigManager
+from fakemq.dispatch import Dispatcher, Reply
+from fakemq.events import NodeStarted, NodeStopped
+from fakemq.net.session import Link, Session
+from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.message_id import UniqueIdGenerator
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    import random
+
+    from fakemq.clock import NodeClock
+    from fakemq.config import BrokerConfig
+    from fakemq.journal import Journal
+    from fakemq.net.outbound import Outbound
+    from fakemq.protocol.hosts import Host
+    from fakemq.store.store import MessageStore
+
+
+class Broker:
+    """A broker: answers what its handlers know, keeps its tables, talks to the name servers.
+
+    ``randomness`` draws queue ids. A broker that was stopped or killed can be started again; its
+    tables and its store are as they were, its connections are gone.
+    """
+
+    outbound: Outbound
+    """Its connections to others; set by whoever made the broker, before `start`."""
+
+    def __init__(
+        self,
+        name: str,
+        config: BrokerConfig,
+        clock: NodeClock,
+        journal: Journal,
+        store: MessageStore,
+        randomness: random.Random,
+    ) -> None:
+        self.name = name
+        self.config = config
+        self.clock = clock
+        self.journal = journal
+        self.store = store
+        self.randomness = randomness
+        self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
+        self.state = "stopped"
+        """``running``, ``paused``, ``stopping`` or ``stopped``."""
+        self.sessions: dict[Session, None] = {}  # a set that keeps its order
+        self.unique_ids = UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(name.encode()))
+        """For messages that no producer sent."""
+        self.topics = TopicConfigManager(self)
+        self.groups = SubscriptionGroupManager(self)
+        self.offsets = ConsumerOffsetManager(self)
+        self.registration = Registration(self)
+        self.producers = ProducerManager(self)
+        self.consumers = ConsumerManager(self)
+        self.holds = PullRequestHoldService(self)
+        self.locks = RebalanceLockManager(self)
+        self.client_expiry = ClientExpiry(self)
+        self.positions = PullPositions()
+        self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
+        self.fast_dispatcher = Dispatcher(
+            self, handles, on_unknown=_unknown, without=frozenset({RequestCode.PULL_MESSAGE})
+        )
+
+    # -- where it is --------------------------------------------------------------------------
+
+    @property
+    def addr(self) -> str:
+        """``host:port`` that clients get from the route, and that message ids carry."""
+        return f"{self.config.broker_ip1}:{self.config.listen_port}"
+
+    @property
+    def store_host(self) -> Host:
+        """`addr` as records keep it."""
+        return record_host(self.addr)
+
+    @property
+    def vip_addr(self) -> str:
+        """The fast port: every code but PULL_MESSAGE."""
+        return f"{self.config.broker_ip1}:{self.config.listen_port - 2}"
+
+    @property
+    def ha_addr(self) -> str:
+        """Where slaves connect: the next port, whatever haListenPort says."""
+        return f"{self.config.broker_ip2}:{self.config.listen_port + 1}"
+
+    # -- connections --------------------------------------------------------------------------
+
+    def accept(self, link: Link) -> Session:
+        """Take a connection to the main port."""
+        return self._accept(link, self.main_dispatcher)
+
+    def accept_fast(self, link: Link) -> Session:
+        """Take a connection to the VIP port."""
+        return self._accept(link, self.fast_dispatcher)
+
+    def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
+        session = Session(link, self, dispatcher.dispatch)
+        self.sessions[session] = None
+        if self.state == "paused":
+            session.pause()
+        return session
+
+    def session_closed(self, session: Session) -> None:
+        """A client is gone: its producers, consumers and held pulls with it."""
+        if session not in self.sessions:
+            return
+        del self.sessions[session]
+        self.producers.session_closed(session)
+        self.consumers.session_closed(session)
+        self.holds.session_closed(session)
+        self.client_expiry.session_closed(session)
+        self.positions.session_closed(session)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Started and neither stopped nor killed; a paused broker runs too."""
+        return self.state in ("running", "paused")
+
+    def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
+        """Begin to work, and register with all name servers at once."""
+        self.state = "running"
+        self.journal.add(NodeStarted(node=self.name, addr=self.addr))
+        self.client_expiry.start()
+        self.holds.start()
+        self.registration.start(namesrv_addrs)
+
+    def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
+        """Let the clients go, unregister everywhere, then close what is left.
+
+        ``on_stopped`` is called when every name server has answered, or had 3 s to do so.
+        """
+        if not self.running:
+            on_stopped()
+            return
+        if self.state == "paused":
+            self.resume()
+        self.state = "stopping"
+        self._close_sessions("broker stopped")
+
+        def end() -> None:
+            if self.state == "stopping":  # and not killed meanwhile
+                self._end("stop")
+            on_stopped()
+
+        self.registration.unregister_all().when_done(end)
+
+    def kill(self) -> None:
+        """Be gone at once: nobody is told, nothing is answered any more."""
+        if self.state != "stopped":
+            self._close_sessions("broker killed")
+            self._end("kill")
+
+    def _close_sessions(self, why: str) -> None:
+        # Taken away first, so that no member hears of the others' leaving.
+        sessions, self.sessions = self.sessions, {}
+        for session in sessions:
+            session.close(why)
+        self._forget_clients()
+
+    def _end(self, how: str) -> None:
+        self.state = "stopped"
+        self.registration.stop()
+        self.outbound.close(f"broker {how}")
+        self.clock.cancel_all()
+        self.journal.add(NodeStopped(node=self.name, how=how))
+
+    def pause(self) -> None:
+        """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
+        if self.state != "running":
+            return
+        self.state = "paused"
+        self.clock.pause()
+        for session in self.sessions:
+            session.pause()
+        self.outbound.pause()
+        self.journal.add(NodeStopped(node=self.name, how="pause"))
+
+    def resume(self) -> None:
+        """Go on: what fell due and what arrived meanwhile is handled now, late."""
+        if self.state != "paused":
+            return
+        self.state = "running"
+        self.journal.add(NodeStopped(node=self.name, how="resume"))
+        self.clock.resume()
+        for session in list(self.sessions):
+            session.resume()
+        self.outbound.resume()
+
+    def silence(self, silent: bool = True) -> None:
+        """Stop talking to the name servers (or go on), with all connections left open."""
+        self.registration.silence(silent)
+
+    def reset(self) -> None:
+        """Topics, groups, offsets and messages as at the first start; connections stay.
+
+        Name servers are not told: `register_all` does that when they have been reset too.
+        """
+        self.topics.reset()
+        self.groups.reset()
+        self.offsets.reset()
+        self.store.reset()
+        self._forget_clients()
+
+    # -- what a test does by hand -------------------------------------------------------------
+
+    def register_all(self) -> None:
+        """Register with every name server now."""
+        self.registration.register_all()
+
+    def create_topic(self, topic: str, queues: int, *, perm: int = PERM_READ | PERM_WRITE) -> None:
+        """Create a topic, or give it this many queues, and tell the name servers."""
+        config = TopicConfig(
+            topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
+        )
+        self.topics.update(config)
+        self.registration.register_topic(config)
+
+    def seed(self, topic: str, queue_id: int, body: bytes, tags: str = "", keys: str = "") -> None:
+        """Store a message as if a producer of this very host had sent it."""
+        seed(self, topic, queue_id, body, tags, keys)
+
+    def _forget_clients(self) -> None:
+        self.producers.reset()
+        self.consumers.reset()
+        self.positions.reset()  # before the held pulls, which are answered by it
+        self.holds.reset()
+        self.locks.reset()
+        self.client_expiry.reset()
+
+    def __repr__(self) -> str:
+        return f"<broker {self.name} at {self.addr} {self.state}>"
+
+
+def _unknown(code: int) -> Reply[NoHeader]:
+    return Reply(
+        code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {code} not supported"
+    )

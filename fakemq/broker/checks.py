@@ -1,0 +1,110 @@
+"""What a broker looks at before it takes a message, in Java's order and words.
+
+Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
+common/topic/TopicValidator.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.broker.perm import is_writeable
+from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, RETRY_PREFIX, topic_config_text
+from fakemq.dispatch import Refused
+from fakemq.events import MessageChecked
+from fakemq.protocol.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
+
+    SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
+
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+"""What Java puts behind remarks that a reader could look up."""
+
+TOPIC_MAX_LENGTH = 127
+_TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_UNIT, _UNIT_SUB = 1, 2
+
+
+def check_topic_name(topic: str) -> None:
+    """Refuse a name that no topic can have. Source: TopicValidator.java#validateTopic (4.9.7)"""
+    if not topic or topic.isspace():
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The specified topic is blank.")
+    if not _TOPIC_CHARS.issuperset(topic):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$",
+        )
+    if len(topic) > TOPIC_MAX_LENGTH:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR, "The specified topic is longer than topic max length."
+        )
+
+
+def check_not_slave(broker: Broker) -> None:
+    """Topics and groups are changed at a master only."""
+    if broker.config.is_slave:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "Can't modify topic or subscription group from slave broker, "
+            "please execute it from master broker.",
+        )
+
+
+def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
+    """The topic to send to, created if the rules say so; Refused if the message is not taken."""
+    start_ms = broker.config.start_accept_send_request_time_stamp
+    if broker.clock.now_ms() < start_ms:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {_human_time(start_ms)}"
+        )
+    topic = header.topic
+    if not is_writeable(broker.config.broker_permission) and broker.topics.is_order(topic):
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.config.broker_ip1}] sending message is forbidden",
+        )
+    check_topic_name(topic)
+    if topic in NOT_ALLOWED_SEND_TOPICS:
+        raise Refused(
+            ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
+        )
+    config = broker.topics.select(topic) or _create_topic(broker, header)
+    queue_id = header.queue_id
+    if queue_id >= max(config.write_queue_nums, config.read_queue_nums):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"request queueId[{queue_id}] is illegal, {topic_config_text(config)}"
+            f" Producer: {session.remote_addr}",
+        )
+    broker.journal.add(MessageChecked(node=broker.name, topic=topic, queue_id=queue_id))
+    return config
+
+
+def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:
+    topic = header.topic
+    retry = topic.startswith(RETRY_PREFIX)
+    topic_sys_flag = 0
+    if header.unit_mode:
+        topic_sys_flag = _UNIT_SUB if retry else _UNIT
+    config = broker.topics.create_in_send(
+        topic, header.default_topic, header.default_topic_queue_nums, topic_sys_flag
+    )
+    if config is None and retry:
+        config = broker.topics.create_in_send_back(topic, 1, topic_sys_flag=topic_sys_flag)
+    if config is None:
+        raise Refused(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}"
+        )
+    return config
+
+
+def _human_time(at_ms: int) -> str:
+    """Local time, as UtilAll.timeMillisToHumanString2 prints it."""
+    at = datetime.fromtimestamp(at_ms // 1000)
+    return f"{at:%Y-%m-%d %H:%M:%S},{at_ms % 1000:03}"

@@ -1,0 +1,91 @@
+"""The subscription groups of a broker.
+
+Source: broker/subscription/SubscriptionGroupManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fakemq.broker.required import required
+from fakemq.events import GroupChanged
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from fakemq.protocol.bodies.topic import DataVersion
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
+
+BUILT_IN_GROUPS = (
+    "TOOLS_CONSUMER",
+    "FILTERSRV_CONSUMER",
+    "SELF_TEST_C_GROUP",
+    "CID_ONS-HTTP-PROXY",
+    "CID_ONSAPI_PULL",
+    "CID_ONSAPI_PERMISSION",
+    "CID_ONSAPI_OWNER",
+)
+
+
+class SubscriptionGroupManager:
+    """One broker's groups by name."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._table: dict[str, SubscriptionGroupConfig] = {}
+        self.data_version = DataVersion()
+        self.reset()
+
+    def find(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group's config; an unknown group is created here if the broker does that.
+
+        Source: SubscriptionGroupManager.java#findSubscriptionGroupConfig (4.9.7)
+        """
+        config = self._table.get(group)
+        if config is None and (
+            self._broker.config.auto_create_subscription_group
+            or group.startswith(SYSTEM_GROUP_PREFIX)
+        ):
+            config = SubscriptionGroupConfig(group_name=group)
+            self.update(config)
+        return config
+
+    def update(self, config: SubscriptionGroupConfig) -> None:
+        """Put a group as it is given, new or not; NullFieldError if it has no name."""
+        group = required(config.group_name, "SubscriptionGroupConfig", "groupName")
+        how = "updated" if group in self._table else "created"
+        self._table[group] = config
+        self._changed(group, how)
+
+    def delete(self, group: str) -> bool:
+        """Remove a group; False if there was none."""
+        if self._table.pop(group, None) is None:
+            return False
+        self._changed(group, "deleted")
+        return True
+
+    def snapshot(self) -> Mapping[str, SubscriptionGroupConfig]:
+        """All groups as they are now, read-only."""
+        return MappingProxyType(dict(self._table))
+
+    def wrapper(self) -> SubscriptionGroupWrapper:
+        """All groups with their version, as code 201 sends them."""
+        return SubscriptionGroupWrapper(
+            subscription_group_table=dict(self._table), data_version=self.data_version
+        )
+
+    def reset(self) -> None:
+        """The groups of a first boot."""
+        self._table = {
+            group: SubscriptionGroupConfig(group_name=group) for group in BUILT_IN_GROUPS
+        }
+        self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
+
+    def _changed(self, group: str, how: str) -> None:
+        self.data_version = DataVersion(
+            timestamp=self._broker.clock.now_ms(), counter=self.data_version.counter + 1
+        )
+        self._broker.journal.add(GroupChanged(node=self._broker.name, group=group, how=how))

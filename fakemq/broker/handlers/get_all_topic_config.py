@@ -1,0 +1,24 @@
+"""GET_ALL_TOPIC_CONFIG (21): all topics with their version; slaves and mqadmin ask for it.
+
+Source: broker/processor/AdminBrokerProcessor.java#getAllTopicConfig (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.topic import GetAllTopicConfigResponseHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_ALL_TOPIC_CONFIG)
+def get_all_topic_config(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[GetAllTopicConfigResponseHeader]:
+    return Reply(GetAllTopicConfigResponseHeader(), body=broker.topics.wrapper().encode())

@@ -1,0 +1,30 @@
+"""GET_BROKER_CONFIG (26): the broker's config as text, ``key=value`` lines.
+
+Behaviour: all of Java's keys by their field names; the header has the config's version.
+
+Source: broker/processor/AdminBrokerProcessor.java#getBrokerConfig (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.admin import GetBrokerConfigResponseHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_BROKER_CONFIG)
+def get_broker_config(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[GetBrokerConfigResponseHeader]:
+    text = "".join(f"{name}={value}\n" for name, value in broker.config.java_properties().items())
+    return Reply(
+        GetBrokerConfigResponseHeader(version=broker.config_version.encode().decode()),
+        body=text.encode(),
+    )

@@ -1,0 +1,32 @@
+"""GET_EARLIEST_MSG_STORETIME (32): when the oldest message of a queue was stored.
+
+-1 where there is none.
+
+Ignored: ``bname``.
+
+Source: broker/processor/AdminBrokerProcessor.java#getEarliestMsgStoretime (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.offset import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_EARLIEST_MSG_STORETIME)
+def get_earliest_msg_storetime(
+    broker: Broker, request: Request[GetEarliestMsgStoretimeRequestHeader]
+) -> Reply[GetEarliestMsgStoretimeResponseHeader]:
+    header = request.header
+    timestamp = broker.store.earliest_message_time(header.topic, header.queue_id)
+    return Reply(GetEarliestMsgStoretimeResponseHeader(timestamp=timestamp))

@@ -1,0 +1,29 @@
+"""GET_MAX_OFFSET (30): the offset the next message of a queue will get.
+
+0 where there is no such queue.
+
+Ignored: ``bname``.
+
+Source: broker/processor/AdminBrokerProcessor.java#getMaxOffset (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_MAX_OFFSET)
+def get_max_offset(
+    broker: Broker, request: Request[GetMaxOffsetRequestHeader]
+) -> Reply[GetMaxOffsetResponseHeader]:
+    header = request.header
+    offset = broker.store.max_offset_in_queue(header.topic, header.queue_id)
+    return Reply(GetMaxOffsetResponseHeader(offset=offset))

@@ -1,0 +1,39 @@
+"""QUERY_CONSUMER_OFFSET (14): how far a group has consumed a queue.
+
+Behaviour: a group without an offset begins at 0 while entry 0 counts as in memory, else 22.
+Ignored: ``bname``.
+
+Source: broker/processor/ConsumerManageProcessor.java#queryConsumerOffset (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.offset import (
+    QueryConsumerOffsetRequestHeader,
+    QueryConsumerOffsetResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.QUERY_CONSUMER_OFFSET)
+def query_consumer_offset(
+    broker: Broker, request: Request[QueryConsumerOffsetRequestHeader]
+) -> Reply[QueryConsumerOffsetResponseHeader]:
+    header = request.header
+    offset: int | None = broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
+    if offset is not None and offset < 0:
+        offset = broker.offsets.first_boot_offset(header.topic, header.queue_id)
+    if offset is None:
+        raise Refused(
+            ResponseCode.QUERY_NOT_FOUND,
+            "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
+        )
+    return Reply(QueryConsumerOffsetResponseHeader(offset=offset))

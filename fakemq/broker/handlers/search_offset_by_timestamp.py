@@ -1,0 +1,28 @@
+"""SEARCH_OFFSET_BY_TIMESTAMP (29): the offset whose message was stored nearest to a time.
+
+Behaviour: times between two messages go to the nearer, later ones to the last message.
+Ignored: ``bname``.
+
+Source: broker/processor/AdminBrokerProcessor.java#searchOffsetByTimestamp (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.offset import SearchOffsetRequestHeader, SearchOffsetResponseHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.SEARCH_OFFSET_BY_TIMESTAMP)
+def search_offset_by_timestamp(
+    broker: Broker, request: Request[SearchOffsetRequestHeader]
+) -> Reply[SearchOffsetResponseHeader]:
+    header = request.header
+    offset = broker.store.offset_in_queue_by_time(header.topic, header.queue_id, header.timestamp)
+    return Reply(SearchOffsetResponseHeader(offset=offset))

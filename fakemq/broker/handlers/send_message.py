@@ -1,0 +1,32 @@
+"""SEND_MESSAGE (10): one message, header with long names.
+
+Clients send it with sendSmartMsg=false.
+
+Behaviour: see `fakemq.broker.send`. With ``batch`` set the body is a batch here too.
+Ignored: ``bname``, ``producerGroup``.
+
+Source: broker/processor/SendMessageProcessor.java#asyncSendMessage (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.send import send
+from fakemq.protocol import table
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.protocol.headers.send import (
+        SendMessageRequestHeader,
+        SendMessageResponseHeader,
+    )
+
+
+@handles(table.SEND_MESSAGE)
+def send_message(
+    broker: Broker, request: Request[SendMessageRequestHeader]
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    return send(broker, request.session, request.command, request.header)

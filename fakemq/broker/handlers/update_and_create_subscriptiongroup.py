@@ -1,0 +1,32 @@
+"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP (200): create a subscription group or change one.
+
+Behaviour: the group is exactly what the body says; nothing is told to the name servers.
+
+Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGroup (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import check_not_slave
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.errors import NullFieldError
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+def update_and_create_subscriptiongroup(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[NoHeader]:
+    check_not_slave(broker)
+    if not request.body:
+        raise NullFieldError("RemotingSerializable", "data")
+    broker.groups.update(SubscriptionGroupConfig.decode(request.body))
+    return Reply()

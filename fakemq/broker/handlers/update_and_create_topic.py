@@ -1,0 +1,65 @@
+"""UPDATE_AND_CREATE_TOPIC (17): create a topic or change one.
+
+Behaviour: answers when the name servers have heard of it, or had their time to.
+Ignored: ``defaultTopic`` and ``order``; the remark is not cleared on success.
+
+Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopic (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import check_not_slave, check_topic_name
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.topic import TopicConfig
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.topic import CreateTopicRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+FILTER_TYPES = frozenset({"SINGLE_TAG", "MULTI_TAG"})
+
+
+@handles(table.UPDATE_AND_CREATE_TOPIC)
+def update_and_create_topic(
+    broker: Broker, request: Request[CreateTopicRequestHeader]
+) -> Reply[NoHeader] | Parked[NoHeader]:
+    check_not_slave(broker)
+    header = request.header
+    filter_type = header.topic_filter_type
+    if filter_type not in FILTER_TYPES:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
+            f" topicFilterType = [{filter_type}] value invalid,"
+            " org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"
+            ".checkFields(CreateTopicRequestHeader.java:50)",
+        )
+    topic = header.topic
+    check_topic_name(topic)
+    if broker.topics.is_system(topic):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
+        )
+    config = TopicConfig(
+        topic_name=topic,
+        read_queue_nums=header.read_queue_nums,
+        write_queue_nums=header.write_queue_nums,
+        perm=header.perm,
+        topic_filter_type=filter_type,
+        topic_sys_flag=header.topic_sys_flag or 0,
+    )
+    broker.topics.update(config)
+    registered = broker.registration.register_topic(config)
+    # Java leaves the remark that every response is born with.
+    reply: Reply[NoHeader] = Reply(remark="not set any response code")
+    if registered.done:
+        return reply
+    parked: Parked[NoHeader] = Parked()
+    registered.when_done(lambda: parked.resolve(reply))
+    return parked

@@ -1,0 +1,35 @@
+"""UPDATE_CONSUMER_OFFSET (15): a group says how far it has consumed a queue; never refused.
+
+Behaviour: may go backwards; topic, group and queue need not exist.
+Ignored: ``bname``.
+
+Source: broker/processor/ConsumerManageProcessor.java#updateConsumerOffset (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.offset import (
+    UpdateConsumerOffsetRequestHeader,
+    UpdateConsumerOffsetResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.UPDATE_CONSUMER_OFFSET)
+def update_consumer_offset(
+    broker: Broker, request: Request[UpdateConsumerOffsetRequestHeader]
+) -> Reply[UpdateConsumerOffsetResponseHeader]:
+    header = request.header
+    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    offset = broker.positions.committable(
+        request.session, group, topic, queue_id, header.commit_offset
+    )
+    broker.offsets.commit(group, topic, queue_id, offset)
+    return Reply(UpdateConsumerOffsetResponseHeader())

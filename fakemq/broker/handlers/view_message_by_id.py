@@ -1,0 +1,33 @@
+"""VIEW_MESSAGE_BY_ID (33): one stored message by its place in the commit log.
+
+Behaviour: the record as it is stored; an offset between records gives what stands there.
+
+Source: broker/processor/QueryMessageProcessor.java#viewMessageById (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.VIEW_MESSAGE_BY_ID)
+def view_message_by_id(
+    broker: Broker, request: Request[ViewMessageRequestHeader]
+) -> Reply[NoHeader]:
+    record = broker.store.select_one_message_by_offset(request.header.offset)
+    if record is None:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"can not find message by the offset, {request.header.offset}",
+        )
+    return Reply(body=bytes(record))

@@ -1,0 +1,287 @@
+"""How a broker makes itself known: to every name server at once, again and again.
+
+Nobody waits for anybody: a name server that does not answer delays neither the others nor the
+broker. Name servers outside the cluster are beaten in real time, as their own expiry runs in it.
+
+Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fakemq.broker.perm import is_readable, is_writeable
+from fakemq.protocol.bodies.kv import KVTable
+from fakemq.protocol.bodies.topic import (
+    DataVersion,
+    RegisterBrokerBody,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+)
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.namesrv import (
+    QueryDataVersionRequestHeader,
+    RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
+    UnRegisterBrokerRequestHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+FIRST_PERIODIC_MS = 10_000
+MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
+UNREGISTER_TIMEOUT_MS = 3_000
+
+
+class Round:
+    """One registration with all name servers; done when each has answered or given up."""
+
+    __slots__ = ("_left", "_then")
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self._then: Callable[[], None] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self._left == 0
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Call ``then`` once, now if all have answered already."""
+        if self.done:
+            then()
+        else:
+            self._then = then
+
+    def answered(self) -> None:
+        self._left -= 1
+        if self.done and self._then is not None:
+            self._then()
+
+
+class Registration:
+    """A broker's side of the registration protocol."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._namesrv_addrs: tuple[str, ...] = ()
+        self._outside: set[str] = set()
+        self._silent = False
+        self.master_addr: str | None = None
+        """A slave's master, as the last name server to answer knew it."""
+        self.master_ha_addr: str | None = None
+
+    @property
+    def namesrv_addrs(self) -> tuple[str, ...]:
+        return self._namesrv_addrs
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self, namesrv_addrs: Sequence[str]) -> None:
+        """Register with all at once, then after 10 s, then every registerNameServerPeriod."""
+        self._namesrv_addrs = tuple(namesrv_addrs)
+        self._outside = set()
+        self._silent = False
+        self.master_addr = self.master_ha_addr = None
+        self.register_all()
+        self._schedule(FIRST_PERIODIC_MS, outside=False)
+
+    def stop(self) -> None:
+        """No more registrations; the broker's clock cancels the timers."""
+        self._namesrv_addrs = ()
+
+    def silence(self, silent: bool) -> None:
+        """Say nothing to name servers while ``silent``; the connections stay open."""
+        self._silent = silent
+
+    def unregister_all(self) -> Round:
+        """Tell every name server that this broker goes; each has 3 s to answer."""
+        config = self._broker.config
+        header = UnRegisterBrokerRequestHeader(
+            broker_name=config.broker_name,
+            broker_addr=self._broker.addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        )
+        addrs = self._addrs(self._namesrv_addrs)
+        turn = Round(len(addrs))
+        for addr in addrs:
+            self._broker.outbound.invoke(
+                addr,
+                RemotingCommand(RequestCode.UNREGISTER_BROKER, ext_fields=header.encode()),
+                UNREGISTER_TIMEOUT_MS,
+                lambda response: turn.answered(),
+            )
+        return turn
+
+    def _schedule(self, delay_ms: int, *, outside: bool) -> None:
+        def tick() -> None:
+            period_ms = self._broker.config.register_name_server_period
+            self._schedule(max(MIN_PERIOD_MS, min(period_ms, MAX_PERIOD_MS)), outside=outside)
+            addrs = [addr for addr in self._namesrv_addrs if (addr in self._outside) is outside]
+            if self._broker.config.force_register:
+                self._register(addrs, self._wrapper())
+            else:
+                self._register_if_changed(addrs)
+
+        self._broker.clock.call_later(delay_ms, tick, kind="register_broker", outside=outside)
+
+    # -- registering --------------------------------------------------------------------------
+
+    def register_all(self, *, check_order: bool = True, oneway: bool = False) -> Round:
+        """Register everything with every name server."""
+        return self._register(
+            self._namesrv_addrs, self._wrapper(), check_order=check_order, oneway=oneway
+        )
+
+    def register_topic(self, config: TopicConfig) -> Round:
+        """Register one new or changed topic with every name server.
+
+        Source: broker/BrokerController.java#registerIncrementBrokerData (4.9.7)
+        """
+        wrapper = TopicConfigSerializeWrapper(
+            topic_config_table={config.topic_name or "": config},
+            data_version=self._broker.topics.data_version,
+        )
+        return self._register(self._namesrv_addrs, self._masked(wrapper))
+
+    def _register(
+        self,
+        addrs: Iterable[str],
+        wrapper: TopicConfigSerializeWrapper,
+        *,
+        check_order: bool = True,
+        oneway: bool = False,
+    ) -> Round:
+        addrs = self._addrs(addrs)
+        if not addrs:
+            return Round(0)
+        broker = self._broker
+        config = broker.config
+        body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper).encode(
+            compressed=config.compressed_register
+        )
+        fields = RegisterBrokerRequestHeader(
+            broker_name=config.broker_name,
+            broker_addr=broker.addr,
+            cluster_name=config.broker_cluster_name,
+            ha_server_addr=broker.ha_addr,
+            broker_id=config.broker_id,
+            compressed=config.compressed_register,
+            body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+        ).encode()
+        turn = Round(0 if oneway else len(addrs))
+        first = True
+
+        def answered(response: RemotingCommand | None) -> None:
+            nonlocal first
+            self._note_outside()
+            if response is not None and response.code == ResponseCode.SUCCESS and first:
+                first = False  # Java looks at the first result only
+                self._take(response, check_order)
+            turn.answered()
+
+        for addr in addrs:
+            command = RemotingCommand(
+                RequestCode.REGISTER_BROKER, ext_fields=dict(fields), body=body
+            )
+            if oneway:
+                broker.outbound.invoke_oneway(addr, command)
+            else:
+                broker.outbound.invoke(
+                    addr,
+                    command,
+                    config.register_broker_timeout_mills,
+                    answered,
+                )
+        return turn
+
+    def _register_if_changed(self, addrs: list[str]) -> None:
+        """With forceRegister=false: ask first, and register if one name server is behind.
+
+        Source: broker/out/BrokerOuterAPI.java#needRegister (4.9.7)
+        """
+        config = self._broker.config
+        fields = QueryDataVersionRequestHeader(
+            broker_name=config.broker_name,
+            broker_addr=self._broker.addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=config.broker_id,
+        ).encode()
+        version = self._broker.topics.data_version
+        registered = False
+
+        def answered(response: RemotingCommand | None) -> None:
+            nonlocal registered
+            if registered or not _is_behind(response, version):
+                return
+            registered = True
+            self._register(addrs, self._wrapper())
+
+        for addr in self._addrs(addrs):
+            self._broker.outbound.invoke(
+                addr,
+                RemotingCommand(
+                    RequestCode.QUERY_DATA_VERSION, ext_fields=dict(fields), body=version.encode()
+                ),
+                config.register_broker_timeout_mills,
+                answered,
+            )
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _addrs(self, addrs: Iterable[str]) -> list[str]:
+        return [] if self._silent else list(addrs)
+
+    def _wrapper(self) -> TopicConfigSerializeWrapper:
+        return self._masked(self._broker.topics.wrapper())
+
+    def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
+        """What the name servers get: a broker that is not RW gives its own perm to every topic."""
+        perm = self._broker.config.broker_permission
+        if is_readable(perm) and is_writeable(perm):
+            return wrapper
+        return TopicConfigSerializeWrapper(
+            topic_config_table={
+                topic: TopicConfig(
+                    topic_name=topic,
+                    read_queue_nums=config.read_queue_nums,
+                    write_queue_nums=config.write_queue_nums,
+                    perm=perm,
+                )
+                for topic, config in wrapper.topic_config_table.items()
+            },
+            data_version=wrapper.data_version,
+        )
+
+    def _take(self, response: RemotingCommand, check_order: bool) -> None:
+        header = RegisterBrokerResponseHeader.decode(response.ext_fields)
+        self.master_addr = header.master_addr
+        if header.ha_server_addr is not None:
+            self.master_ha_addr = header.ha_server_addr
+        if check_order and response.body:
+            self._broker.topics.update_order_topics(KVTable.decode(response.body).table)
+
+    def _note_outside(self) -> None:
+        """Once a name server turns out to live outside, beat for it in real time."""
+        first = not self._outside
+        for addr in self._namesrv_addrs:
+            session = self._broker.outbound.session(addr)
+            if session is not None and session.outside:
+                self._outside.add(addr)
+        if first and self._outside:
+            self._schedule(FIRST_PERIODIC_MS, outside=True)
+
+
+def _is_behind(response: RemotingCommand | None, version: DataVersion) -> bool:
+    if response is None:
+        return True
+    if response.code != ResponseCode.SUCCESS:
+        return False
+    if response.ext_fields.get("changed") != "false":
+        return True
+    return bool(response.body) and DataVersion.decode(response.body) != version

@@ -1,0 +1,45 @@
+"""Messages put into a broker by a test's own hand, stored as a producer's would be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.properties import (
+    CLUSTER,
+    KEYS,
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    encode_properties_as_java,
+)
+from fakemq.store.inner_message import InnerMessage
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys: str) -> None:
+    """Store ``body``; raises RuntimeError, saying why, where the store does not take it."""
+    properties = {
+        UNIQ_CLIENT_MESSAGE_ID_KEYIDX: broker.unique_ids.create(broker.clock.now_ms()),
+        CLUSTER: broker.config.broker_cluster_name,
+    }
+    if tags:
+        properties[TAGS] = tags
+    if keys:
+        properties[KEYS] = keys
+    result = broker.store.put_message(
+        InnerMessage(
+            topic,
+            queue_id,
+            body,
+            properties=properties,
+            properties_string=encode_properties_as_java(properties),
+            born_timestamp_ms=broker.clock.now_ms(),
+            born_host=broker.store_host,
+            store_host=broker.store_host,
+        )
+    )
+    if not result.ok:
+        raise RuntimeError(
+            f"{broker.name} did not take a message for {topic}: {result.status.name}"
+        )

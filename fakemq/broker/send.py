@@ -1,0 +1,260 @@
+"""The way of a sent message through the broker: checks, properties, queue, store, reply.
+
+Source: broker/processor/SendMessageProcessor.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import FAQ, check_send
+from fakemq.broker.hosts import record_host
+from fakemq.broker.topics import DLQ_PREFIX, RETRY_PREFIX
+from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.header import parse_bool, parse_int
+from fakemq.protocol.headers.send import SendMessageResponseHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.properties import (
+    CLUSTER,
+    DELAY_TIME_LEVEL,
+    MSG_REGION,
+    TRACE_SWITCH,
+    TRANSACTION_PREPARED,
+    WAIT_STORE_MSG_OK,
+    decode_properties,
+    encode_properties,
+    encode_properties_as_java,
+)
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.results import PutMessageResult, PutMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.checks import SendHeader
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.command import RemotingCommand
+
+V3_4_9 = 121
+"""From this client version on the header's own maxReconsumeTimes counts."""
+
+_MULTI_TAGS_FLAG = 2
+_STORED = {
+    PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
+    PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
+}
+"""The message is in the log, whatever the code says about its copies."""
+
+
+def send(
+    broker: Broker, session: Session, command: RemotingCommand, header: SendHeader
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    """Store what was sent and answer; every answer carries MSG_REGION and TRACE_ON."""
+    marks = {
+        MSG_REGION: broker.config.region_id,
+        TRACE_SWITCH: "true" if broker.config.trace_on else "false",
+    }
+    try:
+        topic = check_send(broker, header, session)
+        queue_id = header.queue_id
+        if queue_id < 0:
+            queue_id = _random_queue_id(broker, topic.write_queue_nums)
+        if header.batch:
+            result = _put_batch(broker, session, command, header, topic, queue_id)
+        else:
+            result = _put_one(broker, session, command, header, topic, queue_id)
+        reply = _reply(broker, result, queue_id)
+    except Refused as refused:
+        return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
+    reply.ext_fields = marks
+    return reply_when_durable(broker, result, reply)
+
+
+def reply_when_durable(
+    broker: Broker, result: PutMessageResult, reply: Reply[SendMessageResponseHeader]
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
+
+    With ASYNC_FLUSH and ASYNC_MASTER that is at once.
+    """
+    return reply
+
+
+def _put_one(
+    broker: Broker,
+    session: Session,
+    command: RemotingCommand,
+    header: SendHeader,
+    topic: TopicConfig,
+    queue_id: int,
+) -> PutMessageResult:
+    name, topic, queue_id = _retry_or_dead_letter(broker, command, header, topic, queue_id)
+    message = _message(broker, session, command, header, name, topic, queue_id)
+    # A waiting client says so with every message; the log goes without, in the order with it.
+    properties = message.properties
+    message.properties_string = encode_properties(
+        {
+            key: properties[key]
+            for key in java_hash_map_order(properties)
+            if key != WAIT_STORE_MSG_OK
+        }
+    )
+    _divert(broker, message)
+    return broker.store.put_message(message)
+
+
+def _put_batch(
+    broker: Broker,
+    session: Session,
+    command: RemotingCommand,
+    header: SendHeader,
+    topic: TopicConfig,
+    queue_id: int,
+) -> PutMessageResult:
+    message = _message(broker, session, command, header, header.topic, topic, queue_id)
+    message.properties_string = encode_properties_as_java(message.properties)
+    return broker.store.put_messages(message)
+
+
+def _message(
+    broker: Broker,
+    session: Session,
+    command: RemotingCommand,
+    header: SendHeader,
+    name: str,
+    topic: TopicConfig,
+    queue_id: int,
+) -> InnerMessage:
+    sys_flag = header.sys_flag
+    if topic.topic_filter_type == "MULTI_TAG":
+        sys_flag |= _MULTI_TAGS_FLAG
+    properties = decode_properties(header.properties or "")
+    properties[CLUSTER] = broker.config.broker_cluster_name
+    wait = properties.get(WAIT_STORE_MSG_OK)
+    return InnerMessage(
+        name,
+        queue_id,
+        command.body,
+        properties=properties,
+        flag=header.flag,
+        sys_flag=sys_flag,
+        born_timestamp_ms=header.born_timestamp,
+        born_host=record_host(session.remote_addr),
+        store_host=broker.store_host,
+        reconsume_times=header.reconsume_times or 0,
+        wait_store_msg_ok=not wait or parse_bool(wait),
+    )
+
+
+def _retry_or_dead_letter(
+    broker: Broker,
+    command: RemotingCommand,
+    header: SendHeader,
+    topic: TopicConfig,
+    queue_id: int,
+) -> tuple[str, TopicConfig, int]:
+    """Where a message goes: a send to a retry topic that has used up its tries is a dead letter.
+
+    Source: SendMessageProcessor.java#handleRetryAndDLQ (4.9.7)
+    """
+    name = header.topic
+    if not name.startswith(RETRY_PREFIX):
+        return name, topic, queue_id
+    group = name.removeprefix(RETRY_PREFIX)
+    config = broker.groups.find(group)
+    if config is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group not exist, {group} {FAQ}",
+        )
+    most = config.retry_max_times
+    if command.version >= V3_4_9 and header.max_reconsume_times is not None:
+        most = header.max_reconsume_times
+    if (header.reconsume_times or 0) < most:
+        return name, topic, queue_id
+    name = f"{DLQ_PREFIX}{group}"
+    return name, broker.topics.create_in_send_back(name, 1), 0
+
+
+def _divert(broker: Broker, message: InnerMessage) -> None:
+    """The place where prepared and delayed messages leave for other topics; refused until then."""
+    if parse_bool(message.properties.get(TRANSACTION_PREPARED, "")):
+        if broker.config.reject_transaction_message:
+            raise Refused(
+                ResponseCode.NO_PERMISSION,
+                f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
+            )
+        raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: transactional messages are not there yet")
+    if parse_int(message.properties.get(DELAY_TIME_LEVEL, "0")) > 0:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: delayed messages are not there yet")
+
+
+def _random_queue_id(broker: Broker, write_queue_nums: int) -> int:
+    if write_queue_nums <= 0:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "java.lang.ArithmeticException: / by zero,"
+            " org.apache.rocketmq.broker.processor.SendMessageProcessor"
+            ".randomQueueId(SendMessageProcessor.java:689)",
+        )
+    return broker.randomness.randrange(write_queue_nums)
+
+
+def _reply(
+    broker: Broker, result: PutMessageResult, queue_id: int
+) -> Reply[SendMessageResponseHeader]:
+    code = _STORED.get(result.status)
+    appended = result.append_result
+    if code is None or appended is None:
+        raise refusal(broker, result)
+    return Reply(
+        SendMessageResponseHeader(
+            msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
+        ),
+        code=code,
+    )
+
+
+def refusal(broker: Broker, result: PutMessageResult) -> Refused:
+    """Why the store did not take it, in Java's words, and after them a reason that only we have.
+
+    Source: SendMessageProcessor.java#handlePutMessageResult (4.9.7)
+    """
+    status = result.status
+    if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
+        return Refused(
+            ResponseCode.SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
+        )
+    if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+        return Refused(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "the message is illegal, maybe msg body or properties length not matched."
+            f" msg body length limit {broker.config.max_message_size}B,"
+            " msg properties length limit 32KB.",
+        )
+    if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
+        full = broker.store.used_ratio()
+        reason = f" Here {result.reason}." if result.reason else ""
+        return Refused(
+            ResponseCode.SERVICE_NOT_AVAILABLE,
+            "service not available now. It may be caused by one of the following reasons: "
+            f"the broker's disk is full [CL: {full:5.2f} CQ: {full:5.2f} INDEX: {full:5.2f}],"
+            f" messages are put to the slave, message store has been shut down, etc.{reason}",
+        )
+    if status is PutMessageStatus.OS_PAGECACHE_BUSY:
+        return Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "[PC_SYNCHRONIZED]broker busy, start flow control for a while",
+        )
+    if status is PutMessageStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
+        return Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch,"
+            " lmq consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w.",
+        )
+    if status is PutMessageStatus.UNKNOWN_ERROR:
+        return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+    return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")

@@ -1,0 +1,237 @@
+"""The topics a broker has, and the rules by which they come into being.
+
+Source: broker/topic/TopicConfigManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.broker.perm import PERM_INHERIT, PERM_READ, PERM_WRITE, is_inherited, perm_text
+from fakemq.broker.required import required
+from fakemq.events import TopicChanged
+from fakemq.protocol.bodies.topic import DataVersion, TopicConfig, TopicConfigSerializeWrapper
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+AUTO_CREATE_TOPIC_KEY_TOPIC = "TBW102"
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+BENCHMARK_TOPIC = "BenchmarkTest"
+TRANS_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
+TRANS_OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+TRANS_CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
+TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
+SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
+OFFSET_MOVED_EVENT_TOPIC = "OFFSET_MOVED_EVENT"
+RETRY_PREFIX = "%RETRY%"
+DLQ_PREFIX = "%DLQ%"
+REPLY_POSTFIX = "REPLY_TOPIC"
+SYSTEM_TOPIC_PREFIX = "rmq_sys_"
+
+_RW = PERM_READ | PERM_WRITE
+_SCHEDULE_QUEUES = 18
+
+NOT_ALLOWED_SEND_TOPICS = frozenset(
+    {
+        SCHEDULE_TOPIC,
+        TRANS_HALF_TOPIC,
+        TRANS_OP_HALF_TOPIC,
+        TRANS_CHECK_MAX_TIME_TOPIC,
+        SELF_TEST_TOPIC,
+        OFFSET_MOVED_EVENT_TOPIC,
+    }
+)
+"""No client may send to these."""
+
+_SYSTEM_TOPICS = NOT_ALLOWED_SEND_TOPICS | {
+    AUTO_CREATE_TOPIC_KEY_TOPIC,
+    BENCHMARK_TOPIC,
+    TRACE_TOPIC,
+}
+
+
+class TopicConfigManager:
+    """One broker's topics by name, and the version that tells name servers of changes."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._table: dict[str, TopicConfig] = {}
+        self._system = _SYSTEM_TOPICS
+        self.data_version = DataVersion()
+        self.reset()
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def select(self, topic: str) -> TopicConfig | None:
+        """The topic's config, or None if this broker does not have it."""
+        return self._table.get(topic)
+
+    def is_order(self, topic: str) -> bool:
+        config = self._table.get(topic)
+        return config is not None and config.order
+
+    def is_system(self, topic: str) -> bool:
+        """Whether admin requests may not touch ``topic``; includes this broker's own names.
+
+        Source: common/topic/TopicValidator.java#isSystemTopic (4.9.7)
+        """
+        return topic in self._system or topic.startswith(SYSTEM_TOPIC_PREFIX)
+
+    def snapshot(self) -> Mapping[str, TopicConfig]:
+        """All topics as they are now, read-only."""
+        return MappingProxyType(dict(self._table))
+
+    def wrapper(self) -> TopicConfigSerializeWrapper:
+        """All topics with their version, as codes 21 and 103 send them."""
+        return TopicConfigSerializeWrapper(
+            topic_config_table=dict(self._table), data_version=self.data_version
+        )
+
+    # -- creating and changing ----------------------------------------------------------------
+
+    def create_in_send(
+        self, topic: str, default_topic: str, client_queue_nums: int, topic_sys_flag: int
+    ) -> TopicConfig | None:
+        """Create ``topic`` in the image of ``default_topic``, because somebody sends to it.
+
+        None where the default topic does not exist or does not pass itself on. Queues are the
+        smaller of what the client asks for and what the default topic has.
+
+        Source: broker/topic/TopicConfigManager.java#createTopicInSendMessageMethod (4.9.7)
+        """
+        default = self._table.get(default_topic)
+        if default is None:
+            return None
+        auto_create = self._broker.config.auto_create_topic_enable
+        if default_topic == AUTO_CREATE_TOPIC_KEY_TOPIC and not auto_create:
+            # Java switches the default topic itself, for good.
+            default = msgspec.structs.replace(default, perm=_RW)
+            self._table[default_topic] = default
+        if not is_inherited(default.perm):
+            return None
+        queue_nums = max(0, min(client_queue_nums, default.write_queue_nums))
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queue_nums,
+            write_queue_nums=queue_nums,
+            perm=default.perm & ~PERM_INHERIT,
+            topic_sys_flag=topic_sys_flag,
+            topic_filter_type=default.topic_filter_type,
+        )
+        self._put(topic, config, "created")
+        self._broker.registration.register_all(check_order=False, oneway=True)
+        return config
+
+    def create_in_send_back(
+        self, topic: str, queue_nums: int, perm: int = _RW, topic_sys_flag: int = 0
+    ) -> TopicConfig:
+        """The topic, created if need be: retry and dead-letter topics come into being this way.
+
+        Source: broker/topic/TopicConfigManager.java#createTopicInSendMessageBackMethod (4.9.7)
+        """
+        present = self._table.get(topic)
+        if present is not None:
+            return present
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queue_nums,
+            write_queue_nums=queue_nums,
+            perm=perm,
+            topic_sys_flag=topic_sys_flag,
+        )
+        self._put(topic, config, "created")
+        self._broker.registration.register_all(check_order=False, oneway=True)
+        return config
+
+    def update(self, config: TopicConfig) -> None:
+        """Put a topic as it is given, new or not; the caller tells the name servers."""
+        topic = required(config.topic_name, "TopicConfig", "topicName")
+        self._put(topic, config, "updated" if topic in self._table else "created")
+
+    def delete(self, topic: str) -> bool:
+        """Remove a topic; False if there was none. Name servers keep its route, as in Java."""
+        if self._table.pop(topic, None) is None:
+            return False
+        self._next_version()
+        self._changed(topic, "deleted")
+        return True
+
+    def update_order_topics(self, order_topics: Collection[str]) -> None:
+        """Make exactly these topics ordered; name servers say so with every registration.
+
+        Source: broker/topic/TopicConfigManager.java#updateOrderTopicConfig (4.9.7)
+        """
+        changed = [
+            topic
+            for topic, config in self._table.items()
+            if config.order != (topic in order_topics)
+        ]
+        for topic in changed:
+            config = self._table[topic]
+            self._table[topic] = msgspec.structs.replace(config, order=not config.order)
+            self._changed(topic, "updated")
+        if changed:
+            self._next_version()
+
+    def reset(self) -> None:
+        """The topics of a first boot."""
+        self._table = _first_boot(self._broker)
+        self._system = _SYSTEM_TOPICS | self._table.keys()
+        self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _put(self, topic: str, config: TopicConfig, how: str) -> None:
+        self._table[topic] = config
+        self._next_version()
+        self._changed(topic, how)
+
+    def _next_version(self) -> None:
+        self.data_version = DataVersion(
+            timestamp=self._broker.clock.now_ms(), counter=self.data_version.counter + 1
+        )
+
+    def _changed(self, topic: str, how: str) -> None:
+        self._broker.journal.add(TopicChanged(node=self._broker.name, topic=topic, how=how))
+
+
+def _first_boot(broker: Broker) -> dict[str, TopicConfig]:
+    """What every broker has before anybody asked for anything; protocol.md 4.8."""
+    config = broker.config
+    own = [(SELF_TEST_TOPIC, 1, _RW)]
+    if config.auto_create_topic_enable:
+        nums = config.default_topic_queue_nums
+        own.append((AUTO_CREATE_TOPIC_KEY_TOPIC, nums, _RW | PERM_INHERIT))
+    own += [
+        (BENCHMARK_TOPIC, 1024, _RW),
+        (
+            config.broker_cluster_name,
+            16,
+            PERM_INHERIT | (_RW if config.cluster_topic_enable else 0),
+        ),
+        (config.broker_name, 1, PERM_INHERIT | (_RW if config.broker_topic_enable else 0)),
+        (OFFSET_MOVED_EVENT_TOPIC, 1, _RW),
+        (SCHEDULE_TOPIC, _SCHEDULE_QUEUES, _RW),
+    ]
+    if config.trace_topic_enable:
+        own.append((config.msg_trace_topic_name, 1, _RW))
+    own.append((f"{config.broker_cluster_name}_{REPLY_POSTFIX}", 1, _RW))
+    return {
+        name: TopicConfig(topic_name=name, read_queue_nums=nums, write_queue_nums=nums, perm=perm)
+        for name, nums, perm in own
+    }
+
+
+def topic_config_text(config: TopicConfig) -> str:
+    """As Java prints a topic in its error texts. Source: common/TopicConfig.java (4.9.7)"""
+    return (
+        f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums},"
+        f" writeQueueNums={config.write_queue_nums}, perm={perm_text(config.perm)},"
+        f" topicFilterType={config.topic_filter_type}, topicSysFlag={config.topic_sys_flag},"
+        f" order={'true' if config.order else 'false'}]"
+    )

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.offset import GetEarliestMsgStoretimeRequestHeader
+from tests.broker.conftest import START_MS, Send, World
+from tests.support.peer import Peer
+
+HEADER = GetEarliestMsgStoretimeRequestHeader(topic="orders", queue_id=0)
+
+
+def test_it_is_when_the_first_message_was_stored(world: World, peer: Peer, send: Send) -> None:
+    send()
+    world.clock.advance("5s")
+    send()
+    response = peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, HEADER)
+    assert response.ext_fields == {"timestamp": str(START_MS)}
+
+
+def test_minus_1_says_that_there_is_none(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, HEADER)
+    assert response.ext_fields == {"timestamp": "-1"}

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
+from tests.broker.conftest import Send
+from tests.support.peer import Peer
+
+
+def ask(peer: Peer, topic: str = "orders") -> tuple[int, dict[str, str]]:
+    header = GetMaxOffsetRequestHeader(topic=topic, queue_id=0)
+    response = peer.ask(RequestCode.GET_MAX_OFFSET, header)
+    return response.code, response.ext_fields
+
+
+def test_it_is_where_the_next_message_goes(peer: Peer, send: Send) -> None:
+    send()
+    send()
+    assert ask(peer) == (ResponseCode.SUCCESS, {"offset": "2"})
+
+
+def test_it_is_0_for_what_does_not_exist(peer: Peer) -> None:
+    assert ask(peer, "unknown") == (ResponseCode.SUCCESS, {"offset": "0"})

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.offset import GetMinOffsetRequestHeader
+from tests.broker.conftest import Send
+from tests.support.peer import Peer
+
+
+def ask(peer: Peer, topic: str) -> tuple[int, dict[str, str]]:
+    header = GetMinOffsetRequestHeader(topic=topic, queue_id=0)
+    response = peer.ask(RequestCode.GET_MIN_OFFSET, header)
+    return response.code, response.ext_fields
+
+
+def test_it_is_0_until_something_was_deleted(peer: Peer, send: Send) -> None:
+    send()
+    assert ask(peer, "orders") == (ResponseCode.SUCCESS, {"offset": "0"})
+
+
+def test_an_unknown_queue_is_asked_about_in_vain_but_not_refused(peer: Peer) -> None:
+    assert ask(peer, "unknown") == (ResponseCode.SUCCESS, {"offset": "0"})

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.offset import SearchOffsetRequestHeader
+from tests.broker.conftest import START_MS, Send, World
+from tests.support.peer import Peer
+
+
+def search(peer: Peer, timestamp: int, topic: str = "orders") -> str:
+    header = SearchOffsetRequestHeader(topic=topic, queue_id=0, timestamp=timestamp)
+    return peer.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header).ext_fields["offset"]
+
+
+def test_the_nearest_message_is_found_and_the_last_for_any_later_time(
+    world: World, peer: Peer, send: Send
+) -> None:
+    for _ in range(5):
+        send()
+        world.clock.advance("10s")
+    assert search(peer, START_MS - 1) == "0"
+    assert search(peer, START_MS + 20_000) == "2"
+    assert search(peer, START_MS + 3_600_000) == "4"
+
+
+def test_it_is_0_where_there_is_no_queue(peer: Peer) -> None:
+    assert search(peer, START_MS, "unknown") == "0"

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import GroupChanged
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.broker.conftest import World
+from tests.support.peer import Peer
+
+BODY = b'{"brokerId":0,"consumeEnable":false,"groupName":"g","retryMaxTimes":3,"unknown":1}'
+
+
+def test_a_group_is_created_as_given(broker: Broker, peer: Peer) -> None:
+    response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
+    assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+    config = broker.groups.find("g")
+    assert config is not None
+    assert (config.consume_enable, config.retry_max_times) == (False, 3)
+    assert config.retry_queue_nums == 1
+    peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
+    assert [event.how for event in broker.journal.find(GroupChanged)] == ["created", "updated"]
+
+
+def test_a_slave_sends_you_to_its_master(world: World) -> None:
+    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    peer = world.peer(broker.addr)
+    response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert response.remark == (
+        "Can't modify topic or subscription group from slave broker, "
+        "please execute it from master broker."
+    )
+
+
+def test_no_body_is_a_null_pointer(peer: Peer) -> None:
+    response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException")

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.events import OffsetCommitted
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
+from tests.support.peer import Peer
+
+
+def header(offset: int) -> UpdateConsumerOffsetRequestHeader:
+    return UpdateConsumerOffsetRequestHeader(
+        consumer_group="g", topic="orders", queue_id=2, commit_offset=offset
+    )
+
+
+def test_any_offset_is_taken_backwards_too(broker: Broker, peer: Peer) -> None:
+    for offset in (9, 4):
+        response = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header(offset))
+        assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+        assert broker.offsets.query("g", "orders", 2) == offset
+    assert [event.offset for event in broker.journal.find(OffsetCommitted)] == [9, 4]
+
+
+def test_clients_send_it_one_way(broker: Broker, peer: Peer) -> None:
+    peer.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, header(3))
+    assert broker.offsets.query("g", "orders", 2) == 3
+
+
+def test_a_missing_offset_is_a_null_pointer(peer: Peer) -> None:
+    response = peer.ask(
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+        ext_fields={"consumerGroup": "g", "topic": "orders", "queueId": "0"},
+    )
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException: ")

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from tests.broker.conftest import Send
+from tests.support.peer import Peer
+
+
+def test_the_stored_record_comes_back_as_it_is(peer: Peer, send: Send) -> None:
+    send(b"first")
+    second = int(send(b"second").ext_fields["msgId"][16:], 16)
+    response = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=second))
+    assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+    assert int.from_bytes(response.body[:4]) == len(response.body)
+    assert b"second" in response.body
+
+
+def test_where_nothing_is_nothing_is_found(peer: Peer, send: Send) -> None:
+    send()
+    response = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=9999999))
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "can not find message by the offset, 9999999",
+    )

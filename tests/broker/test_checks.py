@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.checks import check_topic_name
+from fakemq.config import BrokerConfig
+from fakemq.dispatch import Refused
+from fakemq.events import MessageChecked
+from fakemq.protocol.bodies.topic import TopicConfig
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.broker.conftest import START_MS, Send, World, send_header
+
+
+def test_names_with_every_allowed_character_pass() -> None:
+    check_topic_name("%RETRY%a-b_c|0")
+    check_topic_name("t" * 127)
+
+
+@pytest.mark.parametrize("topic", ["", "\t", "a/b", "ä", "t" * 128])
+def test_other_names_do_not(topic: str) -> None:
+    with pytest.raises(Refused) as refused:
+        check_topic_name(topic)
+    assert refused.value.code is ResponseCode.SYSTEM_ERROR
+
+
+def test_a_broker_may_not_accept_yet(world: World) -> None:
+    broker = world.broker(BrokerConfig(start_accept_send_request_time_stamp=START_MS + 60_123))
+    peer = world.peer(broker.addr)
+    response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(" "), b"x")
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert response.remark is not None
+    assert response.remark.startswith("broker unable to service, until 2023-11-")
+    assert response.remark.endswith(":20,123")
+    world.clock.advance("61s")
+    assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x").code == 0
+
+
+def test_a_read_only_broker_refuses_ordered_topics_only(broker: Broker, send: Send) -> None:
+    broker.config.broker_permission = 4
+    assert send().code == ResponseCode.SUCCESS
+    broker.topics.update_order_topics(["orders"])
+    response = send()
+    assert response.code == ResponseCode.NO_PERMISSION
+    assert response.remark == "the broker[127.0.0.1] sending message is forbidden"
+    assert response.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+
+
+def test_the_permission_of_a_topic_is_not_looked_at(broker: Broker, send: Send) -> None:
+    broker.topics.update(TopicConfig(topic_name="orders", perm=4))
+    assert send().code == ResponseCode.SUCCESS
+
+
+def test_a_retry_topic_needs_no_model(broker: Broker, send: Send) -> None:
+    assert send(topic="%RETRY%g", default_topic="nothing").code == ResponseCode.SUCCESS
+    config = broker.topics.select("%RETRY%g")
+    assert config is not None
+    assert (config.write_queue_nums, config.topic_sys_flag) == (1, 0)
+
+
+def test_unit_mode_marks_new_topics(broker: Broker, send: Send) -> None:
+    send(unit_mode=True)
+    send(topic="%RETRY%g", unit_mode=True)
+    flags = {name: one.topic_sys_flag for name, one in broker.topics.snapshot().items()}
+    assert (flags["orders"], flags["%RETRY%g"]) == (1, 2)
+
+
+def test_read_queues_count_for_the_queue_id_too(broker: Broker, send: Send) -> None:
+    broker.topics.update(TopicConfig(topic_name="orders", read_queue_nums=4, write_queue_nums=2))
+    assert send(queue_id=3).code == ResponseCode.SUCCESS
+    assert send(queue_id=4).code == ResponseCode.SYSTEM_ERROR
+
+
+def test_only_what_passes_is_journalled_as_checked(broker: Broker, send: Send) -> None:
+    send(topic="a b")
+    send(queue_id=9)
+    assert not broker.journal.find(MessageChecked)
+    send(queue_id=1)
+    assert [(one.topic, one.queue_id) for one in broker.journal.find(MessageChecked)] == [
+        ("orders", 1)
+    ]

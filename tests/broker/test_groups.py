@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.groups import BUILT_IN_GROUPS
+from fakemq.config import BrokerConfig
+from fakemq.events import GroupChanged
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from tests.broker.conftest import World
+
+
+def test_first_boot(broker: Broker) -> None:
+    assert tuple(broker.groups.snapshot()) == BUILT_IN_GROUPS
+    assert broker.groups.data_version.counter == 0
+
+
+def test_whoever_is_looked_for_is_created(broker: Broker) -> None:
+    config = broker.groups.find("billing")
+    assert config == SubscriptionGroupConfig(group_name="billing")
+    assert broker.groups.find("billing") is config
+    assert [event.group for event in broker.journal.find(GroupChanged)] == ["billing"]
+    assert broker.groups.data_version.counter == 1
+
+
+def test_without_auto_creation_only_system_groups_are(world: World) -> None:
+    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
+    assert broker.groups.find("billing") is None
+    assert broker.groups.find("CID_RMQ_SYS_TRANS") is not None
+
+
+def test_delete_and_reset(broker: Broker) -> None:
+    broker.groups.update(SubscriptionGroupConfig(group_name="g"))
+    assert broker.groups.delete("g")
+    assert not broker.groups.delete("g")
+    broker.groups.find("h")
+    broker.groups.reset()
+    assert tuple(broker.groups.snapshot()) == BUILT_IN_GROUPS

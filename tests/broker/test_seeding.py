@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import LogAppended
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from fakemq.protocol.message_id import decode_unique_id
+from tests.broker.conftest import World
+from tests.support.peer import Peer
+
+
+def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:
+    broker.create_topic("orders", 2)
+    broker.seed("orders", 1, b"a", "red", "k1 k2")
+    broker.seed("orders", 1, b"b")
+    first, second = broker.journal.find(LogAppended)
+    assert (first.queue_id, first.queue_offset, second.queue_offset) == (1, 0, 1)
+    assert first.msg_id != second.msg_id
+    assert decode_unique_id(first.msg_id).ip == "127.0.0.1"
+    header = ViewMessageRequestHeader(offset=first.phy_offset)
+    record = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, header).body
+    for part in (b"KEYS\x01k1 k2", b"TAGS\x01red", b"CLUSTER\x01DefaultCluster"):
+        assert part in record
+
+
+def test_what_the_store_refuses_is_an_error(world: World) -> None:
+    broker = world.broker(memory_limit_bytes=100)
+    with pytest.raises(RuntimeError, match="SERVICE_NOT_AVAILABLE"):
+        broker.seed("orders", 0, b"x" * 100)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from fakemq.randomness import Randomness
+
+
+def test_one_seed_gives_one_run() -> None:
+    first, second = Randomness(7), Randomness(7)
+    assert [first.stream("a").random() for _ in range(3)] == [
+        second.stream("a").random() for _ in range(3)
+    ]
+
+
+def test_streams_do_not_disturb_each_other() -> None:
+    alone, together = Randomness(7), Randomness(7)
+    together.stream("b").random()
+    assert alone.stream("a").random() == together.stream("a").random()
+    assert alone.stream("a").random() != alone.stream("b").random()
+
+
+def test_reset_begins_every_stream_again_for_its_holders_too() -> None:
+    randomness = Randomness(7)
+    stream = randomness.stream("a")
+    first = stream.random()
+    randomness.reset()
+    assert stream.random() == first
+
+
+def test_a_seed_is_picked_and_readable() -> None:
+    randomness = Randomness()
+    again = Randomness(randomness.seed)
+    assert randomness.stream("a").random() == again.stream("a").random()
