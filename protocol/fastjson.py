@@ -1,0 +1,281 @@
+"""JSON as fastjson 1.2.69 writes and reads it, a dialect of its own.
+
+Maps may have numbers or objects for keys (``{0:"ip:port"}``, ``{{"queueId":0}:1}``), and much is
+read that no standard allows. Nobody else in this project calls a JSON library for a body or a
+file (a class with a schema may let msgspec try first).
+
+Python for Java: a ``msgspec.Struct`` is a bean, its fields sorted by name and those that are None
+left out; a dict is a map, in its own order, None values left out; a list is a List, a set a Set
+(which only the pretty form tells apart), an Enum its name, an `ObjectKey` or Struct as a key an
+object.
+
+Source: com.alibaba:fastjson:1.2.69, SerializeWriter, MapSerializer, JavaBeanSerializer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from fakemq.protocol.errors import RemoteProtocolError
+
+
+class JsonError(RemoteProtocolError, ValueError):
+    """A text is not JSON even by fastjson's lights; says where."""
+
+
+class ObjectKey(dict[str, Any]):
+    """An object that is a key of a map; never change one."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # dict says it has none
+        return hash(dumps(self))
+
+
+def loads(text: str | bytes | bytearray | memoryview) -> Any:
+    """What ``text`` says; bytes are UTF-8, broken sequences replaced as Java replaces them.
+
+    Objects are dicts and arrays lists. A key is a str, or an int, float, bool or None where it
+    stands unquoted, or an `ObjectKey`. No text at all is None. Raises JsonError, never anything
+    else. Differs: ``$ref`` and ``@type`` are ordinary keys, ``Set[…]``, ``new Date(…)`` and
+    ``x'…'`` are errors; an odd text that nests deeper than 128 is refused.
+    """
+    try:
+        # What is JSON by the standard means the same to both.
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    from fakemq.protocol.fastjson_reader import read  # only odd texts ever need it
+
+    if not isinstance(text, str):
+        text = bytes(text).decode("utf-8", "replace")
+    return read(text)
+
+
+def dumps(value: object) -> str:
+    """``value`` as JSON.toJSONString writes it. TypeError for what has no JSON."""
+    out: list[str] = []
+    _write(value, out)
+    return "".join(out)
+
+
+def dumps_pretty(value: object) -> str:
+    """``value`` as JSON.toJSONString writes it with prettyFormat, as in the files of config/."""
+    out: list[str] = []
+    _write_pretty(value, out, "\n")
+    return "".join(out)
+
+
+def dumps_standard(value: object) -> str:
+    """``value`` in standard JSON: every key quoted, maps sorted, and only ASCII.
+
+    fastjson's BrowserCompatible, QuoteFieldNames, SkipTransientField and MapSortField together.
+
+    Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.7)
+    """
+    out: list[str] = []
+    _write_standard(value, out)
+    return "".join(out)
+
+
+def encode(value: object) -> bytes:
+    """`dumps` as the bytes of a body."""
+    # "replace" writes a question mark for half a surrogate pair; so does Java.
+    return dumps(value).encode("utf-8", "replace")
+
+
+# -- scalars ------------------------------------------------------------------------------------
+
+_ESCAPES = {code: f"\\u{code:04X}" for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+_ESCAPES |= {ord("\b"): "\\b", ord("\t"): "\\t", ord("\n"): "\\n", ord("\f"): "\\f"}
+_ESCAPES |= {ord("\r"): "\\r", ord('"'): '\\"', ord("\\"): "\\\\"}
+_SAFE_INTEGER = (1 << 53) - 1
+"""What a browser can count to; the standard form puts anything beyond into quotes."""
+
+_STANDARD_ESCAPES = _ESCAPES | {ord("/"): "\\/"}
+
+
+def _quote(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _quote_standard(text: str) -> str:
+    text = text.translate(_STANDARD_ESCAPES)
+    if not text.isascii():
+        units = text.encode("utf-16-be", "surrogatepass")
+        codes = (high << 8 | low for high, low in zip(units[::2], units[1::2], strict=True))
+        text = "".join(chr(code) if code < 0x80 else f"\\u{code:04X}" for code in codes)
+    return f'"{text}"'
+
+
+def _number(value: float) -> str:
+    """As Double.toString writes it, shortest digits (before JDK 19 Java had a few too many)."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return "null"
+    size = abs(value)
+    if size == 0 or 1e-3 <= size < 1e7:
+        return repr(value)
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(size).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    power = int(exponent or 0) + len(whole) - 1
+    digits = whole + fraction
+    leading = len(digits) - len(digits.lstrip("0"))
+    digits = digits[leading:].rstrip("0")
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power - leading}"
+
+
+def _scalar(value: object) -> str | None:
+    """The JSON of what is neither text, map nor list; None for those."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, Enum):
+        return f'"{value.name}"'
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number(value)
+    return None
+
+
+# -- beans --------------------------------------------------------------------------------------
+
+_fields: dict[type, tuple[tuple[str, str], ...]] = {}
+
+
+def _bean_items(bean: msgspec.Struct) -> Iterable[tuple[str, object]]:
+    """Wire name and value of every field that is not None, sorted by wire name."""
+    kind = type(bean)
+    fields = _fields.get(kind)
+    if fields is None:
+        names = zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+        fields = _fields[kind] = tuple(sorted(names))
+    for wire_name, name in fields:
+        value = getattr(bean, name)
+        if value is not None:
+            yield wire_name, value
+
+
+def _items(value: object) -> Iterable[tuple[Any, object]] | None:
+    """What an object is made of; None if ``value`` is none."""
+    if isinstance(value, dict):
+        return [(key, one) for key, one in value.items() if one is not None]
+    if isinstance(value, msgspec.Struct):
+        return _bean_items(value)
+    return None
+
+
+def _elements(value: object) -> Iterable[object]:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    raise TypeError(f"no JSON for {value!r}, a {type(value).__name__}")
+
+
+# -- the three ways to write --------------------------------------------------------------------
+
+
+def _write(value: object, out: list[str]) -> None:
+    if isinstance(value, str) and not isinstance(value, Enum):
+        out.append(_quote(value))
+    elif (scalar := _scalar(value)) is not None:
+        out.append(scalar)
+    elif (items := _items(value)) is not None:
+        mark = "{"
+        for key, one in items:
+            out.append(mark)
+            _write(key, out)
+            out.append(":")
+            _write(one, out)
+            mark = ","
+        out.append("{}" if mark == "{" else "}")
+    else:
+        _write_elements(value, out, _write)
+
+
+def _write_elements(
+    value: object, out: list[str], write: Callable[[object, list[str]], None]
+) -> None:
+    mark = "["
+    for one in _elements(value):
+        out.append(mark)
+        write(one, out)
+        mark = ","
+    out.append("[]" if mark == "[" else "]")
+
+
+def _write_standard(value: object, out: list[str]) -> None:
+    if isinstance(value, str) and not isinstance(value, Enum):
+        out.append(_quote_standard(value))
+    elif isinstance(value, int) and abs(value) > _SAFE_INTEGER:
+        out.append(f'"{value}"')
+    elif (scalar := _scalar(value)) is not None:
+        out.append(scalar)
+    elif (items := _items(value)) is not None:
+        mark = "{"
+        for key, one in _sorted_by_key(items):
+            out.append(mark)
+            out.append(_quote_standard(key if isinstance(key, str) else dumps(key)))
+            out.append(":")
+            _write_standard(one, out)
+            mark = ","
+        out.append("{}" if mark == "{" else "}")
+    else:
+        _write_elements(value, out, _write_standard)
+
+
+def _sorted_by_key(items: Iterable[tuple[Any, object]]) -> list[tuple[Any, object]]:
+    # Java sorts in a TreeMap, and leaves a map alone whose keys do not compare.
+    found = list(items)
+    try:
+        found.sort(key=lambda item: _sort_key(item[0]))
+    except TypeError:
+        return found
+    return found
+
+
+def _sort_key(key: Any) -> Any:
+    # Java compares UTF-16 units, not code points.
+    return key.encode("utf-16-be", "surrogatepass") if isinstance(key, str) else key
+
+
+def _write_pretty(value: object, out: list[str], line: str) -> None:
+    """``line`` is the newline and the tabs that a line begins with here."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        out.append(_quote(value))
+    elif (scalar := _scalar(value)) is not None:
+        out.append(scalar)
+    elif (items := _items(value)) is not None:
+        _write_pretty_items(items, out, line)
+    elif isinstance(value, (set, frozenset)):
+        # fastjson gives the elements of a Set no lines of their own.
+        _write_elements(value, out, lambda one, to: _write_pretty(one, to, line))
+    else:
+        mark = "["
+        for one in _elements(value):
+            out.append(f"{mark}{line}\t")
+            _write_pretty(one, out, line + "\t")
+            mark = ","
+        out.append("[]" if mark == "[" else f"{line}]")
+
+
+def _write_pretty_items(items: Iterable[tuple[Any, object]], out: list[str], line: str) -> None:
+    mark = "{"
+    for key, one in items:
+        out.append(mark)
+        if isinstance(key, str):
+            out.append(f"{line}\t{_quote(key)}")
+        else:
+            # Nor does a key that is no String get one.
+            _write_pretty(key, out, line + "\t")
+        out.append(":")
+        _write_pretty(one, out, line + "\t")
+        mark = ","
+    out.append("{}" if mark == "{" else f"{line}}}")
