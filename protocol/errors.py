@@ -7,7 +7,8 @@ ProtocolError
 ├── LocalProtocolError         we were asked to send what cannot be sent
 └── HeaderError                a well-framed request whose header Java's processor would choke on
     ├── NullFieldError         a field that did not arrive was read (NullPointerException)
-    └── NumberFormatError      a field is no number (NumberFormatException)
+    ├── NumberFormatError      a field is no number (NumberFormatException)
+    └── BodyError              a body is not the JSON it should be (JSONException)
 """
 
 from __future__ import annotations
@@ -51,3 +52,7 @@ class NumberFormatError(HeaderError):
 
     def __init__(self, text: str) -> None:
         super().__init__(f'For input string: "{text}"')
+
+
+class BodyError(HeaderError):
+    """A body is not what its request code says; Java's JSONException in the processor."""

@@ -14,14 +14,14 @@ import msgspec
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
-from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.errors import RemoteProtocolError
 
 _Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 
 class _Incoming(msgspec.Struct, rename="camel", gc=False):
     code: _Int32 = 0
-    language: str = "JAVA"
+    language: str | None = "JAVA"
     version: _Int32 = 0
     opaque: _Int32 = 0
     flag: _Int32 = 0
@@ -41,7 +41,8 @@ class _Outgoing(msgspec.Struct, rename={"serialize_type": "serializeTypeCurrentR
     version: int
 
 
-_LANGUAGES = {language.name: language for language in LanguageCode}
+_LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageCode}
+_LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
 _LANGUAGE_NAMES = {language: language.name for language in LanguageCode}
 
 _decode = msgspec.json.Decoder(_Incoming).decode
@@ -56,7 +57,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
         header = _decode_as_fastjson(data)
     return RemotingCommand(
         header.code,
-        language=_LANGUAGES.get(header.language) or _language(header.language),
+        language=_language(header.language),
         version=header.version,
         opaque=header.opaque,
         flag=header.flag,
@@ -84,19 +85,26 @@ def encode_json_header(command: RemotingCommand) -> bytes:
         header.extFields = {_sound(k): _sound(v) for k, v in command.ext_fields.items()}
         header.remark = msgspec.UNSET if command.remark is None else _sound(command.remark)
         return _encode(header)
-    except (TypeError, OverflowError) as error:
-        raise LocalProtocolError(f"{command!r} cannot be written as JSON: {error}") from error
 
 
 def _sound(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _language(name: str) -> LanguageCode:
-    # fastjson finds an enum by name whatever its case; one it does not find is null in Java,
-    # for which OTHER stands here.
-    return _LANGUAGES.get(name.upper(), LanguageCode.OTHER)
+def _language(name: str | None) -> LanguageCode:
+    # fastjson finds an enum by name whatever its case, or by number; one it does not find is null
+    # in Java, for which OTHER stands here.
+    language = _LANGUAGES.get(name)
+    if language is None and name is not None:
+        language = _LANGUAGES.get(name.upper(), _LANGUAGES_BY_NUMBER.get(name))
+    return LanguageCode.OTHER if language is None else language
 
 
 def _decode_as_fastjson(data: bytes) -> _Incoming:
-    raise RemoteProtocolError(f"the header is no JSON: {data[:80]!r}")
+    from fakemq.protocol import fastjson  # only an odd client ever needs these
+    from fakemq.protocol.beans import to_bean
+
+    try:
+        return to_bean(fastjson.loads(data), _Incoming)
+    except ValueError as error:
+        raise RemoteProtocolError(f"the header is no JSON of a command: {error}") from error

@@ -7,3 +7,6 @@ FRAME_MAX_BYTES = 16_777_216
 
 HEADER_MAX_BYTES = 0xFF_FF_FF
 """The header length of a frame is 24 bits wide."""
+
+REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
+"""A compressed REGISTER_BROKER body, inflated: some 700 000 topics. Java has no limit."""

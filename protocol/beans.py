@@ -1,0 +1,128 @@
+"""Fitting a JSON value to a class as fastjson does, which is laxer than any schema.
+
+Strings stand for numbers and numbers for strings, null leaves a field at its default, unknown
+fields are ignored. What is left over raises ValueError, where Java has a JSONException.
+
+Source: fastjson 1.2.69, TypeUtils.java and the deserializers of its parser
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsInt, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from fakemq.protocol import fastjson
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_ABSENT = object()
+_NULL_TEXTS = ("", "null", "NULL")
+_BOOLEANS = {"true": True, "1": True, "y": True, "t": True} | {
+    "false": False,
+    "0": False,
+    "n": False,
+    "f": False,
+}
+
+
+def to_bean(value: object, cls: type[T]) -> T:
+    """``value``, as `fastjson.loads` gives it, as an instance of ``cls``."""
+    bean = _fit(value, inspect.type_info(cls), "$")
+    if not isinstance(bean, cls):
+        raise ValueError("expected an object")
+    return bean
+
+
+def _fit(value: object, to: inspect.Type, where: str) -> Any:
+    """The value as Java would set it, or _ABSENT where Java leaves the default."""
+    if isinstance(to, inspect.UnionType):  # only ever "X | None"
+        if value is None:
+            return None
+        (to,) = (one for one in to.types if not isinstance(one, inspect.NoneType))
+    if value is None:
+        return _ABSENT
+    if isinstance(to, inspect.StructType):
+        return _fit_struct(value, to, where)
+    if isinstance(to, inspect.DictType):
+        if not isinstance(value, dict):
+            raise ValueError(f"{where}: expected an object, not {_kind(value)}")
+        pairs = (
+            (_fit(k, to.key_type, where), _fit(v, to.value_type, f"{where}.{k}"))
+            for k, v in value.items()
+        )
+        return {k: v for k, v in pairs if k is not _ABSENT and v is not _ABSENT}
+    if isinstance(to, inspect.ListType):
+        if not isinstance(value, list):
+            raise ValueError(f"{where}: expected an array, not {_kind(value)}")
+        items = (_fit(one, to.item_type, f"{where}[]") for one in value)
+        return [one for one in items if one is not _ABSENT]
+    if isinstance(to, inspect.BoolType):
+        return _fit_bool(value, where)
+    if isinstance(to, inspect.IntType):
+        return _fit_int(value, to, where)
+    assert isinstance(to, inspect.StrType), to
+    return _fit_str(value)
+
+
+def _fit_struct(value: object, to: inspect.StructType, where: str) -> Any:
+    if value == []:  # fastjson takes an empty array for null
+        return _ABSENT
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: expected an object, not {_kind(value)}")
+    fields = {}
+    for field in to.fields:
+        if field.encode_name in value:
+            fitted = _fit(value[field.encode_name], field.type, f"{where}.{field.encode_name}")
+            if fitted is not _ABSENT:
+                fields[field.name] = fitted
+        if field.required and field.name not in fields:
+            raise ValueError(f"{where}.{field.encode_name} is missing")
+    return to.cls(**fields)
+
+
+def _fit_bool(value: object, where: str) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)):
+        return int(value) == 1
+    if isinstance(value, str):
+        if value in _NULL_TEXTS:
+            return _ABSENT
+        if value.lower() in _BOOLEANS:
+            return _BOOLEANS[value.lower()]
+    raise ValueError(f"{where}: expected a boolean, not {_kind(value)}")
+
+
+def _fit_int(value: object, to: inspect.IntType, where: str) -> Any:
+    if isinstance(value, str):
+        if value in _NULL_TEXTS:
+            return _ABSENT
+        text = value.replace(",", "")
+        if not text.lstrip("+-").isdecimal() or len(text) > 20:
+            raise ValueError(f"{where}: expected a number, not {value[:40]!r}")
+        value = int(text)
+    elif not isinstance(value, SupportsInt):
+        raise ValueError(f"{where}: expected a number, not {_kind(value)}")
+    try:
+        number = int(value)
+    except (OverflowError, ValueError):  # infinity and NaN
+        raise ValueError(f"{where}: {value} is no number") from None
+    if (to.ge is not None and number < to.ge) or (to.le is not None and number > to.le):
+        raise ValueError(f"{where}: {number} is out of range")
+    return number
+
+
+def _fit_str(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return fastjson.dumps(value)
+    return str(value)
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,61 @@
+"""What all JSON bodies share: how they are written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Self, TypeAlias
+
+import msgspec
+
+from fakemq.protocol import fastjson
+from fakemq.protocol.errors import BodyError
+
+Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+"""A Java int."""
+
+Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A Java long."""
+
+_decoders: dict[type, Callable[[bytes], Any]] = {}
+
+
+class _Json:
+    __slots__ = ()
+
+    def encode(self) -> bytes:
+        """The JSON of this bean."""
+        return fastjson.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """The bean in ``data``; raises BodyError where fastjson throws or gives null."""
+        decode = _decoders.get(cls)
+        if decode is None:
+            decode = _decoders[cls] = msgspec.json.Decoder(cls, strict=False).decode
+        try:
+            bean: Self = decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            bean = _decode_as_fastjson(data, cls)
+        return bean
+
+
+class Body(_Json, msgspec.Struct, rename="camel"):
+    """A Java bean that travels as JSON. Every field has the default it has in Java.
+
+    Fields are written sorted by name, nulls left out, maps in the order they are in.
+
+    Source: remoting/protocol/RemotingSerializable.java (4.9.7), fastjson 1.2.69
+    """
+
+
+class FrozenBody(_Json, msgspec.Struct, rename="camel", frozen=True):
+    """A `Body` that is a value: hashable, never changed."""
+
+
+def _decode_as_fastjson(data: bytes, cls: type[Any]) -> Any:
+    from fakemq.protocol.beans import to_bean  # only an odd body ever needs it
+
+    try:
+        return to_bean(fastjson.loads(data), cls)
+    except ValueError as error:
+        raise BodyError(f"no {cls.__name__} in a body of {len(data)} bytes: {error}") from error

@@ -1,0 +1,40 @@
+"""Message queues, and the bodies that lock them."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from fakemq.protocol.bodies.body import Body, FrozenBody, Int
+
+
+class MessageQueue(FrozenBody, frozen=True, order=True):
+    """One queue of a topic at one broker; ordered as Java compares them.
+
+    Source: common/message/MessageQueue.java (4.9.7)
+    """
+
+    topic: str | None = None
+    broker_name: str | None = None
+    queue_id: Int = 0
+
+
+class LockBatchRequestBody(Body):
+    """Source: common/protocol/body/LockBatchRequestBody.java (4.9.7)"""
+
+    consumer_group: str | None = None
+    client_id: str | None = None
+    mq_set: list[MessageQueue] = field(default_factory=list)
+
+
+class LockBatchResponseBody(Body):
+    """Source: common/protocol/body/LockBatchResponseBody.java (4.9.7)"""
+
+    lock_ok_mq_set: list[MessageQueue] = field(default_factory=list, name="lockOKMQSet")
+
+
+class UnlockBatchRequestBody(Body):
+    """Source: common/protocol/body/UnlockBatchRequestBody.java (4.9.7)"""
+
+    consumer_group: str | None = None
+    client_id: str | None = None
+    mq_set: list[MessageQueue] = field(default_factory=list)

@@ -1,0 +1,55 @@
+"""Routes: which brokers have which queues of a topic, and where those brokers are."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.body import Body, Int, Long
+
+
+class QueueData(Body):
+    """Source: common/protocol/route/QueueData.java (4.9.7)"""
+
+    broker_name: str | None = None
+    read_queue_nums: Int = 0
+    write_queue_nums: Int = 0
+    perm: Int = 0
+    topic_sys_flag: Int = 0
+
+
+class BrokerData(Body):
+    """Source: common/protocol/route/BrokerData.java (4.9.7)"""
+
+    cluster: str | None = None
+    broker_name: str | None = None
+    broker_addrs: dict[Long, str] = field(default_factory=dict)
+
+
+class TopicRouteData(Body):
+    """Source: common/protocol/route/TopicRouteData.java (4.9.7)"""
+
+    order_topic_conf: str | None = None
+    queue_datas: list[QueueData] = field(default_factory=list)
+    broker_datas: list[BrokerData] = field(default_factory=list)
+    filter_server_table: dict[str, list[str]] = field(default_factory=dict)
+
+    def encode(self, *, standard_json: bool = False) -> bytes:
+        """The JSON of this route; ``standard_json`` quotes and sorts keys, escapes non-ASCII."""
+        if not standard_json:
+            return super().encode()
+        return fastjson.dumps_standard(self).encode("ascii")
+
+
+class ClusterInfo(Body):
+    """Source: common/protocol/body/ClusterInfo.java (4.9.7)"""
+
+    broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
+    cluster_addr_table: dict[str, list[str]] = field(default_factory=dict)
+
+
+class TopicList(Body):
+    """Source: common/protocol/body/TopicList.java (4.9.7)"""
+
+    topic_list: list[str] = field(default_factory=list)
+    broker_addr: str | None = None

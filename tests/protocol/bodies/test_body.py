@@ -1,0 +1,201 @@
+"""Every body through both of its readers, and what fastjson 1.2.69 was seen to accept."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from fakemq.protocol import bodies, fastjson
+from fakemq.protocol.beans import to_bean
+from fakemq.protocol.bodies.body import Body, FrozenBody
+from fakemq.protocol.bodies.heartbeat import (
+    CheckClientRequestBody,
+    ConsumerData,
+    GetConsumerListByGroupResponseBody,
+    HeartbeatData,
+    SubscriptionData,
+)
+from fakemq.protocol.bodies.kv import KVTable
+from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
+from fakemq.protocol.errors import BodyError, HeaderError
+
+CLASSES: list[type[Any]] = [
+    value
+    for module in pkgutil.iter_modules(bodies.__path__)
+    for value in vars(import_module(f"fakemq.protocol.bodies.{module.name}")).values()
+    if isinstance(value, type)
+    and issubclass(value, (Body, FrozenBody))
+    and value.__module__.endswith(f".{module.name}")
+    and value not in (Body, FrozenBody)
+]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+def values_of(to: inspect.Type) -> st.SearchStrategy[Any]:
+    match to:
+        case inspect.StructType():
+            return st.builds(to.cls, **{one.name: field_values(one) for one in to.fields})
+        case inspect.DictType():
+            return st.dictionaries(values_of(to.key_type), values_of(to.value_type), max_size=3)
+        case inspect.ListType():
+            return st.lists(values_of(to.item_type), max_size=3)
+        case inspect.IntType():
+            return st.integers(to.ge, to.le)
+        case inspect.BoolType():
+            return st.booleans()
+        case inspect.StrType():
+            return texts
+        case inspect.UnionType():
+            return st.one_of(
+                values_of(one) for one in to.types if not isinstance(one, inspect.NoneType)
+            )
+    raise AssertionError(to)
+
+
+def field_values(field: inspect.Field) -> st.SearchStrategy[Any]:
+    # null is not written, so it only comes back where it is the default
+    given_value = values_of(field.type)
+    return given_value | st.none() if field.default is None else given_value
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_what_is_written_is_read_by_both_readers(cls: type[Any], data: st.DataObject) -> None:
+    body = data.draw(values_of(inspect.type_info(cls)))
+    assert cls.decode(body.encode()) == body
+    assert to_bean(fastjson.loads(body.encode()), cls) == body
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@given(data=st.binary(max_size=30) | st.text("{}[]:,\"'0123nulltrue ", max_size=30))
+@settings(deadline=None, max_examples=20)
+def test_garbage_raises_body_error_at_most(cls: type[Any], data: bytes | str) -> None:
+    try:
+        cls.decode(data.encode() if isinstance(data, str) else data)
+    except BodyError as error:
+        assert cls.__name__ in str(error)  # noqa: PT017  # it may also be a body
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "5", '"x"', '{"table":{"a":"b"}', "{} x"])
+def test_what_fastjson_refuses_or_takes_for_null(text: str) -> None:
+    with pytest.raises(BodyError, match="no KVTable in a body of"):
+        KVTable.decode(text.encode())
+    assert issubclass(BodyError, HeaderError)
+
+
+def test_null_fields_and_unknown_fields_leave_defaults() -> None:
+    text = b'{"topicName":"t","perm":null,"order":"true","readQueueNums":"5","more":[]}'
+    assert TopicConfig.decode(text) == TopicConfig("t", 5, 16, 6, order=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "config"),
+    [
+        ('{"topicName":5,"perm":true,"order":1}', TopicConfig("5", perm=1, order=True)),
+        ('{"topicName":"t","perm":3.7}', TopicConfig("t", perm=3)),
+        ('{"topicName":"t","perm":"1,000"}', TopicConfig("t", perm=1000)),
+        ('{"topicName":"t","perm":""}', TopicConfig("t")),
+        ("{topicName:'t',order:\"false\",perm:null}", TopicConfig("t")),
+        ('{"topicName":{"a":1}}', TopicConfig('{"a":1}')),
+        ('{"topicName":true,"order":"Y","perm":null}', TopicConfig("true", order=True)),
+        ('{"topicName":"t","order":""}', TopicConfig("t")),
+        ('{"topicName":"t","order":2,"perm":null}', TopicConfig("t")),
+    ],
+)
+def test_values_of_another_type_are_made_to_fit(text: str, config: TopicConfig) -> None:
+    assert TopicConfig.decode(text.encode()) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"perm":"x"}', r"\$\.perm: expected a number, not 'x'"),
+        ('{"perm":{}}', r"\$\.perm: expected a number, not dict"),
+        ('{"perm":4294967296}', r"\$\.perm: 4294967296 is out of range"),
+        ('{"order":"yes"}', r"\$\.order: expected a boolean"),
+        ('{"order":[]}', r"\$\.order: expected a boolean"),
+    ],
+)
+def test_values_that_do_not_fit(text: str, why: str) -> None:
+    with pytest.raises(BodyError, match=why):
+        TopicConfig.decode(b'{"topicName":"t",' + text[1:].encode())
+
+
+def test_nested_values_that_do_not_fit() -> None:
+    for text in (
+        b'{"topicConfigTable":[]}',
+        b'{"topicConfigTable":{"a":5}}',
+        b'{"dataVersion":{"counter":{"x":7}}}',
+    ):
+        with pytest.raises(BodyError):
+            TopicConfigSerializeWrapper.decode(text)
+    with pytest.raises(BodyError, match=r"producerDataSet: expected an array, not dict"):
+        HeartbeatData.decode(b'{"producerDataSet":{}}')
+
+
+def test_empty_array_is_null_where_an_object_belongs() -> None:
+    assert TopicConfigSerializeWrapper.decode(b'{"dataVersion":[]}').data_version.counter == 0
+
+
+def test_a_table_of_strings_takes_anything() -> None:
+    assert KVTable.decode(b'{"table":{"a":1,"b":null,"c":{"q":1}}}').table == {
+        "a": "1",
+        "c": '{"q":1}',
+    }
+
+
+def test_heartbeat_as_clients_send_it() -> None:
+    text = (
+        '{"clientID":"1.2.3.4@5","consumerDataSet":[{"consumeFromWhere":'
+        '"CONSUME_FROM_LAST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"g",'
+        '"messageModel":"CLUSTERING","subscriptionDataSet":[{"classFilterMode":false,'
+        '"codeSet":[2584],"expressionType":"TAG","subString":"QQ","subVersion":9,"tagsSet":["QQ"],'
+        '"topic":"t"}],"unitMode":false}],"producerDataSet":[{"groupName":"CLIENT_INNER_PRODUCER"}]}'
+    )
+    heartbeat = HeartbeatData.decode(text.encode())
+    assert heartbeat.client_id == "1.2.3.4@5"
+    assert heartbeat.consumer_data_set[0].subscription_data_set == [
+        SubscriptionData(
+            topic="t", sub_string="QQ", tags_set=["QQ"], code_set=[2584], sub_version=9
+        )
+    ]
+    assert heartbeat.encode().decode() == text
+
+
+def test_heartbeat_with_strings_for_numbers_and_nulls_in_sets() -> None:
+    text = (
+        b'{"clientID":"c","producerDataSet":null,"consumerDataSet":[{"groupName":"g",'
+        b'"subscriptionDataSet":[{"topic":"t","codeSet":["1",2],"tagsSet":[3,null],'
+        b'"subVersion":"9"}]}]}'
+    )
+    subscription = SubscriptionData(topic="t", code_set=[1, 2], tags_set=["3"], sub_version=9)
+    assert HeartbeatData.decode(text) == HeartbeatData(
+        "c", consumer_data_set=[ConsumerData("g", subscription_data_set=[subscription])]
+    )
+
+
+def test_5x_heartbeat_has_more_fields() -> None:
+    text = b'{"clientID":"c","heartbeatFingerprint":0,"withoutSub":false,"producerDataSet":[]}'
+    assert HeartbeatData.decode(text) == HeartbeatData("c")
+
+
+def test_nothing_is_written_for_null() -> None:
+    assert GetConsumerListByGroupResponseBody().encode() == b"{}"
+    assert CheckClientRequestBody("c").encode() == b'{"clientId":"c"}'
+
+
+def test_maps_keep_their_order() -> None:
+    assert KVTable({"b": "1", "a": "2"}).encode() == b'{"table":{"b":"1","a":"2"}}'
+
+
+def test_what_java_would_index_with_must_be_there() -> None:
+    with pytest.raises(BodyError, match=r"\$\.topicName is missing"):
+        TopicConfig.decode(b'{"perm":6}')

@@ -1,0 +1,120 @@
+"""Topic tables, and registration in its two forms."""
+
+from __future__ import annotations
+
+import zlib
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakemq.protocol.bodies.topic import (
+    DataVersion,
+    RegisterBrokerBody,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+)
+from fakemq.protocol.errors import BodyError, HeaderError, NumberFormatError
+from fakemq.protocol.limits import REGISTER_BODY_MAX_BYTES
+
+WRAPPER = TopicConfigSerializeWrapper({"t": TopicConfig("t", 4, 8)}, DataVersion(7, 3))
+BODY = RegisterBrokerBody(WRAPPER, ["f:1"])
+
+names = st.text(st.characters(codec="utf-8", exclude_characters=" "), min_size=1)
+configs = st.builds(
+    TopicConfig,
+    names,
+    *[st.integers(-(2**31), 2**31 - 1)] * 3,
+    st.sampled_from(["SINGLE_TAG", "MULTI_TAG"]),
+)
+
+
+def sized(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def test_json_as_java_writes_it() -> None:
+    assert BODY.encode() == (
+        b'{"filterServerList":["f:1"],"topicConfigSerializeWrapper":{"dataVersion":{"counter":3,'
+        b'"timestamp":7},"topicConfigTable":{"t":{"order":false,"perm":6,"readQueueNums":4,'
+        b'"topicFilterType":"SINGLE_TAG","topicName":"t","topicSysFlag":0,"writeQueueNums":8}}}}'
+    )
+
+
+def test_compressed_form() -> None:
+    plain = (
+        sized(b'{"counter":3,"timestamp":7}')
+        + (1).to_bytes(4, "big")
+        + sized(b"t 4 8 6 SINGLE_TAG")
+        + sized(b'["f:1"]')
+    )
+    assert zlib.decompress(BODY.encode(compressed=True)) == plain
+    assert RegisterBrokerBody.decode(zlib.compress(plain), compressed=True) == BODY
+
+
+@given(st.lists(configs, unique_by=lambda config: config.topic_name, max_size=5))
+@settings(deadline=None)
+def test_compressed_form_both_ways(topics: list[TopicConfig]) -> None:
+    table = {config.topic_name: config for config in topics}
+    body = RegisterBrokerBody(TopicConfigSerializeWrapper(table, DataVersion(1, 2)), ["x"])
+    assert RegisterBrokerBody.decode(body.encode(compressed=True), compressed=True) == body
+
+
+def test_system_flag_and_order_do_not_survive_compression() -> None:
+    table = {"t": TopicConfig("t", topic_sys_flag=3, order=True)}
+    body = RegisterBrokerBody(TopicConfigSerializeWrapper(table))
+    read = RegisterBrokerBody.decode(body.encode(compressed=True), compressed=True)
+    assert read.topic_config_serialize_wrapper.topic_config_table == {"t": TopicConfig("t")}
+
+
+@pytest.mark.parametrize(
+    ("plain", "why"),
+    [
+        (b"", "4 bytes wanted at 0 of 0"),
+        (sized(b"{}"), "4 bytes wanted at 6 of 6"),
+        (sized(b"nonsense"), "no DataVersion"),
+        (b"\xff\xff\xff\xff", "-1 bytes wanted"),
+        (sized(b"{}") + b"\x7f\xff\xff\xff", "4 bytes wanted at 10 of 10"),
+        (sized(b"{}") + b"\0\0\0\1" + sized(b"t 4 8 6"), "no topic in b't 4 8 6'"),
+        (sized(b"{}") + b"\0\0\0\1" + sized(b"t 4 8 6 NO_TAG"), "no topic in"),
+    ],
+)
+def test_broken_compressed_forms(plain: bytes, why: str) -> None:
+    with pytest.raises(BodyError, match=why):
+        RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
+
+
+def test_number_in_a_topic_text() -> None:
+    plain = sized(b"{}") + b"\0\0\0\1" + sized(b"t x 8 6 SINGLE_TAG")
+    with pytest.raises(NumberFormatError, match='For input string: "x"'):
+        RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
+
+
+def test_filter_servers_that_are_none_are_forgiven() -> None:
+    plain = sized(b"{}") + b"\0\0\0\0" + sized(b"{{{")
+    body = RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
+    assert body.filter_server_list == []
+
+
+def test_a_bomb_is_not_inflated() -> None:
+    # 65 MB of zeros, 64 KB on the wire
+    squeezer = zlib.compressobj()
+    chunks = [squeezer.compress(bytes(2**20)) for _ in range(REGISTER_BODY_MAX_BYTES // 2**20 + 1)]
+    bomb = b"".join([*chunks, squeezer.flush()])
+    assert len(bomb) < 100_000
+    with pytest.raises(BodyError, match="a compressed body of over 67108864 bytes"):
+        RegisterBrokerBody.decode(bomb, compressed=True)
+
+
+@given(st.binary(max_size=40), st.booleans())
+@settings(deadline=None)
+def test_garbage_raises_header_error_at_most(data: bytes, packed: bool) -> None:
+    with suppress(HeaderError):
+        RegisterBrokerBody.decode(zlib.compress(data) if packed else data, compressed=True)
+
+
+def test_java_s_defaults() -> None:
+    config = TopicConfig("t", 16, 16, 6, "SINGLE_TAG", 0, order=False)
+    assert TopicConfig.decode(b'{"topicName":"t"}') == config
+    assert RegisterBrokerBody.decode(b"{}") == RegisterBrokerBody()
