@@ -117,8 +117,6 @@ class Registration:
             )
 
     def _create_and_update_queue_data(self, broker_name: str, topic_config: TopicConfig) -> None:
-        if topic_config.topic_name is None:
-            return
         queues = self._tables.topic_queue_table.setdefault(topic_config.topic_name, {})
         queues[broker_name] = QueueData(
             broker_name=broker_name,
