@@ -1,0 +1,1 @@
+"""The message store: commit log, consume queues and index, as bytes over a `Files` seam."""

@@ -1,0 +1,208 @@
+"""The commit log: every record of a broker, in the order of arrival.
+
+Only ``append`` moves the end. Nothing here knows that topics exist, but for the table that hands
+out queue offsets. Source: store/CommitLog.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.protocol.hosts import pack_host
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.mapped_file_queue import MappedFileQueue
+from fakemq.store.records import encode_record
+from fakemq.store.results import AppendMessageResult
+
+if TYPE_CHECKING:
+    from fakemq.store.files import File, Files
+    from fakemq.store.inner_message import InnerMessage
+
+FOLDER = "commitlog"
+BLANK_MAGIC = -875286124
+"""What stands where a record's magic would, in the blank that fills a file up."""
+END_FILE_MIN_BLANK_BYTES = 8
+UNQUEUED = (MessageSysFlag.TRANSACTION_PREPARED_TYPE, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE)
+"""Transaction types whose records come into no consume queue."""
+Member: TypeAlias = tuple[int, bytes, bytes]
+"""What the records of one batch differ in: flag, body, properties."""
+_BLANK = struct.Struct(">ii")
+_SIZE = struct.Struct(">i")
+_INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
+_SYS_FLAG_AT = 36
+_BORN_HOST_AT = 48
+
+
+class CommitLog:
+    """Records in files of ``mappedFileSizeCommitLog`` bytes, found by physical offset."""
+
+    def __init__(self, files: Files, file_size_bytes: int) -> None:
+        self._queue = MappedFileQueue(files, FOLDER, file_size_bytes)
+        self.topic_queue_table: dict[tuple[str, int], int] = {}
+        """The next queue offset by topic and queue id."""
+
+    @property
+    def file_size_bytes(self) -> int:
+        return self._queue.file_size_bytes
+
+    @property
+    def max_offset(self) -> int:
+        """Where the next record goes, unless it does not fit into its file."""
+        return self._queue.max_offset
+
+    @property
+    def min_offset(self) -> int:
+        """Offset of the first byte still there; -1 if there is none.
+
+        Source: store/CommitLog.java#getMinOffset (4.9.7)
+        """
+        return self._queue.min_offset
+
+    def fits(self, size_bytes: int) -> bool:
+        """Whether a record, or a batch, of this size can stand in a file at all."""
+        return size_bytes + END_FILE_MIN_BLANK_BYTES <= self._queue.file_size_bytes
+
+    def append(
+        self, message: InnerMessage, members: Sequence[Member], size_bytes: int, now_ms: int
+    ) -> AppendMessageResult:
+        """Append the records of a message, or of a batch's members, next to each other.
+
+        ``size_bytes`` is that of all records together; the caller has asked ``fits``. Queue
+        offsets, physical offsets and the store time are given here and nowhere else.
+        Source: store/CommitLog.java#doAppend (4.9.7)
+        """
+        key = (message.topic, message.queue_id)
+        queued = message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        first_queue_offset = queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
+        file = self._file_with_room(size_bytes, now_ms)
+        first_phy_offset = phy_offset = self._queue.last_offset + file.position
+        topic = message.topic.encode()
+        born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
+        phy_offsets: list[int] = []
+        for flag, body, properties in members:
+            record = encode_record(
+                body,
+                topic,
+                properties,
+                message.queue_id,
+                flag,
+                queue_offset,
+                phy_offset,
+                message.sys_flag,
+                message.born_timestamp_ms,
+                born_host,
+                now_ms,
+                store_host,
+                message.reconsume_times,
+                message.prepared_transaction_offset,
+            )
+            file.append(record, now_ms)
+            phy_offsets.append(phy_offset)
+            phy_offset += len(record)
+            queue_offset += 1
+        if queued:
+            self.topic_queue_table[key] = queue_offset
+        return AppendMessageResult(
+            first_phy_offset, size_bytes, now_ms, first_queue_offset, store_host, phy_offsets
+        )
+
+    def _file_with_room(self, size_bytes: int, now_ms: int) -> File:
+        # What does not fit into the last file goes into the next; the rest of the last is a blank,
+        # which counts in offsets.
+        last = self._queue.last
+        if last is not None:
+            left_bytes = last.size_bytes - last.position
+            if size_bytes + END_FILE_MIN_BLANK_BYTES <= left_bytes:
+                return last
+            if left_bytes:
+                last.append(_BLANK.pack(left_bytes, BLANK_MAGIC), now_ms)
+                last.truncate(last.size_bytes)
+        return self._queue.add_file(0, now_ms)
+
+    def next_file_offset(self, offset: int) -> int:
+        """The first offset of the file after the one that has ``offset`` in it.
+
+        Source: store/CommitLog.java#rollNextFile (4.9.7)
+        """
+        size_bytes = self._queue.file_size_bytes
+        return offset + size_bytes - offset % size_bytes
+
+    def find_file(self, offset: int) -> tuple[File, int] | None:
+        """The file that has written bytes at ``offset``, and its first offset."""
+        file = self._queue.find(offset)
+        if file is None:
+            return None
+        position = offset % self._queue.file_size_bytes
+        return (file, offset - position) if position < file.position else None
+
+    def read(self, offset: int, size_bytes: int) -> memoryview | None:
+        """So many bytes, uncopied; None if they are not all there, or in two files.
+
+        Source: store/CommitLog.java#getMessage (4.9.7)
+        """
+        file = self._queue.find(offset)
+        if file is None or size_bytes < 0:
+            return None
+        start = offset % self._queue.file_size_bytes
+        end = start + size_bytes
+        return file.view[start:end] if end <= file.position else None
+
+    def read_from(self, offset: int) -> memoryview | None:
+        """All that is written from ``offset`` to the end of its file.
+
+        Source: store/CommitLog.java#getData (4.9.7)
+        """
+        found = self.find_file(offset)
+        if found is None:
+            return None
+        file, first = found
+        return file.view[offset - first : file.position]
+
+    def records(self, start_offset: int, end_offset: int) -> Iterator[tuple[int, memoryview]]:
+        """Every record in [start, end), with its offset; deleted files are passed over."""
+        at = max(start_offset, self.min_offset)
+        while at < end_offset:
+            data = self.read_from(at)
+            position = 0
+            while data is not None and position < len(data):
+                size_bytes, magic = _BLANK.unpack_from(data, position)
+                if magic == BLANK_MAGIC:
+                    break
+                if at + position >= end_offset:
+                    return
+                yield at + position, data[position : position + size_bytes]
+                position += size_bytes
+            at = self.next_file_offset(at)
+
+    def record_at(self, offset: int) -> memoryview | None:
+        """The record that begins at ``offset``, by the size it says itself.
+
+        Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
+        """
+        head = self.read(offset, 4)
+        return None if head is None else self.read(offset, _SIZE.unpack(head)[0])
+
+    def store_timestamp_ms(self, offset: int, size_bytes: int) -> int:
+        """When the record there was stored; -1 if it is not there (any more).
+
+        Source: store/CommitLog.java#pickupStoreTimestamp (4.9.7)
+        """
+        record = self.read(offset, size_bytes)
+        if record is None or size_bytes < _BORN_HOST_AT + 28:
+            return -1
+        return store_timestamp_ms(record)
+
+    def delete_before(self, offset: int) -> int:
+        """Delete the files wholly before ``offset``, but never the last; gives how many."""
+        return self._queue.delete_before(offset)
+
+
+def store_timestamp_ms(record: memoryview) -> int:
+    """When a record was stored."""
+    (sys_flag,) = _INT32.unpack_from(record, _SYS_FLAG_AT)
+    host_bytes = 20 if sys_flag & MessageSysFlag.BORNHOST_V6 else 8
+    timestamp_ms: int = _INT64.unpack_from(record, _BORN_HOST_AT + host_bytes)[0]
+    return timestamp_ms

@@ -1,0 +1,156 @@
+"""A consume queue: where in the commit log the messages of one queue are.
+
+20 bytes each: physical offset, size, tags code. Source: store/ConsumeQueue.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from fakemq.store.mapped_file_queue import MappedFileQueue
+
+if TYPE_CHECKING:
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.files import Files
+
+FOLDER = "consumequeue"
+UNIT = struct.Struct(">qiq")
+UNIT_BYTES = UNIT.size
+_PRE_BLANK = UNIT.pack(0, 0x7FFFFFFF, 0)
+_pack_unit = UNIT.pack
+_unpack_unit = UNIT.unpack_from
+
+
+class ConsumeQueue:
+    """The entries of one queue. Offsets are queue offsets: 0, 1, 2, …"""
+
+    __slots__ = ("_min_logic_offset", "_queue", "max_physic_offset", "queue_id", "topic")
+
+    def __init__(self, topic: str, queue_id: int, files: Files, file_size_bytes: int) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.max_physic_offset = -1
+        self._min_logic_offset = 0
+        self._queue = MappedFileQueue(files, f"{FOLDER}/{topic}/{queue_id}", file_size_bytes)
+
+    @property
+    def max_offset(self) -> int:
+        """The offset of the next entry."""
+        return self._queue.max_offset // UNIT_BYTES
+
+    @property
+    def min_offset(self) -> int:
+        """The offset of the first entry whose message may still be there."""
+        return self._min_logic_offset // UNIT_BYTES
+
+    def append(
+        self, phy_offset: int, size_bytes: int, tags_code: int, queue_offset: int, now_ms: int
+    ) -> None:
+        """Add the entry of a record; one that is there already is left as it is.
+
+        Source: store/ConsumeQueue.java#putMessagePositionInfo (4.9.7)
+        """
+        if phy_offset + size_bytes <= self.max_physic_offset:
+            return
+        queue = self._queue
+        logic_offset = queue_offset * UNIT_BYTES
+        last = queue.last
+        if last is None or last.position == queue.file_size_bytes:
+            first_in_queue = last is None
+            last = queue.add_file(logic_offset, now_ms)
+            if first_in_queue and queue_offset:
+                self._min_logic_offset = logic_offset
+                blanks = (logic_offset - queue.last_offset) // UNIT_BYTES
+                last.append(_PRE_BLANK * blanks, now_ms)
+        if queue_offset and logic_offset < queue.last_offset + last.position:
+            return
+        self.max_physic_offset = phy_offset + size_bytes
+        last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
+
+    def units_from(self, offset: int) -> memoryview | None:
+        """The entries from ``offset`` to the end of its file; None if there are none.
+
+        Source: store/ConsumeQueue.java#getIndexBuffer (4.9.7)
+        """
+        logic_offset = offset * UNIT_BYTES
+        if logic_offset < self._min_logic_offset:
+            return None
+        file = self._queue.find(logic_offset)
+        if file is None:
+            return None
+        position = logic_offset % self._queue.file_size_bytes
+        return file.view[position : file.position] if position < file.position else None
+
+    def unit_at(self, offset: int) -> tuple[int, int, int] | None:
+        """Physical offset, size and tags code of one entry."""
+        units = self.units_from(offset)
+        return None if units is None else _unpack_unit(units, 0)
+
+    def next_file_offset(self, offset: int) -> int:
+        """The offset of the first entry of the next file."""
+        units = self._queue.file_size_bytes // UNIT_BYTES
+        return offset + units - offset % units
+
+    def offset_by_time(self, timestamp_ms: int, log: CommitLog) -> int:
+        """The offset of the entry stored nearest to a time, within the file the time belongs to.
+
+        Before the first it is the first, after the last it is the last, between two it is the
+        nearer, of two equally near the earlier. 0 for an empty queue.
+        Source: store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7)
+        """
+        found = self._queue.find_by_time(timestamp_ms)
+        if found is None or not found[0].position:
+            return 0
+        file, first = found
+        units = file.view
+        min_phy_offset = log.min_offset
+        low = max(0, self._min_logic_offset - first) // UNIT_BYTES
+        high = file.position // UNIT_BYTES - 1
+        left = right = -1
+        left_ms = right_ms = -1
+        while high >= low:
+            middle = (low + high) // 2
+            phy_offset, size_bytes, _ = _unpack_unit(units, middle * UNIT_BYTES)
+            if phy_offset < min_phy_offset:
+                low = middle + 1
+                left = middle
+                continue
+            stored_ms = log.store_timestamp_ms(phy_offset, size_bytes)
+            if stored_ms < 0:
+                return 0
+            if stored_ms == timestamp_ms:
+                return first // UNIT_BYTES + middle
+            if stored_ms > timestamp_ms:
+                high, right, right_ms = middle - 1, middle, stored_ms
+            else:
+                low, left, left_ms = middle + 1, middle, stored_ms
+        if left_ms == -1:
+            target = right
+        elif right_ms == -1 or timestamp_ms - left_ms <= right_ms - timestamp_ms:
+            target = left
+        else:
+            target = right
+        return max(0, first // UNIT_BYTES + target)
+
+    def correct_min_offset(self, min_phy_offset: int) -> None:
+        """Move the minimum past the entries of the first file whose records are deleted.
+
+        Source: store/ConsumeQueue.java#correctMinOffset (4.9.7)
+        """
+        if not self._queue.row:
+            return
+        file = self._queue.row[0]
+        for index, (phy_offset, _, _) in enumerate(UNIT.iter_unpack(file.view[: file.position])):
+            if phy_offset >= min_phy_offset:
+                self._min_logic_offset = self._queue.min_offset + index * UNIT_BYTES
+                return
+
+    def destroy(self) -> None:
+        """Delete the files."""
+        self.max_physic_offset = -1
+        self._min_logic_offset = 0
+        self._queue.destroy()
+
+    def __repr__(self) -> str:
+        return f"<queue {self.topic}:{self.queue_id} [{self.min_offset}, {self.max_offset})>"

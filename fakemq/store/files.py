@@ -1,0 +1,62 @@
+"""Where the store keeps its bytes: fixed-size files by path, in memory or in a directory.
+
+The store never opens, maps or syncs anything itself. All times are given by the caller, because
+retention and look-ups by time go by the cluster's clock, not by the machine's.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class File(Protocol):
+    """A file of fixed size, all zeros at first, of which unwritten parts cost nothing.
+
+    ``position`` is where the next append goes: Java's wrotePosition. ``view`` is the whole file,
+    for reading; slices of it stay valid when the file is deleted.
+    """
+
+    path: str
+    size_bytes: int
+    position: int
+    mtime_ms: int
+    view: memoryview
+
+    def append(self, data: bytes, now_ms: int) -> None:
+        """Write at ``position`` and move it; the caller sees to it that there is space."""
+
+    def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
+        """Write anywhere, without moving ``position``."""
+
+    def truncate(self, position: int) -> None:
+        """Let ``position`` stand here, forwards or backwards; what lies behind it is undefined."""
+
+    def flush(self) -> None:
+        """Make everything written so far survive a crash."""
+
+
+class Files(Protocol):
+    """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
+
+    used_bytes: int
+
+    def open(self, path: str, size_bytes: int, now_ms: int) -> File:
+        """The file at ``path``, made if it is not there."""
+
+    def delete(self, path: str) -> None:
+        """Remove a file; nothing happens if there is none."""
+
+    def list(self, folder: str) -> list[str]:
+        """Paths of all files below ``folder``, sorted."""
+
+    def clear(self) -> None:
+        """Remove every file."""
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether so many more bytes may be appended."""
+
+    def used_ratio(self) -> float:
+        """How full the place is, from 0 to 1."""
+
+    def full_reason(self) -> str:
+        """What to tell a client whose message found no room: a clause, without a full stop."""

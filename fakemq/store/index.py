@@ -1,0 +1,244 @@
+"""The index: from a message's keys to its physical offset.
+
+A file is a header, hash slots and entries; a slot names the newest entry of its hash, an entry the
+one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.properties import KEY_SEPARATOR, KEYS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.records import index_fields
+
+if TYPE_CHECKING:
+    from fakemq.config import BrokerConfig
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.files import File, Files
+
+FOLDER = "index"
+HEADER = struct.Struct(">qqqqii")
+HEADER_BYTES = HEADER.size
+SLOT = struct.Struct(">i")
+SLOT_BYTES = SLOT.size
+ENTRY = struct.Struct(">iqii")
+ENTRY_BYTES = ENTRY.size
+_INT32_MAX = 0x7FFFFFFF
+_ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
+_pack_entry = ENTRY.pack
+_pack_slot = SLOT.pack
+_unpack_slot = SLOT.unpack_from
+
+
+class IndexFile:
+    """One index file; counts start at 1, so that 0 in a slot means none."""
+
+    __slots__ = (
+        "_entries_at",
+        "_file",
+        "_slots",
+        "begin_phy_offset",
+        "begin_timestamp_ms",
+        "end_phy_offset",
+        "end_timestamp_ms",
+        "hash_slot_count",
+        "index_count",
+        "max_count",
+    )
+
+    def __init__(
+        self, file: File, slots: int, max_count: int, end_phy_offset: int, end_timestamp_ms: int
+    ) -> None:
+        self._file = file
+        self._slots = slots
+        self._entries_at = HEADER_BYTES + slots * SLOT_BYTES
+        self.max_count = max_count
+        self.begin_timestamp_ms = self.end_timestamp_ms = end_timestamp_ms
+        self.begin_phy_offset = self.end_phy_offset = end_phy_offset
+        self.hash_slot_count = 0
+        self.index_count = 1
+        file.truncate(self._entries_at + ENTRY_BYTES)
+
+    @property
+    def full(self) -> bool:
+        return self.index_count >= self.max_count
+
+    def put(self, key_hash: int, phy_offset: int, store_timestamp_ms: int) -> None:
+        """Add an entry; the caller has looked whether the file is full, and writes the header.
+
+        Source: store/index/IndexFile.java#putKey (4.9.7)
+        """
+        file = self._file
+        count = self.index_count
+        slot_at = HEADER_BYTES + key_hash % self._slots * SLOT_BYTES
+        (previous,) = _unpack_slot(file.view, slot_at)
+        if not 0 < previous <= count:
+            previous = 0
+            self.hash_slot_count += 1
+        begin_ms = self.begin_timestamp_ms
+        seconds = (store_timestamp_ms - begin_ms) // 1000 if begin_ms > 0 else 0
+        seconds = min(max(0, seconds), _INT32_MAX)
+        file.append(_pack_entry(key_hash, phy_offset, seconds, previous), store_timestamp_ms)
+        file.write_at(slot_at, _pack_slot(count), store_timestamp_ms)
+        if count <= 1:
+            self.begin_phy_offset = phy_offset
+            self.begin_timestamp_ms = store_timestamp_ms
+        self.index_count = count + 1
+        self.end_phy_offset = phy_offset
+        self.end_timestamp_ms = store_timestamp_ms
+
+    def write_header(self) -> None:
+        """Bring the header's bytes up to what the entries are."""
+        header = HEADER.pack(
+            self.begin_timestamp_ms,
+            self.end_timestamp_ms,
+            self.begin_phy_offset,
+            self.end_phy_offset,
+            self.hash_slot_count,
+            self.index_count,
+        )
+        self._file.write_at(0, header, self.end_timestamp_ms)
+
+    def is_time_matched(self, begin_ms: int, end_ms: int) -> bool:
+        """Whether entries of this file may lie within [begin, end]."""
+        first, last = self.begin_timestamp_ms, self.end_timestamp_ms
+        return (
+            (begin_ms < first and end_ms > last)
+            or first <= begin_ms <= last
+            or first <= end_ms <= last
+        )
+
+    def select(
+        self, found: list[int], key_hash: int, max_num: int, begin_ms: int, end_ms: int
+    ) -> None:
+        """Add physical offsets to ``found``, newest first, until it has ``max_num``.
+
+        Another key of the same hash is found too: whoever asked compares the keys.
+        Source: store/index/IndexFile.java#selectPhyOffset (4.9.7)
+        """
+        view = self._file.view
+        count = self.index_count
+        (at,) = _unpack_slot(view, HEADER_BYTES + key_hash % self._slots * SLOT_BYTES)
+        if not 0 < at <= count or count <= 1:
+            return
+        while len(found) < max_num:
+            entry = ENTRY.unpack_from(view, self._entries_at + at * ENTRY_BYTES)
+            read_hash, phy_offset, seconds, previous = entry
+            if seconds < 0:
+                return
+            time_ms = self.begin_timestamp_ms + seconds * 1000
+            if read_hash == key_hash and begin_ms <= time_ms <= end_ms:
+                found.append(phy_offset)
+            if not 0 < previous <= count or previous == at or time_ms < begin_ms:
+                return
+            at = previous
+
+
+class IndexService:
+    """All index files, oldest first; the last takes the entries.
+
+    Few tests ever ask the index, and hashing keys costs as much as storing the message. So the
+    index reads the log up to its end when it is asked, instead of being fed at each append.
+    """
+
+    def __init__(self, config: BrokerConfig, files: Files, log: CommitLog) -> None:
+        self._config = config
+        self._store = files
+        self._log = log
+        self._built_to = 0
+        self.files: list[IndexFile] = []
+
+    def catch_up(self) -> None:
+        """Index every record of the log that is not indexed yet."""
+        self._build_to(self._log.max_offset)
+
+    def pass_over(self, phy_offset: int, end_offset: int) -> None:
+        """Leave out a record that was stored with messageIndexEnable off."""
+        if self._built_to < phy_offset:
+            self._build_to(phy_offset)
+        self._built_to = end_offset
+
+    def _build_to(self, end_offset: int) -> None:
+        for phy_offset, record in self._log.records(self._built_to, end_offset):
+            self._build(phy_offset, record)
+        if self.files:
+            self.files[-1].write_header()
+        self._built_to = end_offset
+
+    def _build(self, phy_offset: int, record: memoryview) -> None:
+        """Index a record by its unique key and by each word of its KEYS.
+
+        Source: store/index/IndexService.java#buildIndex (4.9.7)
+        """
+        topic, sys_flag, store_timestamp_ms, properties = index_fields(record)
+        file = self._writable(store_timestamp_ms)
+        transaction = sys_flag & MessageSysFlag.TRANSACTION_MASK
+        if phy_offset < file.end_phy_offset or transaction == _ROLLBACK:
+            return
+        uniq_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        if uniq_key is not None:
+            self._put(topic, uniq_key, phy_offset, store_timestamp_ms)
+        for key in properties.get(KEYS, "").split(KEY_SEPARATOR):
+            if key:
+                self._put(topic, key, phy_offset, store_timestamp_ms)
+
+    def _put(self, topic: str, key: str, phy_offset: int, store_timestamp_ms: int) -> None:
+        file = self._writable(store_timestamp_ms)
+        file.put(key_hash(topic, key), phy_offset, store_timestamp_ms)
+
+    def _writable(self, now_ms: int) -> IndexFile:
+        end_phy_offset = end_timestamp_ms = 0
+        if self.files:
+            last = self.files[-1]
+            if not last.full:
+                return last
+            last.write_header()
+            end_phy_offset, end_timestamp_ms = last.end_phy_offset, last.end_timestamp_ms
+        slots, max_count = self._config.max_hash_slot_num, self._config.max_index_num
+        size_bytes = HEADER_BYTES + slots * SLOT_BYTES + max_count * ENTRY_BYTES
+        file = self._store.open(self._new_path(now_ms), size_bytes, now_ms)
+        self.files.append(IndexFile(file, slots, max_count, end_phy_offset, end_timestamp_ms))
+        return self.files[-1]
+
+    def _new_path(self, now_ms: int) -> str:
+        # Java takes the same file twice if two are begun within a millisecond; here the later
+        # one moves on.
+        taken = set(self._store.list(FOLDER)) if self.files else ()
+        while (path := f"{FOLDER}/{human_time(now_ms)}") in taken:
+            now_ms += 1
+        return path
+
+    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
+        """Physical offsets for a key, newest first, at most maxMsgsNumBatch.
+
+        Source: store/index/IndexService.java#queryOffset (4.9.7)
+        """
+        self.catch_up()
+        max_num = min(max_num, self._config.max_msgs_num_batch)
+        found: list[int] = []
+        hashed = key_hash(topic, key)
+        for file in reversed(self.files):
+            if file.is_time_matched(begin_ms, end_ms):
+                file.select(found, hashed, max_num, begin_ms, end_ms)
+            if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
+                break
+        return found
+
+
+def key_hash(topic: str, key: str) -> int:
+    """The hash of a topic's key, never negative.
+
+    Source: store/index/IndexFile.java#indexKeyHashMethod (4.9.7)
+    """
+    hashed = abs(java_string_hash(f"{topic}#{key}"))
+    return hashed if hashed <= _INT32_MAX else 0
+
+
+def human_time(timestamp_ms: int) -> str:
+    """Local time as 17 digits. Source: common/UtilAll.java#timeMillisToHumanString (4.9.7)"""
+    seconds, ms = divmod(timestamp_ms, 1000)
+    return f"{time.strftime('%Y%m%d%H%M%S', time.localtime(seconds))}{ms:03}"

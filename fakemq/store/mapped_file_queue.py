@@ -1,0 +1,90 @@
+"""A row of files of one size that is addressed as one long file.
+
+A file's name is the offset of its first byte in the whole, 20 digits. Source:
+store/MappedFileQueue.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.store.files import File, Files
+
+
+class MappedFileQueue:
+    """Files in order; ``last`` takes the appends, ``last_offset`` is its first byte's offset."""
+
+    __slots__ = (
+        "_files",
+        "_first_offset",
+        "file_size_bytes",
+        "folder",
+        "last",
+        "last_offset",
+        "row",
+    )
+
+    def __init__(self, files: Files, folder: str, file_size_bytes: int) -> None:
+        self._files = files
+        self.folder = folder
+        self.file_size_bytes = file_size_bytes
+        self.row: list[File] = []
+        self.last: File | None = None
+        self.last_offset = 0
+        self._first_offset = 0
+
+    @property
+    def max_offset(self) -> int:
+        """Where the next byte goes; 0 if there is no file."""
+        return 0 if self.last is None else self.last_offset + self.last.position
+
+    @property
+    def min_offset(self) -> int:
+        """Offset of the first byte of the first file; -1 if there is no file."""
+        return self._first_offset if self.row else -1
+
+    def add_file(self, start_offset: int, now_ms: int) -> File:
+        """The next file; the first one is that which has ``start_offset`` in it."""
+        size_bytes = self.file_size_bytes
+        if self.row:
+            offset = self.last_offset + size_bytes
+        else:
+            offset = self._first_offset = start_offset - start_offset % size_bytes
+        file = self._files.open(f"{self.folder}/{offset:020}", size_bytes, now_ms)
+        self.row.append(file)
+        self.last = file
+        self.last_offset = offset
+        return file
+
+    def find(self, offset: int) -> File | None:
+        """The file that has ``offset`` in it."""
+        row = self.row
+        if not row or offset < self._first_offset:
+            return None
+        index = (offset - self._first_offset) // self.file_size_bytes
+        return row[index] if index < len(row) else None
+
+    def find_by_time(self, timestamp_ms: int) -> tuple[File, int] | None:
+        """The first file changed at or after a time, else the last one; and its first offset.
+
+        Source: store/MappedFileQueue.java#getMappedFileByTime (4.9.7)
+        """
+        for index, file in enumerate(self.row):
+            if file.mtime_ms >= timestamp_ms or file is self.last:
+                return file, self._first_offset + index * self.file_size_bytes
+        return None
+
+    def delete_before(self, offset: int) -> int:
+        """Delete files that end at or before ``offset``, but never the last; gives how many."""
+        count = 0
+        while len(self.row) > 1 and self._first_offset + self.file_size_bytes <= offset:
+            self._files.delete(self.row.pop(0).path)
+            self._first_offset += self.file_size_bytes
+            count += 1
+        return count
+
+    def destroy(self) -> None:
+        """Delete all files."""
+        for file in self.row:
+            self._files.delete(file.path)
+        self.row.clear()
+        self.last = None
+        self.last_offset = self._first_offset = 0

@@ -1,0 +1,121 @@
+"""Files in memory that cost what was written to them, with a limit on all of them together."""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+
+GIB = 1 << 30
+_UNITS = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
+# Reserve addresses, not memory: Python names this flag from 3.13 on only.
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+
+
+class MemoryFile:
+    """A `File` whose pages the system supplies as they are touched."""
+
+    __slots__ = ("_files", "mtime_ms", "path", "position", "size_bytes", "used_bytes", "view")
+
+    def __init__(self, files: MemoryFiles, path: str, size_bytes: int, now_ms: int) -> None:
+        self._files = files
+        self.path = path
+        self.size_bytes = size_bytes
+        self.position = 0
+        self.used_bytes = 0
+        self.mtime_ms = now_ms
+        self.view = memoryview(_reserve(size_bytes))
+
+    def append(self, data: bytes, now_ms: int) -> None:
+        start = self.position
+        size_bytes = len(data)
+        self.position = end = start + size_bytes
+        self.view[start:end] = data
+        self.mtime_ms = now_ms
+        self.used_bytes += size_bytes
+        self._files.used_bytes += size_bytes
+
+    def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
+        """As `File.write_at`; not counted as used: only headers and hash slots come this way."""
+        self.view[offset : offset + len(data)] = data
+        self.mtime_ms = now_ms
+
+    def truncate(self, position: int) -> None:
+        self.position = position
+
+    def flush(self) -> None:
+        """Nothing to do: memory does not outlive the process."""
+
+
+class MemoryFiles:
+    """The files of one node, in memory; together they hold ``limit_bytes`` of appended bytes.
+
+    An index file's header and hash slots are not counted; they cost at most 20 MB.
+    """
+
+    def __init__(self, clock: NodeClock, limit_bytes: int = GIB) -> None:
+        self._clock = clock
+        self._files: dict[str, MemoryFile] = {}
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+
+    def open(self, path: str, size_bytes: int, now_ms: int | None = None) -> MemoryFile:
+        file = self._files.get(path)
+        if file is None:
+            at_ms = self._clock.now_ms() if now_ms is None else now_ms
+            file = self._files[path] = MemoryFile(self, path, size_bytes, at_ms)
+        return file
+
+    def delete(self, path: str) -> None:
+        file = self._files.pop(path, None)
+        if file is not None:
+            self.used_bytes -= file.used_bytes
+
+    def list(self, folder: str) -> list[str]:
+        prefix = folder.rstrip("/") + "/"
+        return sorted(path for path in self._files if path.startswith(prefix))
+
+    def clear(self) -> None:
+        self._files.clear()
+        self.used_bytes = 0
+
+    def has_room(self, size_bytes: int) -> bool:
+        return self.used_bytes + size_bytes <= self.limit_bytes
+
+    def used_ratio(self) -> float:
+        return self.used_bytes / self.limit_bytes if self.limit_bytes else 1.0
+
+    def full_reason(self) -> str:
+        limit = size_text(self.limit_bytes)
+        return f"the memory limit of fakemq, --memory-limit {limit}, is reached"
+
+    def __repr__(self) -> str:
+        used, limit = size_text(self.used_bytes), size_text(self.limit_bytes)
+        return f"<{len(self._files)} files in memory, {used} of {limit}>"
+
+
+def size_text(size_bytes: int) -> str:
+    """A size as the command line takes it: ``1GiB``, ``1536KiB``, ``1000``."""
+    for name, unit in _UNITS:
+        if size_bytes and size_bytes % unit == 0:
+            return f"{size_bytes // unit}{name}"
+    return str(size_bytes)
+
+
+def _reserve(size_bytes: int) -> mmap.mmap:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    try:
+        pages = mmap.mmap(-1, size_bytes, flags=flags)
+    except OSError as error:
+        raise MemoryError(
+            f"the system refuses to reserve {size_text(size_bytes)} of addresses"
+            f" ({error.strerror}); a smaller mappedFileSizeCommitLog, or a higher limit"
+            " (ulimit -v), would do"
+        ) from error
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        # A queue of one entry costs 4 KiB, not 2 MiB.
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return pages

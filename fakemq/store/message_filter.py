@@ -1,0 +1,15 @@
+"""What the store asks of a subscription while it looks for messages."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class MessageFilter(Protocol):
+    """Source: store/MessageFilter.java (4.9.7)"""
+
+    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+        """Whether a message may match, by what its queue entry says."""
+
+    def is_matched_by_commit_log(self, record: memoryview) -> bool:
+        """Whether the message matches, by its record; asked only if the entry matched."""

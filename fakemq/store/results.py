@@ -1,0 +1,173 @@
+"""What the store answers. Names are those of Java's classes in org.apache.rocketmq.store."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class PutMessageStatus(Enum):
+    """How a put ended; the first four stand for a message that is stored."""
+
+    PUT_OK = auto()
+    FLUSH_DISK_TIMEOUT = auto()
+    FLUSH_SLAVE_TIMEOUT = auto()
+    SLAVE_NOT_AVAILABLE = auto()
+    SERVICE_NOT_AVAILABLE = auto()
+    CREATE_MAPEDFILE_FAILED = auto()
+    MESSAGE_ILLEGAL = auto()
+    PROPERTIES_SIZE_EXCEEDED = auto()
+    OS_PAGECACHE_BUSY = auto()
+    UNKNOWN_ERROR = auto()
+    LMQ_CONSUME_QUEUE_NUM_EXCEEDED = auto()
+
+
+class GetMessageStatus(Enum):
+    """How a get ended."""
+
+    FOUND = auto()
+    NO_MATCHED_MESSAGE = auto()
+    MESSAGE_WAS_REMOVING = auto()
+    OFFSET_FOUND_NULL = auto()
+    OFFSET_OVERFLOW_BADLY = auto()
+    OFFSET_OVERFLOW_ONE = auto()
+    OFFSET_TOO_SMALL = auto()
+    NO_MATCHED_LOGIC_QUEUE = auto()
+    NO_MESSAGE_IN_QUEUE = auto()
+
+
+class AppendMessageResult:
+    """Where records went: one, or the neighbouring ones of a batch.
+
+    ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
+    replication; ``logics_offset`` is the queue offset of the first.
+    """
+
+    __slots__ = (
+        "_store_host",
+        "logics_offset",
+        "msg_num",
+        "phy_offsets",
+        "store_timestamp_ms",
+        "wrote_bytes",
+        "wrote_offset",
+    )
+
+    def __init__(
+        self,
+        wrote_offset: int,
+        wrote_bytes: int,
+        store_timestamp_ms: int,
+        logics_offset: int,
+        store_host: bytes,
+        phy_offsets: tuple[int, ...] | list[int] = (),
+    ) -> None:
+        self.wrote_offset = wrote_offset
+        self.wrote_bytes = wrote_bytes
+        self.store_timestamp_ms = store_timestamp_ms
+        self.logics_offset = logics_offset
+        self._store_host = store_host
+        self.phy_offsets = phy_offsets
+        self.msg_num = len(phy_offsets) or 1
+
+    @property
+    def msg_id(self) -> str:
+        """The offset ids, those of a batch joined by commas."""
+        host = self._store_host.hex().upper()
+        return ",".join(
+            f"{host}{offset:016X}" for offset in self.phy_offsets or (self.wrote_offset,)
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.msg_num} appended at {self.wrote_offset}, {self.wrote_bytes} bytes,"
+            f" queue offset {self.logics_offset}>"
+        )
+
+
+class PutMessageResult:
+    """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
+
+    ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
+    """
+
+    __slots__ = ("append_result", "reason", "status")
+
+    def __init__(
+        self,
+        status: PutMessageStatus,
+        append_result: AppendMessageResult | None = None,
+        reason: str = "",
+    ) -> None:
+        self.status = status
+        self.append_result = append_result
+        self.reason = reason
+
+    @property
+    def ok(self) -> bool:
+        """Whether the record was stored and nothing stands against it."""
+        return self.status is PutMessageStatus.PUT_OK
+
+    def __repr__(self) -> str:
+        return f"<put {self.status.name} {self.append_result}>"
+
+
+class GetMessageResult:
+    """Records for a pull, as slices of the log: neighbours in the log are one buffer.
+
+    ``message_count`` says how many records the buffers hold; joined they are a pull answer's body.
+    """
+
+    __slots__ = (
+        "buffer_total_size",
+        "buffers",
+        "max_offset",
+        "message_count",
+        "min_offset",
+        "next_begin_offset",
+        "status",
+        "suggest_pulling_from_slave",
+    )
+
+    def __init__(
+        self,
+        status: GetMessageStatus,
+        next_begin_offset: int,
+        min_offset: int,
+        max_offset: int,
+    ) -> None:
+        self.status = status
+        self.next_begin_offset = next_begin_offset
+        self.min_offset = min_offset
+        self.max_offset = max_offset
+        self.suggest_pulling_from_slave = False
+        self.buffers: list[memoryview] = []
+        self.message_count = 0
+        self.buffer_total_size = 0
+
+    @property
+    def body(self) -> bytes:
+        """All records in one piece, copied."""
+        return b"".join(self.buffers)
+
+    def __repr__(self) -> str:
+        return (
+            f"<get {self.status.name}: {self.message_count} messages,"
+            f" {self.buffer_total_size} bytes, next {self.next_begin_offset},"
+            f" queue [{self.min_offset}, {self.max_offset})>"
+        )
+
+
+class QueryMessageResult:
+    """Records found by key, and how far the index has come."""
+
+    __slots__ = ("buffers", "index_last_update_phyoffset", "index_last_update_timestamp")
+
+    def __init__(self) -> None:
+        self.buffers: list[memoryview] = []
+        self.index_last_update_timestamp = 0
+        self.index_last_update_phyoffset = 0
+
+    @property
+    def body(self) -> bytes:
+        """All records in one piece, copied."""
+        return b"".join(self.buffers)

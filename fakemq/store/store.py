@@ -1,0 +1,429 @@
+"""The message store of one broker: puts, gets and look-ups.
+
+Source: store/DefaultMessageStore.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+from fakemq.events import AppendRefused, LogAppended, Warned
+from fakemq.protocol.hosts import V6_HOST_BYTES, pack_host
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    PROPERTIES_MAX_BYTES,
+    PROPERTY_SEPARATOR,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    decode_properties,
+)
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.commitlog import CommitLog, Member
+from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.consumequeues import ConsumeQueues
+from fakemq.store.gather import gather
+from fakemq.store.index import IndexService
+from fakemq.store.records import decode_batch
+from fakemq.store.reput import MessageArrivingListener, Reput
+from fakemq.store.results import (
+    GetMessageResult,
+    GetMessageStatus,
+    PutMessageResult,
+    PutMessageStatus,
+    QueryMessageResult,
+)
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.config import BrokerConfig
+    from fakemq.journal import Journal
+    from fakemq.store.files import Files
+    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.message_filter import MessageFilter
+
+MAX_TOPIC_LENGTH = 127
+ENCODING_RESERVE_BYTES = 64 * 1024
+"""What a record may have on top of a body of maxMessageSize."""
+FIXED_BYTES = 75
+"""A record without hosts, body, topic and properties."""
+MAX_FILTERED_BYTES = 16000
+"""How much of a consume queue one get looks at: 800 entries."""
+KEPT_TOPICS = frozenset({"SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC"})
+"""Topics without a config whose queues stay when unused topics are cleaned."""
+PUT_OK = PutMessageStatus.PUT_OK
+_SEPARATOR = PROPERTY_SEPARATOR.encode()
+
+
+class MessageStore:
+    """Stores messages and finds them again. Not thread-safe: used on the cluster's own thread.
+
+    ``ram_size_bytes`` is what Java would read from the machine: entries further back than
+    accessMessageInMemoryMaxRatio percent of it count as on disk.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        files: Files,
+        clock: NodeClock,
+        journal: Journal,
+        node: str,
+        ram_size_bytes: int | None = None,
+    ) -> None:
+        self.config = config
+        self.message_arriving: MessageArrivingListener | None = None
+        self.ram_size_bytes = _machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
+        self._files = files
+        self._clock = clock
+        self._journal = journal
+        self._node = node
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        config, files = self.config, self._files
+        self._log = CommitLog(files, config.mapped_file_size_commit_log)
+        self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
+        self._index = IndexService(config, files, self._log)
+        self._reput = Reput(config, self._queues, self._index, self._journal, self._node)
+        self._warned_full = False
+
+    def reset(self) -> None:
+        """Drop everything, back to an empty store."""
+        self._files.clear()
+        self._start_empty()
+
+    # -- putting ------------------------------------------------------------------------------
+
+    def put_message(self, message: InnerMessage) -> PutMessageResult:
+        """Append a message, and let everyone know who is to know.
+
+        A host with an IPv6 address sets its bit in ``message.sys_flag``.
+
+        Waiting for flush or replication is the caller's: the result says for which bytes.
+        Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
+        (4.9.7)
+        """
+        body = message.body
+        status = self._check(message, len(message.properties_string))
+        if status is not PUT_OK:
+            return self._refused(message, status)
+        properties = message.properties_string.encode()
+        if len(properties) > PROPERTIES_MAX_BYTES:
+            return self._refused(message, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+        size_bytes = _overhead_bytes(message) + len(body) + len(properties)
+        limit_bytes = self.config.max_message_size + ENCODING_RESERVE_BYTES
+        # A record larger than a file: Java says PUT_OK and loses it.
+        if size_bytes > limit_bytes or not self._log.fits(size_bytes):
+            return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
+        member = (message.flag, body, properties)
+        return self._put(message, (member,), (message.properties,), size_bytes)
+
+    def put_messages(self, batch: InnerMessage) -> PutMessageResult:
+        """Append the messages of a batch next to each other, in one file.
+
+        A body that is no batch gives UNKNOWN_ERROR.
+        Source: store/DefaultMessageStore.java#asyncPutMessages, store/CommitLog.java
+        #asyncPutMessages (4.9.7)
+        """
+        status = self._check(batch, 0)
+        if status is not PUT_OK:
+            return self._refused(batch, status)
+        if batch.sys_flag & MessageSysFlag.TRANSACTION_MASK or _delay_level(batch) > 0:
+            return self._refused(batch, PutMessageStatus.MESSAGE_ILLEGAL)
+        try:
+            decoded = decode_batch(batch.body)
+        except ValueError:
+            return self._refused(batch, PutMessageStatus.UNKNOWN_ERROR)
+        batch.prepared_transaction_offset = 0
+        common = batch.properties_string.encode()
+        members: list[Member] = []
+        all_properties: list[dict[str, str]] = []
+        size_bytes = 0
+        for flag, body, own in decoded:
+            separator = _SEPARATOR if own and common and not own.endswith(_SEPARATOR) else b""
+            properties = own + separator + common
+            if len(properties) > PROPERTIES_MAX_BYTES:
+                return self._refused(batch, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+            members.append((flag, body, properties))
+            all_properties.append(decode_properties(properties.decode("utf-8", "replace")))
+            size_bytes += _overhead_bytes(batch) + len(body) + len(properties)
+        if not self._log.fits(size_bytes):
+            return self._refused(batch, PutMessageStatus.MESSAGE_ILLEGAL)
+        return self._put(batch, members, all_properties, size_bytes)
+
+    def _check(self, message: InnerMessage, properties_length: int) -> PutMessageStatus:
+        if len(pack_host(message.born_host)) == V6_HOST_BYTES:
+            message.sys_flag |= MessageSysFlag.BORNHOST_V6
+        if len(pack_host(message.store_host)) == V6_HOST_BYTES:
+            message.sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
+        if self.config.broker_role == "SLAVE":
+            return PutMessageStatus.SERVICE_NOT_AVAILABLE
+        if (
+            len(message.topic) > MAX_TOPIC_LENGTH
+            or properties_length > PROPERTIES_MAX_BYTES
+            or len(message.body) > self.config.max_message_size
+        ):
+            return PutMessageStatus.MESSAGE_ILLEGAL
+        return PUT_OK
+
+    def _put(
+        self,
+        message: InnerMessage,
+        members: Sequence[Member],
+        all_properties: Sequence[dict[str, str]],
+        size_bytes: int,
+    ) -> PutMessageResult:
+        if not self._files.has_room(size_bytes + UNIT_BYTES * len(members)):
+            reason = self._files.full_reason()
+            self._warn_full(reason)
+            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+        now_ms = self._clock.now_ms()
+        result = self._log.append(message, members, size_bytes, now_ms)
+        phy_offsets = result.phy_offsets
+        ends = [*phy_offsets[1:], result.wrote_offset + size_bytes]
+        queue_offset = result.logics_offset
+        for properties, phy_offset, end in zip(all_properties, phy_offsets, ends, strict=True):
+            self._journal.add(
+                LogAppended(
+                    node=self._node,
+                    topic=message.topic,
+                    queue_id=message.queue_id,
+                    queue_offset=queue_offset,
+                    phy_offset=phy_offset,
+                    size_bytes=end - phy_offset,
+                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+                )
+            )
+            self._reput.dispatch(
+                message.topic,
+                message.queue_id,
+                queue_offset,
+                phy_offset,
+                end - phy_offset,
+                message.sys_flag,
+                now_ms,
+                properties,
+                now_ms,
+                self.message_arriving,
+            )
+            queue_offset += 1
+        return PutMessageResult(PUT_OK, result)
+
+    def _refused(
+        self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
+    ) -> PutMessageResult:
+        self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
+        return PutMessageResult(status, reason=reason)
+
+    def _warn_full(self, reason: str) -> None:
+        if not self._warned_full:
+            self._warned_full = True
+            self._journal.add(
+                Warned(
+                    node=self._node,
+                    text=f"{reason}: messages are refused with"
+                    " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset",
+                )
+            )
+
+    # -- getting ------------------------------------------------------------------------------
+
+    def get_message(
+        self,
+        group: str,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_msg_nums: int,
+        message_filter: MessageFilter | None = None,
+    ) -> GetMessageResult:
+        """Messages of one queue from ``offset`` on, as slices of the log.
+
+        At least one is given if one matches, then as many as fit into the limits of count and
+        bytes. Without a filter everything matches.
+        Source: store/DefaultMessageStore.java#getMessage (4.9.7)
+        """
+        queue = self._queues.find(topic, queue_id)
+        min_offset, max_offset = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
+        units = None
+        if queue is None or not max_offset:
+            status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+        elif offset < min_offset:
+            status, next_offset = GetMessageStatus.OFFSET_TOO_SMALL, min_offset
+        elif offset == max_offset:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+        elif offset > max_offset:
+            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_BADLY, max_offset
+        else:
+            units = queue.units_from(offset)
+            status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
+        if units is not None:
+            result = GetMessageResult(
+                GetMessageStatus.NO_MATCHED_MESSAGE, offset, min_offset, max_offset
+            )
+            gather(
+                result,
+                units[: max(MAX_FILTERED_BYTES, max_msg_nums * UNIT_BYTES)],
+                self._log,
+                self.config,
+                self._memory_bytes(),
+                max_msg_nums,
+                message_filter,
+            )
+            return result
+        if self.config.broker_role == "SLAVE" and not self.config.offset_check_in_slave:
+            next_offset = offset  # a slave may just be behind: it corrects nobody
+        return GetMessageResult(status, next_offset, min_offset, max_offset)
+
+    def _memory_bytes(self) -> int:
+        # How far behind the log's end a record still counts as in memory.
+        return int(self.ram_size_bytes * (self.config.access_message_in_memory_max_ratio / 100.0))
+
+    def check_in_disk_by_consume_offset(self, topic: str, queue_id: int, offset: int) -> bool:
+        """Whether the message at a queue offset is so old that it counts as on disk.
+
+        Source: store/DefaultMessageStore.java#checkInDiskByConsumeOffset (4.9.7)
+        """
+        queue = self._queues.find(topic, queue_id)
+        unit = None if queue is None else queue.unit_at(offset)
+        return unit is not None and self._log.max_offset - unit[0] > self._memory_bytes()
+
+    # -- offsets and times --------------------------------------------------------------------
+
+    @property
+    def max_phy_offset(self) -> int:
+        """The commit log's end."""
+        return self._log.max_offset
+
+    @property
+    def min_phy_offset(self) -> int:
+        """The commit log's first byte; -1 as long as it is empty."""
+        return self._log.min_offset
+
+    def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
+        """The offset that the next message gets; 0 for a queue that is not there."""
+        queue = self._queues.find(topic, queue_id)
+        return 0 if queue is None else queue.max_offset
+
+    def min_offset_in_queue(self, topic: str, queue_id: int) -> int:
+        """The offset of the first message; 0 for a queue that is not there."""
+        queue = self._queues.find(topic, queue_id)
+        return 0 if queue is None else queue.min_offset
+
+    def offset_in_queue_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
+        """The offset of the message stored nearest to a time; see `ConsumeQueue.offset_by_time`."""
+        queue = self._queues.find(topic, queue_id)
+        return 0 if queue is None else queue.offset_by_time(timestamp_ms, self._log)
+
+    def message_store_timestamp(self, topic: str, queue_id: int, offset: int) -> int:
+        """When the message at a queue offset was stored, in milliseconds; -1 if there is none.
+
+        Source: store/DefaultMessageStore.java#getMessageStoreTimeStamp (4.9.7)
+        """
+        queue = self._queues.find(topic, queue_id)
+        unit = None if queue is None else queue.unit_at(offset)
+        return -1 if unit is None else self._log.store_timestamp_ms(unit[0], unit[1])
+
+    def earliest_message_time(self, topic: str, queue_id: int) -> int:
+        """When the first message of a queue was stored, in milliseconds; -1 if there is none.
+
+        Source: store/DefaultMessageStore.java#getEarliestMessageTime (4.9.7)
+        """
+        return self.message_store_timestamp(
+            topic, queue_id, self.min_offset_in_queue(topic, queue_id)
+        )
+
+    # -- single records -----------------------------------------------------------------------
+
+    def select_one_message_by_offset(
+        self, phy_offset: int, size_bytes: int | None = None
+    ) -> memoryview | None:
+        """The bytes of the record at a physical offset, uncopied; None if nothing is there.
+
+        Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
+        """
+        if size_bytes is None:
+            return self._log.record_at(phy_offset)
+        return self._log.read(phy_offset, size_bytes)
+
+    def query_message(
+        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
+    ) -> QueryMessageResult:
+        """Records of a topic that have ``key`` (or another of the same hash), oldest first.
+
+        At most maxMsgsNumBatch of the newest stored within [begin, end].
+        Source: store/DefaultMessageStore.java#queryMessage (4.9.7)
+        """
+        result = QueryMessageResult()
+        for _ in range(3):
+            found = self._index.query(topic, key, max_num, begin_ms, end_ms)
+            if not found:
+                break
+            last = self._index.files[-1]
+            result.index_last_update_timestamp = last.end_timestamp_ms
+            result.index_last_update_phyoffset = last.end_phy_offset
+            records = [self._log.record_at(offset) for offset in sorted(found)]
+            result.buffers += [record for record in records if record is not None]
+            if result.buffers:
+                break
+            # All found are deleted: Java, too, has no time to go on from, and asks again in vain.
+        return result
+
+    # -- deleting -----------------------------------------------------------------------------
+
+    def delete_consume_queue(self, topic: str) -> None:
+        """Forget the queues of a topic; its records stay in the log."""
+        for queue_id in self._queues.destroy(topic):
+            self._log.topic_queue_table.pop((topic, queue_id), None)
+        self._warned_full = False
+
+    def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
+        """Forget the queues of every topic that is not one of ``topics``.
+
+        Source: store/DefaultMessageStore.java#cleanUnusedTopic (4.9.7)
+        """
+        for topic in self._queues.topics() - topics - KEPT_TOPICS:
+            self.delete_consume_queue(topic)
+
+    def delete_expired_files(self, phy_offset: int) -> int:
+        """Delete log files wholly before an offset, but never the last; gives how many.
+
+        The queues' minimum offsets move with it.
+        """
+        count = self._log.delete_before(phy_offset)
+        if count:
+            for queue in self._queues:
+                queue.correct_min_offset(self._log.min_offset)
+            self._warned_full = False
+        return count
+
+    # -- state --------------------------------------------------------------------------------
+
+    @property
+    def bytes_used(self) -> int:
+        """What the store holds: records, queue entries and index entries."""
+        return self._files.used_bytes
+
+    def used_ratio(self) -> float:
+        """How full the store is, from 0 to 1: what Java reads from its disk."""
+        return self._files.used_ratio()
+
+    def __repr__(self) -> str:
+        return f"<store of {self._node}, {self.bytes_used} bytes>"
+
+
+def _overhead_bytes(message: InnerMessage) -> int:
+    hosts = len(pack_host(message.born_host)) + len(pack_host(message.store_host))
+    return FIXED_BYTES + hosts + len(message.topic.encode())
+
+
+def _delay_level(message: InnerMessage) -> int:
+    # Java's Integer.parseInt would throw; a batch with such a value is refused all the same.
+    level = message.properties.get(DELAY_TIME_LEVEL, "0")
+    return int(level) if level.lstrip("-").isdecimal() else 1
+
+
+def _machine_ram_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from fakemq.store.consumequeue import ConsumeQueue
+from tests.store.lab import START_MS, Lab
+
+
+def test_units_byte_by_byte() -> None:
+    lab = Lab()
+    lab.put(b"")
+    lab.put(b"", properties="TAGS\x01TagA")
+    (path,) = lab.files.list("consumequeue")
+    assert path == "consumequeue/orders/0/00000000000000000000"
+    file = lab.files.open(path, 0)
+    assert file.size_bytes == 6_000_000
+    # "TagA".hashCode() == 2598919
+    assert bytes(file.view[:60]) == (
+        struct.pack(">qiq", 0, 97, 0) + struct.pack(">qiq", 97, 97 + 9, 2598919) + bytes(20)
+    )
+
+
+def test_tags_codes_are_sign_extended() -> None:
+    lab = Lab()
+    lab.put(properties="TAGS\x01polygenelubricants")  # the hash is Integer.MIN_VALUE
+    queue = lab.store._queues.find("orders", 0)
+    assert queue is not None
+    unit = queue.unit_at(0)
+    assert unit is not None
+    assert unit[2] == -(1 << 31)
+
+
+def test_files_of_a_queue_roll_over_and_a_get_stays_within_one() -> None:
+    lab = Lab(log_bytes=1 << 20, queue_units=3)
+    for _ in range(7):
+        lab.put()
+    assert len(lab.files.list("consumequeue/orders/0")) == 3
+    assert lab.store.max_offset_in_queue("orders", 0) == 7
+    got = [lab.store.get_message("g", "orders", 0, offset, 32) for offset in (0, 3, 4, 6)]
+    assert [result.message_count for result in got] == [3, 3, 2, 1]
+    assert [result.next_begin_offset for result in got] == [3, 6, 6, 7]
+
+
+def test_a_file_size_that_is_no_multiple_of_a_unit_is_rounded_up() -> None:
+    lab = Lab()
+    lab.config.mapped_file_size_consume_queue = 41
+    lab.store.reset()
+    lab.put()
+    (path,) = lab.files.list("consumequeue")
+    assert lab.files.open(path, 0).size_bytes == 60
+
+
+def test_a_queue_begun_late_is_blank_before_its_first_entry() -> None:
+    lab = Lab()
+    queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
+    queue.append(5000, 100, 9, 23, START_MS)
+    assert (queue.min_offset, queue.max_offset) == (23, 24)
+    assert lab.files.list("consumequeue") == ["consumequeue/t/0/00000000000000000400"]
+    file = lab.files.open("consumequeue/t/0/00000000000000000400", 0)
+    assert bytes(file.view[:80]) == struct.pack(">qiq", 0, 0x7FFFFFFF, 0) * 3 + struct.pack(
+        ">qiq", 5000, 100, 9
+    )
+    assert queue.units_from(22) is None
+    assert queue.unit_at(23) == (5000, 100, 9)
+    queue.append(5100, 100, 0, 24, START_MS)
+    assert queue.max_offset == 25
+
+
+def test_an_entry_that_is_there_is_not_added_again() -> None:
+    lab = Lab()
+    queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
+    queue.append(0, 100, 0, 0, START_MS)
+    queue.append(100, 100, 0, 1, START_MS)
+    queue.append(0, 100, 0, 0, START_MS)
+    queue.append(100, 100, 0, 1, START_MS)
+    queue.append(700, 100, 0, 1, START_MS)
+    assert queue.max_offset == 2
+
+
+def put_at(lab: Lab, *times_ms: int) -> None:
+    for time_ms in times_ms:
+        lab.advance(START_MS + time_ms - lab.clock.now_ms())
+        lab.put()
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "offset"),
+    [
+        (-1000, 0),  # before the first: the first
+        (100, 0),
+        (149, 0),
+        (150, 0),  # as near to both: the earlier
+        (151, 1),
+        (200, 1),
+        (280, 2),
+        (10_000, 4),  # after the last: the last
+    ],
+)
+def test_the_offset_nearest_to_a_time(time_ms: int, offset: int) -> None:
+    lab = Lab()
+    put_at(lab, 100, 200, 300, 300, 400)
+    assert lab.store.offset_in_queue_by_time("orders", 0, START_MS + time_ms) == offset
+
+
+def test_times_are_looked_for_in_one_file_only() -> None:
+    lab = Lab(queue_units=2)
+    put_at(lab, 100, 200, 300, 400)
+    find = lab.store.offset_in_queue_by_time
+    # The first file was changed last at 200, so 210 belongs to the second, whose first is at 300.
+    assert [find("orders", 0, START_MS + ms) for ms in (200, 210, 299, 390)] == [1, 2, 2, 3]
+
+
+def test_times_of_queues_that_are_empty_or_not_there() -> None:
+    store = Lab().store
+    assert store.offset_in_queue_by_time("orders", 0, START_MS) == 0
+    assert store.earliest_message_time("orders", 0) == -1
+    assert store.message_store_timestamp("orders", 0, 0) == -1
+
+
+def test_store_times() -> None:
+    lab = Lab()
+    put_at(lab, 100, 250)
+    assert lab.store.earliest_message_time("orders", 0) == START_MS + 100
+    assert lab.store.message_store_timestamp("orders", 0, 1) == START_MS + 250
+    assert lab.store.message_store_timestamp("orders", 0, 2) == -1
+    assert lab.store.message_store_timestamp("orders", 0, -1) == -1

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import struct
+
+from fakemq.protocol.java import java_string_hash
+from fakemq.store.index import human_time, key_hash
+from tests.store.lab import START_MS, Lab
+
+ALL_TIME = (0, 1 << 62)
+
+
+def offsets(lab: Lab, key: str, topic: str = "orders", max_num: int = 64) -> list[int]:
+    """Queue offsets of what a query finds."""
+    found = lab.store.query_message(topic, key, max_num, *ALL_TIME)
+    return [struct.unpack_from(">q", record, 20)[0] for record in found.buffers]
+
+
+def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
+    lab = Lab()
+    lab.put(properties="UNIQ_KEY\x01U1\x02KEYS\x01red  green ")
+    lab.put(properties="UNIQ_KEY\x01U2\x02KEYS\x01green")
+    lab.put(properties="TAGS\x01green")
+    assert offsets(lab, "U1") == [0]
+    assert offsets(lab, "U2") == [1]
+    assert offsets(lab, "red") == [0]
+    assert offsets(lab, "green") == [0, 1]
+    assert offsets(lab, "blue") == []
+    assert offsets(lab, "green", topic="others") == []
+    lab.put(properties="KEYS\x01green")
+    assert offsets(lab, "green") == [0, 1, 3]
+
+
+def test_a_file_byte_by_byte() -> None:
+    lab = Lab()
+    lab.config.max_hash_slot_num = 5
+    lab.config.max_index_num = 10
+    lab.put(topic="t", properties="UNIQ_KEY\x01a")
+    lab.advance(3500)
+    second = lab.put(topic="t", properties="KEYS\x01a").append_result
+    assert second is not None
+    lab.store.query_message("t", "a", 1, *ALL_TIME)
+    (path,) = lab.files.list("index")
+    assert path == f"index/{human_time(START_MS)}"
+    file = lab.files.open(path, 0)
+    assert file.size_bytes == 40 + 5 * 4 + 10 * 20
+    hashed = key_hash("t", "a")
+    # Java: "t#a".hashCode() == 111476 + 35*31 + 97 over ('t', '#', 'a')
+    assert hashed == (116 * 31 + 35) * 31 + 97
+    slots = [0] * 5
+    slots[hashed % 5] = 2
+    at = second.wrote_offset
+    assert bytes(file.view[: 40 + 20 + 60]) == (
+        struct.pack(">qqqqii", START_MS, START_MS + 3500, 0, at, 1, 3)
+        + struct.pack(">5i", *slots)
+        + bytes(20)
+        + struct.pack(">iqii", hashed, 0, 0, 0)
+        + struct.pack(">iqii", hashed, at, 3, 1)
+    )
+
+
+def test_the_default_file_has_javas_size() -> None:
+    lab = Lab()
+    lab.config.max_hash_slot_num = 5_000_000
+    lab.put(properties="KEYS\x01a")
+    assert offsets(lab, "a") == [0]
+    (path,) = lab.files.list("index")
+    assert lab.files.open(path, 0).size_bytes == 420_000_040
+
+
+def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
+    lab = Lab(log_bytes=1 << 20)
+    lab.config.max_index_num = 4  # three entries: entry 0 is never used
+    for _ in range(8):
+        lab.put(properties="KEYS\x01k")
+    assert offsets(lab, "k") == list(range(8))
+    assert len(lab.files.list("index")) == 3
+    assert offsets(lab, "k", max_num=2) == [6, 7]
+    assert offsets(lab, "k", max_num=4) == [4, 5, 6, 7]
+
+
+def test_the_number_found_has_a_limit_of_the_brokers() -> None:
+    lab = Lab(log_bytes=1 << 20)
+    lab.config.max_msgs_num_batch = 3
+    for _ in range(5):
+        lab.put(properties="KEYS\x01k")
+    assert offsets(lab, "k") == [2, 3, 4]
+
+
+def test_times_are_compared_in_whole_seconds_since_the_file_began() -> None:
+    lab = Lab(log_bytes=1 << 20)
+    for _ in range(4):
+        lab.put(properties="KEYS\x01k")
+        lab.advance(1500)
+    query = lab.store.query_message
+    counts = [
+        len(query("orders", "k", 64, START_MS + begin, START_MS + end).buffers)
+        for begin, end in ((0, 9999), (1000, 9999), (1001, 3000), (4001, 9999), (-9, -1))
+    ]
+    assert counts == [4, 3, 1, 0, 0]
+
+
+def test_how_far_the_index_has_come() -> None:
+    lab = Lab()
+    lab.put(properties="KEYS\x01k")
+    lab.advance(1000)
+    last = lab.put(properties="KEYS\x01other").append_result
+    assert last is not None
+    found = lab.store.query_message("orders", "k", 64, *ALL_TIME)
+    assert found.index_last_update_timestamp == START_MS + 1000
+    assert found.index_last_update_phyoffset == last.wrote_offset
+
+
+def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
+    lab = Lab()
+    for sys_flag in (0, 4, 8, 12):
+        lab.put(bytes((sys_flag,)), properties="KEYS\x01k", sys_flag=sys_flag)
+    found = lab.store.query_message("orders", "k", 64, *ALL_TIME)
+    assert [record[88] for record in found.buffers] == [0, 4, 8]
+
+
+def test_what_was_stored_while_the_index_was_off_is_never_found() -> None:
+    lab = Lab()
+    lab.put(properties="KEYS\x01k")
+    lab.config.message_index_enable = False
+    lab.put(properties="KEYS\x01k")
+    lab.config.message_index_enable = True
+    lab.put(properties="KEYS\x01k")
+    assert offsets(lab, "k") == [0, 2]
+
+
+def test_records_of_deleted_files_are_not_found() -> None:
+    lab = Lab(log_bytes=300)
+    for _ in range(6):
+        lab.put(bytes(60), properties="KEYS\x01k")
+    assert offsets(lab, "k") == list(range(6))
+    lab.store.delete_expired_files(lab.store.max_phy_offset)
+    kept = offsets(lab, "k")
+    assert 0 < len(kept) < 6
+    assert kept == list(range(6 - len(kept), 6))
+
+
+def test_the_hash_that_has_no_positive_counts_as_none() -> None:
+    assert java_string_hash("t#BEHMU\\^") == -(1 << 31)
+    assert key_hash("t", "BEHMU\\^") == 0
+    lab = Lab()
+    lab.put(topic="t", properties="KEYS\x01BEHMU\\^")
+    assert offsets(lab, "BEHMU\\^", topic="t") == [0]

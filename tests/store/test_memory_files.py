@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.store.memory_files import GIB, MemoryFiles, size_text
+
+NOW_MS = 1_700_000_000_000
+
+
+@pytest.fixture
+def files() -> MemoryFiles:
+    return MemoryFiles(NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n"), 1000)
+
+
+def test_a_file_is_zeros_until_written_and_costs_what_was_appended(files: MemoryFiles) -> None:
+    file = files.open("commitlog/0", GIB)
+    assert len(file.view) == file.size_bytes == GIB
+    assert bytes(file.view[-8:]) == bytes(8)
+    file.append(b"abc", NOW_MS + 1)
+    file.append(b"de", NOW_MS + 2)
+    assert bytes(file.view[:6]) == b"abcde\0"
+    assert file.position == 5
+    assert files.used_bytes == 5
+
+
+def test_times_are_the_clocks(files: MemoryFiles) -> None:
+    file = files.open("a/0", 100)
+    assert file.mtime_ms == NOW_MS
+    file.append(b"a", NOW_MS + 1)
+    assert file.mtime_ms == NOW_MS + 1
+    file.write_at(50, b"a", NOW_MS + 2)
+    assert file.mtime_ms == NOW_MS + 2
+
+
+def test_writing_anywhere_moves_nothing(files: MemoryFiles) -> None:
+    file = files.open("a/0", 100)
+    file.write_at(98, b"zz", NOW_MS)
+    assert (file.position, files.used_bytes, bytes(file.view[97:])) == (0, 0, b"\0zz")
+
+
+def test_the_same_path_is_the_same_file(files: MemoryFiles) -> None:
+    assert files.open("a/0", 100) is files.open("a/0", 100)
+
+
+def test_deleting_gives_back_room_and_leaves_slices_alone(files: MemoryFiles) -> None:
+    file = files.open("a/0", 100)
+    file.append(b"abc", NOW_MS)
+    files.open("b/0", 100).append(b"12", NOW_MS)
+    piece = file.view[:3]
+    del file
+    files.delete("a/0")
+    files.delete("a/0")
+    assert bytes(piece) == b"abc"
+    assert files.used_bytes == 2
+    assert bytes(files.open("a/0", 100).view[:3]) == bytes(3)
+
+
+def test_files_are_listed_by_folder(files: MemoryFiles) -> None:
+    for path in ("q/T/1/0", "q/T/0/0", "q/T1/0/0"):
+        files.open(path, 100)
+    assert files.list("q/T") == ["q/T/0/0", "q/T/1/0"]
+    files.clear()
+    assert files.list("q") == []
+
+
+def test_the_limit(files: MemoryFiles) -> None:
+    assert files.has_room(1000)
+    assert not files.has_room(1001)
+    files.open("a/0", 2000).append(bytes(250), NOW_MS)
+    assert files.has_room(750)
+    assert not files.has_room(751)
+    assert files.used_ratio() == 0.25
+    assert files.full_reason() == "the memory limit of fakemq, --memory-limit 1000, is reached"
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(GIB, "1GiB"), (3 << 20, "3MiB"), (1536 << 10, "1536KiB"), (1000, "1000"), (0, "0")],
+)
+def test_sizes_are_written_as_the_command_line_takes_them(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+def test_a_system_that_refuses_says_what_would_help(files: MemoryFiles) -> None:
+    with pytest.raises(MemoryError, match="mappedFileSizeCommitLog"):
+        files.open("a/0", 1 << 62)

@@ -1,0 +1,253 @@
+"""Puts: what is refused, what is told to whom, and in which order."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+import pytest
+
+from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.results import GetMessageStatus, PutMessageStatus
+from tests.store.lab import START_MS, Lab
+
+ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
+BIG_LOG = 1 << 24
+
+
+def batch(*members: tuple[int, bytes, bytes]) -> bytes:
+    """The body of a batch, as a client sends it."""
+    return b"".join(
+        struct.pack(">iiiii", 22 + len(body) + len(properties), 0, 0, flag, len(body))
+        + body
+        + struct.pack(">h", len(properties))
+        + properties
+        for flag, body, properties in members
+    )
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body_bytes", "topic_chars", "properties_chars", "status"),
+    [
+        (1000, 127, 32767, PutMessageStatus.PUT_OK),
+        (1001, 1, 0, ILLEGAL),
+        (1, 128, 0, ILLEGAL),
+        (1, 1, 32768, ILLEGAL),
+    ],
+)
+def test_sizes(
+    body_bytes: int, topic_chars: int, properties_chars: int, status: PutMessageStatus
+) -> None:
+    lab = Lab(log_bytes=BIG_LOG, max_message_size=1000)
+    result = lab.put(
+        bytes(body_bytes), "t" * topic_chars, 0, "P\x01" + "p" * (properties_chars - 2)
+    )
+    assert result.status is status
+    refused = lab.journal.find(AppendRefused)
+    assert [event.status for event in refused] == ([] if result.ok else [status.name])
+    assert (result.append_result is not None) == result.ok == bool(lab.store.max_phy_offset)
+
+
+def test_properties_that_are_too_long_as_bytes_only() -> None:
+    lab = Lab(log_bytes=BIG_LOG)
+    result = lab.put(properties="P\x01" + "ä" * 20_000)
+    assert result.status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+
+
+def test_a_new_size_limit_counts_from_the_next_message_on() -> None:
+    lab = Lab(log_bytes=BIG_LOG, max_message_size=10)
+    assert lab.put(bytes(11)).status is ILLEGAL
+    lab.config.max_message_size = 11
+    assert lab.put(bytes(11)).ok
+
+
+def test_a_slave_takes_no_messages() -> None:
+    lab = Lab(broker_role="SLAVE")
+    assert lab.put().status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert lab.put().reason == ""
+
+
+def test_over_the_memory_limit_messages_are_refused_with_the_reason() -> None:
+    lab = Lab(limit_bytes=1000)
+    while (result := lab.put(bytes(100))).ok:
+        pass
+    assert lab.store.bytes_used == 4 * (197 + 20)
+    assert result.status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert result.reason == "the memory limit of fakemq, --memory-limit 1000, is reached"
+    lab.put(bytes(100))
+    assert len(lab.journal.find(AppendRefused)) == 2
+    (warned,) = lab.journal.find(Warned)
+    assert warned.text == (
+        "the memory limit of fakemq, --memory-limit 1000, is reached: messages are refused with"
+        " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset"
+    )
+    assert lab.put(b"").ok
+    assert lab.store.used_ratio() == (4 * 217 + 117) / 1000
+    lab.store.reset()
+    assert lab.store.bytes_used == 0
+    assert lab.put(bytes(100)).ok
+
+
+# -- batches ----------------------------------------------------------------------------------
+
+
+def test_a_batch_becomes_neighbouring_messages() -> None:
+    lab = Lab()
+    lab.put()
+    body = batch(
+        (1, b"one", b"UNIQ_KEY\x01U1\x02TAGS\x01a"), (2, b"two", b"TAGS\x01b\x02"), (3, b"", b"")
+    )
+    message = InnerMessage(
+        "orders",
+        0,
+        body,
+        properties={"CLUSTER": "c"},
+        properties_string="CLUSTER\x01c",
+        born_timestamp_ms=START_MS,
+        store_host=("127.0.0.1", 10911),
+        prepared_transaction_offset=9,
+    )
+    appended = lab.store.put_messages(message).append_result
+    assert appended is not None
+    assert (appended.msg_num, appended.logics_offset) == (3, 1)
+    got = lab.store.get_message("g", "orders", 0, 1, 32)
+    assert (got.message_count, len(got.buffers)) == (3, 1)
+    assert got.buffer_total_size == appended.wrote_bytes
+    ids, at = [], appended.wrote_offset
+    for number, (flag, text, properties) in enumerate(
+        (
+            (1, b"one", b"UNIQ_KEY\x01U1\x02TAGS\x01a\x02CLUSTER\x01c"),
+            (2, b"two", b"TAGS\x01b\x02CLUSTER\x01c"),
+            (3, b"", b"CLUSTER\x01c"),
+        )
+    ):
+        record = lab.store.select_one_message_by_offset(at)
+        assert record is not None
+        assert struct.unpack_from(">iqq", record, 16) == (flag, 1 + number, at)
+        assert struct.unpack_from(">q", record, 76) == (0,)
+        assert bytes(record[84:]) == (
+            struct.pack(">i", len(text))
+            + text
+            + b"\6orders"
+            + struct.pack(">h", len(properties))
+            + properties
+        )
+        ids.append(f"7F00000100002A9F{at:016X}")
+        at += len(record)
+    assert appended.msg_id == ",".join(ids)
+    events = lab.journal.find(LogAppended)
+    assert [(event.queue_offset, event.msg_id) for event in events] == [
+        (0, ""), (1, "U1"), (2, ""), (3, ""),
+    ]  # fmt: skip
+    assert len(lab.store.query_message("orders", "U1", 9, 0, 1 << 62).buffers) == 1
+
+
+def test_a_batch_never_spans_two_files() -> None:
+    lab = Lab(log_bytes=580)
+    lab.put()
+    body = batch(*[(0, bytes(60), b"")] * 3)
+    result = lab.store.put_messages(InnerMessage("orders", 0, body)).append_result
+    assert result is not None
+    assert result.wrote_offset == 580
+    too_large = batch(*[(0, bytes(60), b"")] * 4)
+    assert lab.store.put_messages(InnerMessage("orders", 0, too_large)).status is ILLEGAL
+
+
+@pytest.mark.parametrize(
+    ("body", "sys_flag", "properties", "status"),
+    [
+        (batch((0, b"a", b"")), 4, {}, ILLEGAL),
+        (batch((0, b"a", b"")), 0, {"DELAY": "1"}, ILLEGAL),
+        (batch((0, b"a", b"")), 0, {"DELAY": "x"}, ILLEGAL),
+        (batch((0, bytes(1001), b"")), 0, {}, ILLEGAL),
+        (batch((0, b"a", b""))[:-3], 0, {}, PutMessageStatus.UNKNOWN_ERROR),
+        (b"no batch", 0, {}, PutMessageStatus.UNKNOWN_ERROR),
+        (struct.pack(">iiiii", 0, 0, 0, 0, -5) + bytes(20), 0, {}, PutMessageStatus.UNKNOWN_ERROR),
+    ],
+)
+def test_batches_that_are_refused(
+    body: bytes, sys_flag: int, properties: dict[str, str], status: PutMessageStatus
+) -> None:
+    lab = Lab(max_message_size=1000)
+    message = InnerMessage("t", 0, body, sys_flag=sys_flag, properties=properties)
+    assert lab.store.put_messages(message).status is status
+    assert lab.store.max_phy_offset == 0
+
+
+# -- who is told ------------------------------------------------------------------------------
+
+
+def test_the_listener_hears_last_and_can_already_read() -> None:
+    lab = Lab()
+    heard: list[tuple[object, ...]] = []
+
+    def arriving(*told: object) -> None:
+        kinds = [type(entry.event) for entry in lab.journal]
+        assert kinds == [LogAppended, Dispatched]
+        assert lab.store.get_message("g", "orders", 2, 0, 1).status is GetMessageStatus.FOUND
+        heard.append(told)
+
+    lab.store.message_arriving = arriving
+    lab.put(queue_id=2, properties="TAGS\x01TagA\x02UNIQ_KEY\x01U")
+    assert heard == [("orders", 2, 1, 2598919, START_MS, {"TAGS": "TagA", "UNIQ_KEY": "U"})]
+    (appended,) = lab.journal.find(LogAppended, node="broker-a-0", msg_id="U")
+    (dispatched,) = lab.journal.find(Dispatched)
+    assert (appended.size_bytes, appended.queue_offset) == (91 + 5 + 6 + 20, 0)
+    assert (dispatched.topic, dispatched.queue_id, dispatched.phy_offset) == ("orders", 2, 0)
+
+
+def test_without_long_polling_nobody_listens() -> None:
+    lab = Lab(long_polling_enable=False)
+    heard: list[object] = []
+    lab.store.message_arriving = lambda *told: heard.append(told)
+    lab.put()
+    assert heard == []
+
+
+# -- deleting ---------------------------------------------------------------------------------
+
+
+def test_a_deleted_topic_begins_anew_and_its_records_stay() -> None:
+    lab = Lab()
+    for topic in ("a", "a", "b"):
+        lab.put(topic=topic)
+    end = lab.store.max_phy_offset
+    lab.store.delete_consume_queue("a")
+    assert lab.store.max_offset_in_queue("a", 0) == 0
+    assert lab.files.list("consumequeue/a") == []
+    assert lab.store.select_one_message_by_offset(0) is not None
+    appended = lab.put(topic="a").append_result
+    assert appended is not None
+    assert (appended.logics_offset, appended.wrote_offset) == (0, end)
+    assert lab.store.max_offset_in_queue("b", 0) == 1
+
+
+def test_unused_topics_are_cleaned_but_for_two() -> None:
+    lab = Lab()
+    topics = ("a", "b", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC")
+    for topic in topics:
+        lab.put(topic=topic)
+    lab.store.clean_unused_topic({"b", "c"})
+    assert [lab.store.max_offset_in_queue(topic, 0) for topic in topics] == [0, 1, 1, 1]
+
+
+def test_a_reset_store_is_as_new_and_costs_under_a_millisecond() -> None:
+    lab = Lab(log_bytes=1 << 30)
+    best_ms = 1e9
+    for _ in range(3):
+        for number in range(100):
+            lab.put(bytes(1000), queue_id=number % 8, properties="KEYS\x01k")
+        began = time.perf_counter()
+        lab.store.reset()
+        best_ms = min(best_ms, (time.perf_counter() - began) * 1000)
+    assert best_ms < 1
+    store = lab.store
+    assert (store.max_phy_offset, store.min_phy_offset, store.bytes_used) == (0, -1, 0)
+    assert store.query_message("orders", "k", 9, 0, 1 << 62).buffers == []
+    appended = lab.put().append_result
+    assert appended is not None
+    assert (appended.wrote_offset, appended.logics_offset) == (0, 0)
