@@ -71,7 +71,7 @@ class Broker:
         self.state = "stopped"
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
-        self.unique_ids = UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(name.encode()))
+        self.unique_ids = self._new_unique_ids()
         """For messages that no producer sent."""
         self.topics = TopicConfigManager(self)
         self.groups = SubscriptionGroupManager(self)
@@ -228,6 +228,7 @@ class Broker:
         self.groups.reset()
         self.offsets.reset()
         self.store.reset()
+        self.unique_ids = self._new_unique_ids()
         self._forget_clients()
 
     # -- what a test does by hand -------------------------------------------------------------
@@ -247,6 +248,9 @@ class Broker:
     def seed(self, topic: str, queue_id: int, body: bytes, tags: str = "", keys: str = "") -> None:
         """Store a message as if a producer of this very host had sent it."""
         seed(self, topic, queue_id, body, tags, keys)
+
+    def _new_unique_ids(self) -> UniqueIdGenerator:
+        return UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(self.name.encode()))
 
     def _forget_clients(self) -> None:
         self.producers.reset()

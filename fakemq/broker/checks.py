@@ -6,7 +6,6 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.perm import is_writeable
@@ -106,5 +105,7 @@ def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:
 
 def _human_time(at_ms: int) -> str:
     """Local time, as UtilAll.timeMillisToHumanString2 prints it."""
+    from datetime import datetime  # few brokers ever say it
+
     at = datetime.fromtimestamp(at_ms // 1000)
     return f"{at:%Y-%m-%d %H:%M:%S},{at_ms % 1000:03}"

@@ -188,5 +188,15 @@ def test_a_closed_connection_is_forgotten(world: World, broker: Broker, peer: Pe
     assert not broker.sessions
 
 
+def test_a_broker_killed_while_it_stops_is_gone_at_once(world: World) -> None:
+    world.name_server(NS).answer = lambda request: None
+    broker = world.broker(namesrv_addrs=(NS,))
+    stopped: list[bool] = []
+    broker.stop(lambda: stopped.append(True))
+    broker.kill()
+    assert (broker.state, stopped) == ("stopped", [True])
+    assert [event.how for event in world.journal.find(NodeStopped)] == ["kill"]
+
+
 def test_repr(broker: Broker) -> None:
     assert repr(broker) == "<broker broker-a-0 at 127.0.0.1:10911 running>"

@@ -25,6 +25,15 @@ def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) 
         assert part in record
 
 
+def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
+    ids = []
+    for _ in range(2):
+        broker.seed("orders", 0, b"a")
+        ids.append(broker.journal.find(LogAppended)[-1].msg_id)
+        broker.reset()
+    assert ids[0] == ids[1]
+
+
 def test_what_the_store_refuses_is_an_error(world: World) -> None:
     broker = world.broker(memory_limit_bytes=100)
     with pytest.raises(RuntimeError, match="SERVICE_NOT_AVAILABLE"):
