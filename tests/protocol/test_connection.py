@@ -105,6 +105,29 @@ def test_garbage_header_raises_remote_protocol_error_at_most(
         connection.receive_data(frame(header, mark=kind << 24 | len(header)))
 
 
+@given(st.lists(commands(), max_size=3), st.binary(max_size=12), st.lists(st.integers(0, 999)))
+@settings(deadline=None)
+def test_a_breach_is_the_same_in_any_pieces(
+    sent: list[RemotingCommand], tail: bytes, cuts: list[int]
+) -> None:
+    data = b"".join(Connection().encode(command) for command in sent) + tail
+
+    def outcome(edges: list[int]) -> tuple[list[RemotingCommand], str]:
+        connection, got = Connection(), []
+        try:
+            for start, end in pairwise(edges):
+                got += connection.receive_data(data[start:end])
+            connection.receive_eof()
+        except RemoteProtocolError as error:
+            return got, str(error)
+        return got, ""
+
+    whole = outcome([0, len(data)])
+    assert outcome(sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})) == whole
+    assert outcome(list(range(len(data) + 1))) == whole
+    assert whole[0][: len(sent)] == sent
+
+
 @given(st.integers(0, 40), st.binary(min_size=1, max_size=3), st.sampled_from(SerializeType))
 @settings(deadline=None)
 def test_a_damaged_frame_raises_remote_protocol_error_at_most(
