@@ -18,10 +18,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from fakemq.events import HandlerFailed, RequestHandled
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
-from fakemq.protocol.errors import HeaderError, NullFieldError, NumberFormatError
-from fakemq.protocol.header import Header
+from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, NumberFormatError
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
     """The request is answered with this code and remark; the remark is Java's text, verbatim."""
 
     def __init__(self, code: ResponseCode, remark: str | None) -> None:
@@ -195,11 +194,12 @@ class Dispatcher(Generic[NodeT]):
             return
         header_class, handler = entry
         try:
-            outcome = handler(self._node, Request(command, header_class.decode(command.ext_fields), session))
+            header = header_class.decode(command.ext_fields)
+            outcome = handler(self._node, Request(command, header, session))
         except Refused as refused:
             outcome = refused
         except HeaderError as error:
-            self._answer(session, command, Reply(code=ResponseCode.SYSTEM_ERROR, remark=java_exception(error)), as_json=True)
+            self._answer(session, command, _thrown(error), as_json=True)
             return
         except Exception as error:
             self._node.journal.add(
@@ -210,7 +210,7 @@ class Dispatcher(Generic[NodeT]):
                     traceback=traceback.format_exc(),
                 )
             )
-            self._answer(session, command, Reply(code=ResponseCode.SYSTEM_ERROR, remark=java_exception(error)), as_json=True)
+            self._answer(session, command, _thrown(error), as_json=True)
             return
         if isinstance(outcome, Parked):
             outcome.when_resolved(lambda later: self._answer(session, command, later))
@@ -238,6 +238,10 @@ class Dispatcher(Generic[NodeT]):
         session.send(response)
 
 
+def _thrown(error: Exception) -> Refused:
+    return Refused(ResponseCode.SYSTEM_ERROR, java_exception(error))
+
+
 def java_exception(error: Exception) -> str:
     """The remark of code 1: the exception's toString and, after a comma, where it was thrown.
 
@@ -250,4 +254,6 @@ def java_exception(error: Exception) -> str:
             f"java.lang.NumberFormatException: {error},"
             " java.lang.NumberFormatException.forInputString(NumberFormatException.java)"
         )
+    if isinstance(error, BodyError):
+        return f"com.alibaba.fastjson.JSONException: {error}, com.alibaba.fastjson.JSON"
     return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"
