@@ -1,1 +1,7 @@
-"""Binary layouts: construct declarations and the fast twins derived from them."""
+"""Binary layouts, all big endian: construct declarations, and twins of them for running code.
+
+The declarations are for people and for proof: importing construct costs 20 ms and parsing with it
+35 times as much as struct. `fakemq.protocol.layout.derive` writes straight-line struct code from
+them, `fakemq.protocol.layout.twins`, which is what everyone else imports; tests prove that it is
+what derive writes now, and that both agree on every input.
+"""

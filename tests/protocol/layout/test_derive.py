@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from construct import (  # type: ignore[import-untyped]
+    CString,
+    Int16ul,
+    Int32sb,
+    Struct,
+    Switch,
+    this,
+)
+
+from fakemq.protocol.layout import derive, twins
+
+
+def test_the_twins_are_what_is_derived_now() -> None:
+    assert twins.__file__ is not None
+    committed = Path(twins.__file__).read_text(encoding="utf-8")
+    assert committed == derive.source(), "run python -m fakemq.protocol.layout.derive"
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Struct("text" / CString("utf8")),
+        Struct("kind" / Int32sb, "body" / Switch(this.kind, {})),
+    ],
+)
+def test_what_is_not_understood_stops_the_derivation(layout: Struct) -> None:
+    with pytest.raises(NotImplementedError, match=r"Odd\.(text|body)"):
+        derive.derive("Odd", layout)
+
+
+def test_only_big_endian_is_understood() -> None:
+    with pytest.raises(AssertionError, match="big endian"):
+        derive.derive("Odd", Struct("little" / Int16ul))
