@@ -1,0 +1,88 @@
+"""Clients that fall silent: put out by the first scan after 120 s without a heartbeat.
+
+Java scans all members every 10 s. Here each connection with members has one timer, due at the tick
+of that grid at which the scan would find it; an idle broker does nothing at all.
+
+Source: broker/client/ClientHousekeepingService.java,
+broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
+from fakemq.clock import next_tick_ms
+from fakemq.timers import Timer
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+
+SCAN_PERIOD_MS = 10_000
+"""Also the time before the first scan."""
+
+
+class ClientExpiry:
+    """One timer per connection that producers or consumers registered on."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._timers: dict[Session, Timer] = {}
+        self._started_ms: dict[bool, int] = {}
+        self.start()
+
+    def start(self) -> None:
+        """Put the scan grid's origin at this moment, on both axes."""
+        clock = self._broker.clock
+        self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
+
+    def watch(self, session: Session) -> None:
+        """Set the deadline anew; called when members of this connection were heard or left."""
+        clock = self._broker.clock
+        clock.cancel(self._timers.pop(session, None))
+        heard_ms = [
+            channel.heard_ms
+            for channel in chain(
+                self._broker.producers.channels_of(session),
+                self._broker.consumers.channels_of(session),
+            )
+        ]
+        if not heard_ms or session.closed:
+            return
+        due_ms = next_tick_ms(
+            # Java compares with a strict >, so exactly 120 s of silence is still alive.
+            min(heard_ms) + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
+            self._started_ms[session.outside],
+            SCAN_PERIOD_MS,
+            SCAN_PERIOD_MS,
+        )
+        timer = clock.call_later(
+            due_ms - clock.elapsed_ms(outside=session.outside),
+            lambda: self._look(session, timer),
+            kind="client_expiry",
+            outside=session.outside,
+        )
+        self._timers[session] = timer
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone."""
+        self._broker.clock.cancel(self._timers.pop(session, None))
+
+    def reset(self) -> None:
+        """Forget every connection that is gone."""
+        for session in [session for session in self._timers if session.closed]:
+            self.session_closed(session)
+
+    def _look(self, session: Session, timer: Timer) -> None:
+        if self._timers.get(session) is not timer:
+            return  # a paused node's timers fire late: this one was replaced meanwhile
+        del self._timers[session]
+        expired = [
+            members.expire(session) for members in (self._broker.producers, self._broker.consumers)
+        ]
+        if any(expired):
+            session.close(f"no heartbeat for {CHANNEL_EXPIRED_TIMEOUT_MS // 1000} s")
+        else:
+            self.watch(session)

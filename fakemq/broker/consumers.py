@@ -1,0 +1,220 @@
+"""Who consumes in which group, and what the group subscribes to.
+
+Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java,
+DefaultConsumerIdsChangeListener.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.required import required
+from fakemq.events import MemberChanged
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
+from fakemq.views import Member
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
+
+
+class ConsumerGroupInfo:
+    """One consumer group that somebody is connected for.
+
+    What the last heartbeat of any member said holds for the whole group, as in Java.
+    """
+
+    def __init__(self, group: str, data: ConsumerData) -> None:
+        self.group = group
+        self.channels: dict[Session, ClientChannelInfo] = {}
+        self.subscriptions: dict[str, SubscriptionData] = {}
+        self._take(data)
+
+    def _take(self, data: ConsumerData) -> None:
+        self.consume_type = data.consume_type
+        self.message_model = data.message_model
+        self.consume_from_where = data.consume_from_where
+
+    def update_channel(self, channel: ClientChannelInfo, data: ConsumerData) -> bool:
+        """A member's heartbeat; says whether it is new.
+
+        Source: broker/client/ConsumerGroupInfo.java#updateChannel (4.9.7)
+        """
+        self._take(data)
+        present = self.channels.setdefault(channel.session, channel)
+        if present.client_id != channel.client_id:
+            self.channels[channel.session] = channel
+        present.refresh()
+        return present is channel
+
+    def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
+        """Take over a member's subscriptions; says whether a topic came or went.
+
+        A newer version of a subscription is taken silently, an older one is ignored.
+
+        Source: broker/client/ConsumerGroupInfo.java#updateSubscription (4.9.7)
+        """
+        before = set(self.subscriptions)
+        named = set()
+        for subscription in subscriptions:
+            topic = required(subscription.topic, "SubscriptionData", "topic")
+            named.add(topic)
+            present = self.subscriptions.get(topic)
+            if present is None or subscription.sub_version > present.sub_version:
+                self.subscriptions[topic] = subscription
+        for topic in before - named:
+            del self.subscriptions[topic]
+        return named != before
+
+    def __repr__(self) -> str:
+        return (
+            f"<consumer group {self.group}: {len(self.channels)} members,"
+            f" topics {', '.join(self.subscriptions)}>"
+        )
+
+
+class ConsumerManager:
+    """One broker's consumer groups by name; a group without members is not here."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._table: dict[str, ConsumerGroupInfo] = {}
+        self._groups_of: dict[Session, set[str]] = {}
+
+    # -- members come and go ------------------------------------------------------------------
+
+    def register(
+        self, group: str, channel: ClientChannelInfo, data: ConsumerData, notify: bool
+    ) -> bool:
+        """A heartbeat names a group; says whether its members or topics changed.
+
+        With ``notify`` every member is told of a change before this returns.
+
+        Source: broker/client/ConsumerManager.java#registerConsumer (4.9.7)
+        """
+        info = self._table.get(group)
+        if info is None:
+            info = self._table[group] = ConsumerGroupInfo(group, data)
+        joined = info.update_channel(channel, data)
+        if joined:
+            self._groups_of.setdefault(channel.session, set()).add(group)
+            self._changed(group, channel.client_id, "registered")
+        changed = info.update_subscriptions(data.subscription_data_set) or joined
+        if changed and notify:
+            self._notify(info)
+        return changed
+
+    def unregister(self, group: str, session: Session, notify: bool) -> None:
+        """A client takes its leave; with ``notify`` the others are told even if it was no member.
+
+        Source: broker/client/ConsumerManager.java#unregisterConsumer (4.9.7)
+        """
+        info = self._table.get(group)
+        if info is not None:
+            self._remove(info, session, "unregistered")
+            if notify:
+                self._notify(info)
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone; the other members of its groups are told.
+
+        Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
+        """
+        for group in sorted(self._groups_of.get(session, ())):
+            info = self._table[group]
+            self._remove(info, session, "closed")
+            self._notify(info)
+
+    def expire(self, session: Session) -> bool:
+        """Put out what the scan finds too long silent, telling nobody; says whether any was.
+
+        Source: broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
+        """
+        expired = [
+            self._table[group]
+            for group in sorted(self._groups_of.get(session, ()))
+            if self._table[group].channels[session].expired
+        ]
+        for info in expired:
+            self._remove(info, session, "expired")
+        return bool(expired)
+
+    def reset(self) -> None:
+        """Forget everyone who is no longer connected; nobody is told."""
+        for session in [session for session in self._groups_of if session.closed]:
+            for group in self._groups_of.pop(session):
+                info = self._table[group]
+                del info.channels[session]
+                if not info.channels:
+                    del self._table[group]
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def group(self, name: str) -> ConsumerGroupInfo | None:
+        """The group, if it has members."""
+        return self._table.get(name)
+
+    def find_channel(self, group: str, client_id: str) -> ClientChannelInfo | None:
+        """A member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""
+        info = self._table.get(group)
+        if info is None:
+            return None
+        return next((c for c in info.channels.values() if c.client_id == client_id), None)
+
+    def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
+        """The memberships of one connection."""
+        return (self._table[name].channels[session] for name in self._groups_of.get(session, ()))
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        """The groups that subscribe to a topic now.
+
+        Source: broker/client/ConsumerManager.java#queryTopicConsumeByWho (4.9.7)
+        """
+        return [name for name, info in self._table.items() if topic in info.subscriptions]
+
+    def snapshot(self) -> Mapping[str, tuple[Member, ...]]:
+        """Every group's members as they are now, read-only."""
+        return MappingProxyType(
+            {
+                name: tuple(
+                    Member(client_id=channel.client_id, peer=channel.session.remote_addr)
+                    for channel in info.channels.values()
+                )
+                for name, info in self._table.items()
+            }
+        )
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _remove(self, info: ConsumerGroupInfo, session: Session, how: str) -> None:
+        channel = info.channels.pop(session, None)
+        if channel is not None:
+            groups = self._groups_of[session]
+            groups.discard(info.group)
+            if not groups:
+                del self._groups_of[session]
+            self._changed(info.group, channel.client_id, how)
+        if not info.channels:
+            self._table.pop(info.group, None)
+
+    def _notify(self, info: ConsumerGroupInfo) -> None:
+        if not self._broker.config.notify_consumer_ids_changed_enable:
+            return
+        fields = NotifyConsumerIdsChangedRequestHeader(consumer_group=info.group).encode()
+        for session in list(info.channels):
+            session.invoke_oneway(
+                RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields))
+            )
+
+    def _changed(self, group: str, client_id: str, how: str) -> None:
+        self._broker.journal.add(
+            MemberChanged(
+                node=self._broker.name, kind="consumer", group=group, client_id=client_id, how=how
+            )
+        )

@@ -1,0 +1,35 @@
+"""Code 38: the client ids of a group's members; consumers share out queues by it.
+
+Source: broker/processor/ConsumerManageProcessor.java#getConsumerListByGroup (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.client import (
+    GetConsumerListByGroupRequestHeader,
+    GetConsumerListByGroupResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_CONSUMER_LIST_BY_GROUP)
+def get_consumer_list_by_group(
+    broker: Broker, request: Request[GetConsumerListByGroupRequestHeader]
+) -> Reply[GetConsumerListByGroupResponseHeader]:
+    group = request.header.consumer_group
+    info = broker.consumers.group(group)
+    if info is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {group}")
+    body = GetConsumerListByGroupResponseBody(
+        consumer_id_list=[channel.client_id for channel in info.channels.values()]
+    )
+    return Reply(GetConsumerListByGroupResponseHeader(), body=body.encode())

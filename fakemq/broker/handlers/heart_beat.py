@@ -1,0 +1,62 @@
+"""Code 34: a client is there, with these groups and subscriptions.
+
+Members of a group that changed are told (code 40) before the heartbeat is answered. Clients keep
+the version of the answer as the broker's.
+
+Source: broker/processor/ClientManageProcessor.java#heartBeat (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.handlers import handles
+from fakemq.broker.required import required
+from fakemq.broker.topics import RETRY_PREFIX
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.heartbeat import HeartbeatData
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+UNIT_SUB = 2
+
+
+@handles(table.HEART_BEAT)
+def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    heartbeat = HeartbeatData.decode(request.body)
+    command = request.command
+    channel = ClientChannelInfo(
+        request.session,
+        required(heartbeat.client_id, "HeartbeatData", "clientID"),
+        command.language,
+        command.version,
+        broker.clock,
+    )
+    try:
+        for data in heartbeat.consumer_data_set:
+            group = required(data.group_name, "ConsumerData", "groupName")
+            notify = _prepare_group(broker, group, data.unit_mode)
+            broker.consumers.register(group, channel, data, notify=notify)
+        for producer in heartbeat.producer_data_set:
+            group = required(producer.group_name, "ProducerData", "groupName")
+            broker.producers.register(group, channel)
+    finally:
+        broker.client_expiry.watch(request.session)
+    return Reply()
+
+
+def _prepare_group(broker: Broker, group: str, unit_mode: bool) -> bool:
+    """See that the group has its retry topic; says whether its members want to know of changes."""
+    config = broker.groups.find(group)
+    if config is None:
+        return True
+    broker.topics.create_in_send_back(
+        RETRY_PREFIX + group,
+        config.retry_queue_nums,
+        topic_sys_flag=UNIT_SUB if unit_mode else 0,
+    )
+    return config.notify_consumer_ids_changed_enable

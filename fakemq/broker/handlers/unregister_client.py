@@ -1,0 +1,37 @@
+"""Code 35: a client leaves a producer group, a consumer group or both.
+
+Source: broker/processor/ClientManageProcessor.java#unregisterClient (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.client import (
+    UnregisterClientRequestHeader,
+    UnregisterClientResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.UNREGISTER_CLIENT)
+def unregister_client(
+    broker: Broker, request: Request[UnregisterClientRequestHeader]
+) -> Reply[UnregisterClientResponseHeader]:
+    header, session = request.header, request.session
+    if header.producer_group is not None:
+        broker.producers.unregister(header.producer_group, session, header.client_id)
+    if header.consumer_group is not None:
+        config = broker.groups.find(header.consumer_group)
+        broker.consumers.unregister(
+            header.consumer_group,
+            session,
+            notify=config is None or config.notify_consumer_ids_changed_enable,
+        )
+    broker.client_expiry.watch(session)
+    return Reply(UnregisterClientResponseHeader())

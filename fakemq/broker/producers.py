@@ -1,0 +1,156 @@
+"""Who sends in the name of which producer group.
+
+Source: broker/client/ProducerManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.events import MemberChanged
+from fakemq.views import Member
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+
+
+class ProducerManager:
+    """One broker's producers, by group and connection, and by client id.
+
+    A client id leads to the connection that came first with it and is forgotten with *any* group
+    of that client, as in Java. A group that lost its members otherwise than by unregistering stays
+    known, and empty.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._table: dict[str, dict[Session, ClientChannelInfo]] = {}
+        self._groups_of: dict[Session, set[str]] = {}
+        self._client_sessions: dict[str, Session] = {}
+        self._turn = 0
+
+    # -- members come and go ------------------------------------------------------------------
+
+    def register(self, group: str, channel: ClientChannelInfo) -> None:
+        """A heartbeat names this group. Source: ProducerManager.java#registerProducer (4.9.7)"""
+        channels = self._table.setdefault(group, {})
+        present = channels.get(channel.session)
+        if present is not None:
+            present.refresh()
+            return
+        channels[channel.session] = channel
+        self._groups_of.setdefault(channel.session, set()).add(group)
+        self._client_sessions[channel.client_id] = channel.session
+        self._changed(group, channel.client_id, "registered")
+
+    def unregister(self, group: str, session: Session, client_id: str) -> None:
+        """A client takes its leave of a group.
+
+        Source: ProducerManager.java#unregisterProducer (4.9.7)
+        """
+        channels = self._table.get(group)
+        if not channels:
+            return
+        self._client_sessions.pop(client_id, None)
+        self._remove(group, session, "unregistered")
+        if not channels:
+            del self._table[group]
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone, and its client with it."""
+        for group in sorted(self._groups_of.get(session, ())):
+            self._leave(group, session, "closed")
+
+    def expire(self, session: Session) -> bool:
+        """Put out what the scan finds too long silent; says whether there was any."""
+        expired = [
+            group
+            for group in sorted(self._groups_of.get(session, ()))
+            if self._table[group][session].expired
+        ]
+        for group in expired:
+            self._leave(group, session, "expired")
+        return bool(expired)
+
+    def reset(self) -> None:
+        """Forget everyone who is no longer connected."""
+        for session in [session for session in self._groups_of if session.closed]:
+            for group in self._groups_of.pop(session):
+                del self._table[group][session]
+        self._table = {group: channels for group, channels in self._table.items() if channels}
+        self._client_sessions = {
+            client_id: session
+            for client_id, session in self._client_sessions.items()
+            if not session.closed
+        }
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def channels(self, group: str) -> list[ClientChannelInfo] | None:
+        """The members of a group, the oldest first; None if the group is not known."""
+        channels = self._table.get(group)
+        return None if channels is None else list(channels.values())
+
+    def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
+        """The memberships of one connection."""
+        return (self._table[group][session] for group in self._groups_of.get(session, ()))
+
+    def groups(self) -> list[str]:
+        """Every known group, empty ones included."""
+        return list(self._table)
+
+    def available_channel(self, group: str) -> Session | None:
+        """A connection of the group, each in turn; None if it has none.
+
+        Source: ProducerManager.java#getAvailableChannel (4.9.7)
+        """
+        sessions = list(self._table.get(group, ()))
+        if not sessions:
+            return None
+        self._turn += 1
+        return sessions[self._turn % len(sessions)]
+
+    def find_channel(self, client_id: str) -> Session | None:
+        """The connection of a client. Source: ProducerManager.java#findChannel (4.9.7)"""
+        return self._client_sessions.get(client_id)
+
+    def snapshot(self) -> Mapping[str, tuple[Member, ...]]:
+        """Every group's members as they are now, read-only."""
+        return MappingProxyType(
+            {
+                group: tuple(
+                    Member(client_id=channel.client_id, peer=channel.session.remote_addr)
+                    for channel in channels.values()
+                )
+                for group, channels in self._table.items()
+            }
+        )
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _leave(self, group: str, session: Session, how: str) -> None:
+        channel = self._remove(group, session, how)
+        if channel is not None:
+            self._client_sessions.pop(channel.client_id, None)
+
+    def _remove(self, group: str, session: Session, how: str) -> ClientChannelInfo | None:
+        channel = self._table[group].pop(session, None)
+        if channel is None:
+            return None
+        groups = self._groups_of[session]
+        groups.discard(group)
+        if not groups:
+            del self._groups_of[session]
+        self._changed(group, channel.client_id, how)
+        return channel
+
+    def _changed(self, group: str, client_id: str, how: str) -> None:
+        self._broker.journal.add(
+            MemberChanged(
+                node=self._broker.name, kind="producer", group=group, client_id=client_id, how=how
+            )
+        )

@@ -1,0 +1,37 @@
+"""GET_ALL_PRODUCER_INFO."""
+
+from __future__ import annotations
+
+import json
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import RequestCode
+from tests.broker.conftest import START_MS, World
+from tests.support.clients import beat
+from tests.support.peer import Peer
+
+
+def test_it_gives_every_producer_and_no_empty_group(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    gone = world.peer(broker.addr)
+    beat(gone, "gone", producers=["empty"])
+    gone.close()
+    beat(peer, "one", producers=["p"])
+    world.clock.advance("30s")
+    beat(peer, "one", producers=["p"])
+    response = peer.ask(RequestCode.GET_ALL_PRODUCER_INFO)
+    assert (response.code, response.remark) == (0, None)
+    assert json.loads(response.body) == {
+        "data": {
+            "p": [
+                {
+                    "clientId": "one",
+                    "language": "JAVA",
+                    "lastUpdateTimestamp": START_MS + 30_000,
+                    "remoteIP": f"/{peer.session.link.local_addr}",
+                    "version": 407,
+                }
+            ]
+        }
+    }

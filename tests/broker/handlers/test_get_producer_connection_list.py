@@ -1,0 +1,42 @@
+"""GET_PRODUCER_CONNECTION_LIST."""
+
+from __future__ import annotations
+
+import json
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import GetProducerConnectionListRequestHeader
+from tests.broker.conftest import World
+from tests.support.clients import beat
+from tests.support.peer import Peer
+
+HEADER = GetProducerConnectionListRequestHeader(producer_group="p")
+
+
+def test_it_gives_the_members(peer: Peer) -> None:
+    beat(peer, "one", producers=["p"])
+    response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
+    assert (response.code, response.remark) == (0, None)
+    (connection,) = json.loads(response.body)["connectionSet"]
+    assert connection == {
+        "clientAddr": peer.session.link.local_addr,
+        "clientId": "one",
+        "language": "JAVA",
+        "version": 407,
+    }
+
+
+def test_a_group_whose_producers_are_gone_is_empty(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    other = world.peer(broker.addr)
+    beat(other, "one", producers=["p"])
+    other.close()
+    response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
+    assert json.loads(response.body) == {"connectionSet": []}
+
+
+def test_a_group_that_never_was(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
+    assert (response.code, response.remark) == (1, "the producer group[p] not exist")

@@ -1,0 +1,31 @@
+"""UNREGISTER_CLIENT: always 0."""
+
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, beat, consumer_data
+from tests.support.peer import Peer
+
+
+def test_it_leaves_both_kinds_of_group(world: World, broker: Broker, peer: Peer) -> None:
+    beat(peer, "one", consumers=[consumer_data()], producers=["p"])
+    header = UnregisterClientRequestHeader(
+        client_id="one", producer_group="p", consumer_group=GROUP
+    )
+    response = peer.ask(RequestCode.UNREGISTER_CLIENT, header)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, {})
+    assert broker.consumers.snapshot() == {}
+    assert broker.producers.snapshot() == {}
+    assert not peer.closed
+    assert [timer for timer in world.clock.timers() if timer.kind == "client_expiry"] == []
+
+
+def test_unknown_groups_and_none_at_all_are_fine(peer: Peer) -> None:
+    header = UnregisterClientRequestHeader(
+        client_id="one", producer_group="p", consumer_group=GROUP
+    )
+    assert peer.ask(RequestCode.UNREGISTER_CLIENT, header).code == 0
+    assert peer.ask(RequestCode.UNREGISTER_CLIENT).code == 0

@@ -1,0 +1,182 @@
+"""Silent clients: 120 s, then the next scan."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import LinkClosed, MemberChanged
+from fakemq.protocol.codes import RequestCode
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, LabWorld, beat, consume, consumer_data
+from tests.support.peer import Peer
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+def members(broker: Broker) -> list[str]:
+    return [m.client_id for m in broker.consumers.snapshot().get(GROUP, ())]
+
+
+def keep_open(peer: Peer) -> None:
+    """Traffic that is no heartbeat: the connection is not idle, the member is silent."""
+    peer.ask(RequestCode.GET_BROKER_CONFIG)
+
+
+def pass_with_traffic(world: World, peer: Peer, seconds: int) -> None:
+    for _ in range(seconds // 60):
+        world.clock.advance("60s")
+        if not peer.closed:
+            keep_open(peer)
+    world.clock.advance(seconds % 60)
+
+
+def test_a_silent_member_is_put_out_by_the_scan_after_120_s(
+    world: LabWorld, broker: Broker
+) -> None:
+    peer = world.peer(broker.addr)
+    world.clock.advance("3s")
+    consume(peer)  # silent from 3 s on: 123 s is over the limit, the scan at 130 s sees it
+    pass_with_traffic(world, peer, 126)
+    world.clock.advance(0.999)
+    assert members(broker) == ["client-1"]
+    world.clock.advance(0.001)
+    assert members(broker) == []
+    assert peer.closed
+    assert "no heartbeat for 120 s" in [e.why for e in world.journal.find(LinkClosed)]
+    assert world.journal.find(MemberChanged, how="expired")
+
+
+def test_exactly_120_s_of_silence_is_still_alive(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer)  # at 0, a tick of the grid
+    pass_with_traffic(world, peer, 120)
+    assert members(broker) == ["client-1"]
+    world.clock.advance("10s")
+    assert members(broker) == []
+
+
+def test_heartbeats_keep_a_member_alive_for_hours(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    for _ in range(240):
+        consume(peer)
+        world.clock.advance("30s")
+    assert members(broker) == ["client-1"]
+    pending = [timer for timer in world.clock.timers() if timer.kind == "client_expiry"]
+    assert len(pending) == 1
+
+
+def test_the_scan_tells_nobody_but_other_groups_of_the_connection_hear_of_the_close(
+    world: LabWorld, broker: Broker
+) -> None:
+    silent, alive = world.peer(broker.addr), world.peer(broker.addr)
+    consume(silent, "silent")
+    consume(alive, "alive")
+    for _ in range(3):
+        world.clock.advance("40s")
+        keep_open(silent)
+        consume(alive, "alive")
+    alive.requests.clear()
+    world.clock.advance("10s")
+    assert members(broker) == ["alive"]
+    assert [c for c in alive.requests if c.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] == []
+
+
+def test_a_group_the_client_no_longer_names_lives_as_long_as_its_client_is_heard(
+    world: LabWorld, broker: Broker
+) -> None:
+    # The tables of a connection share what its first heartbeat brought, as in Java.
+    peer = world.peer(broker.addr)
+    beat(peer, "one", consumers=[consumer_data("a"), consumer_data("b")])
+    for _ in range(6):
+        world.clock.advance("30s")
+        beat(peer, "one", consumers=[consumer_data("a")])
+    assert set(broker.consumers.snapshot()) == {"a", "b"}
+
+
+def test_a_group_of_a_later_heartbeat_runs_out_alone_and_takes_the_connection_along(
+    world: LabWorld, broker: Broker
+) -> None:
+    peer, other = world.peer(broker.addr), world.peer(broker.addr)
+    beat(peer, "one", consumers=[consumer_data("a")])
+    beat(peer, "one", consumers=[consumer_data("b")])
+    for _ in range(3):
+        world.clock.advance("40s")
+        beat(peer, "one", consumers=[consumer_data("a")])
+        beat(other, "two", consumers=[consumer_data("a"), consumer_data("b")])
+    other.requests.clear()
+    world.clock.advance("10s")
+    assert peer.closed
+    assert [c.ext_fields["consumerGroup"] for c in other.requests] == ["a"]
+    assert {group: len(ms) for group, ms in broker.consumers.snapshot().items()} == {
+        "a": 1,
+        "b": 1,
+    }
+
+
+def test_producers_run_out_too_and_leave_an_empty_group(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    beat(peer, "one", producers=["p"])
+    pass_with_traffic(world, peer, 130)
+    assert broker.producers.channels("p") == []
+    assert peer.closed
+
+
+def test_a_live_outside_client_outlives_a_jump_of_the_clock(
+    world: LabWorld, broker: Broker
+) -> None:
+    peer = world.outside_peer(broker)
+    consume(peer)
+    world.clock.advance("2h")
+    assert members(broker) == ["client-1"]
+    assert not peer.closed
+
+
+def test_a_silent_outside_client_runs_out_in_real_time_on_a_frozen_clock(
+    world: LabWorld, broker: Broker
+) -> None:
+    peer = world.outside_peer(broker)
+    consume(peer)
+    world.outside_time_passes(60_000)
+    keep_open(peer)
+    world.outside_time_passes(69_999)
+    assert members(broker) == ["client-1"]
+    world.outside_time_passes(1)
+    assert members(broker) == []
+
+
+def test_a_test_can_let_outside_clients_age(world: LabWorld, broker: Broker) -> None:
+    peer = world.outside_peer(broker)
+    consume(peer)
+    world.clock.advance("131s", outside_peers=True)
+    assert members(broker) == []
+
+
+def test_the_next_deadline_can_be_jumped_to(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer)
+    pass_with_traffic(world, peer, 100)
+    world.clock.advance_to_next("client_expiry")
+    assert members(broker) == []
+    assert world.clock.elapsed_ms() == 130_000
+
+
+def test_without_members_there_is_no_timer(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer)
+    peer.close()
+    assert [timer for timer in world.clock.timers() if timer.kind == "client_expiry"] == []
+
+
+def test_a_paused_broker_looks_when_it_goes_on(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer)
+    pass_with_traffic(world, peer, 100)
+    broker.pause()
+    world.clock.advance("60s")
+    assert members(broker) == ["client-1"]
+    broker.resume()
+    assert members(broker) == []

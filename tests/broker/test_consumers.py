@@ -1,0 +1,209 @@
+"""Group membership: who is told of what, and when."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import MemberChanged
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
+from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, subscription
+from tests.support.peer import Peer
+
+NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+
+
+def told(peer: Peer) -> list[str]:
+    """The groups of the notifications that arrived since the last look."""
+    groups = [
+        command.ext_fields["consumerGroup"] for command in peer.requests if command.code == NOTIFY
+    ]
+    peer.requests.clear()
+    return groups
+
+
+def leave(peer: Peer, client_id: str, group: str = GROUP) -> None:
+    header = UnregisterClientRequestHeader(client_id=client_id, consumer_group=group)
+    peer.ask(RequestCode.UNREGISTER_CLIENT, header)
+
+
+def test_a_new_member_is_told_to_all_itself_included(world: World, broker: Broker) -> None:
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    consume(first, "one")
+    assert told(first) == [GROUP]
+    consume(second, "two")
+    assert told(first) == [GROUP]
+    assert told(second) == [GROUP]
+    assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one", "two"]
+
+
+def test_the_same_heartbeat_again_tells_nobody(world: World, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer)
+    told(peer)
+    consume(peer)
+    assert told(peer) == []
+    assert len(world.journal.find(MemberChanged, how="registered")) == 1
+
+
+def test_topics_that_come_or_go_are_told_newer_versions_are_not(
+    world: World, broker: Broker
+) -> None:
+    peer = world.peer(broker.addr)
+
+    def say(*subscriptions: dict[str, object]) -> list[str]:
+        beat(peer, consumers=[consumer_data(subscriptions=subscriptions)])
+        return told(peer)
+
+    def expression(topic: str) -> str | None:
+        info = broker.consumers.group(GROUP)
+        assert info is not None
+        return info.subscriptions[topic].sub_string
+
+    assert say(subscription("a")) == [GROUP]
+    assert say(subscription("a"), subscription("b")) == [GROUP]
+    assert say(subscription("b")) == [GROUP]
+    assert say(subscription("b", "x", subVersion=2)) == []
+    assert expression("b") == "x"
+    assert say(subscription("b", "y", subVersion=1)) == []
+    assert expression("b") == "x"
+
+
+def test_the_notification_comes_before_the_answer_in_json_and_wants_no_answer(
+    world: World, broker: Broker
+) -> None:
+    peer = world.peer(broker.addr)
+    order: list[str] = []
+    commands: list[RemotingCommand] = []
+
+    def take(_session: object, command: RemotingCommand) -> None:
+        order.append("notification")
+        commands.append(command)
+
+    peer.session._dispatch = take
+    body = json.dumps({"clientID": "one", "consumerDataSet": [consumer_data()]}).encode()
+    command = RemotingCommand(
+        RequestCode.HEART_BEAT, body=body, serialize_type=SerializeType.ROCKETMQ
+    )
+    peer.session.invoke(command, 3_000, lambda _: order.append("answer"))
+    world.network.settle()
+    assert order == ["notification", "answer"]
+    assert commands[0].serialize_type is SerializeType.JSON
+    assert commands[0].flag == FLAG_ONEWAY
+
+
+def test_leaving_is_told_to_the_rest(world: World, broker: Broker) -> None:
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    consume(first, "one")
+    consume(second, "two")
+    told(first)
+    told(second)
+    leave(second, "two")
+    assert told(first) == [GROUP]
+    assert told(second) == []
+
+
+def test_a_closed_connection_is_told_to_the_rest_of_each_of_its_groups(
+    world: World, broker: Broker
+) -> None:
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    both = [consumer_data("b"), consumer_data("a")]
+    beat(first, "one", consumers=both)
+    beat(second, "two", consumers=both)
+    told(first)
+    second.close()
+    assert told(first) == ["a", "b"]
+    first.close()
+    assert broker.consumers.snapshot() == {}
+    assert broker.consumers.group("a") is None
+
+
+@pytest.mark.parametrize("by", ["group", "broker"])
+def test_nobody_is_told_where_that_is_turned_off(world: World, by: str) -> None:
+    broker = world.broker(BrokerConfig(notify_consumer_ids_changed_enable=by != "broker"))
+    if by == "group":
+        broker.groups.update(
+            SubscriptionGroupConfig(group_name=GROUP, notify_consumer_ids_changed_enable=False)
+        )
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    consume(first, "one")
+    consume(second, "two")
+    leave(second, "two")
+    assert told(first) == []
+    consume(second, "two")
+    second.close()
+    # Java asks the group's config for heartbeats and leaving, not for closed connections.
+    assert told(first) == ([GROUP] if by == "group" else [])
+
+
+def test_one_connection_that_changes_its_client_id_keeps_one_membership(
+    world: World, broker: Broker
+) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer, "one")
+    told(peer)
+    consume(peer, "other")
+    assert told(peer) == []
+    assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["other"]
+    assert broker.consumers.find_channel(GROUP, "one") is None
+    found = broker.consumers.find_channel(GROUP, "other")
+    assert found is not None
+    assert found.client_id == "other"
+    assert broker.consumers.find_channel("nobody", "other") is None
+
+
+def test_groups_of_a_topic(world: World, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    beat(peer, consumers=[consumer_data("a"), consumer_data("b", [subscription("other")])])
+    assert broker.consumers.groups_of_topic(TOPIC) == ["a"]
+    assert broker.consumers.groups_of_topic("nothing") == []
+
+
+def test_unregistering_what_is_no_member_still_tells_the_members(
+    world: World, broker: Broker
+) -> None:
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    consume(first, "one")
+    told(first)
+    leave(second, "two")
+    assert told(first) == [GROUP]
+    leave(second, "two", "no such group")
+    assert told(first) == []
+
+
+def test_a_reset_keeps_the_members(world: World, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    consume(peer, "one")
+    told(peer)
+    broker.reset()
+    assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one"]
+    consume(peer, "one")
+    assert told(peer) == []
+    peer.close()
+    assert broker.consumers.snapshot() == {}
+
+
+def test_a_stopped_broker_forgets_its_members(world: World, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    beat(peer, consumers=[consumer_data()], producers=["p"])
+    broker.kill()
+    world.network.settle()
+    assert broker.consumers.snapshot() == {}
+    assert broker.producers.snapshot() == {}
+
+
+def test_what_the_last_heartbeat_says_holds_for_the_group(world: World, broker: Broker) -> None:
+    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    consume(first, "one")
+    beat(second, "two", consumers=[consumer_data(messageModel="BROADCASTING")])
+    info = broker.consumers.group(GROUP)
+    assert info is not None
+    assert info.message_model == "BROADCASTING"
+    assert repr(info) == "<consumer group billing: 2 members, topics orders>"

@@ -1,0 +1,144 @@
+"""What clients say to a broker, and clients that live outside the cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from fakemq.broker.broker import Broker
+from fakemq.clock import Clock
+from fakemq.journal import Journal
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.pull import PullMessageRequestHeader
+from fakemq.protocol.sysflag import PullSysFlag
+from tests.broker.conftest import START_MS, World, send_header
+from tests.support.namesrv import StandingTime
+from tests.support.peer import Answer, Peer
+
+GROUP = "billing"
+TOPIC = "orders"
+SUSPEND_MS = 15_000
+"""What Java's push consumer asks for."""
+
+
+class LabWorld(World):
+    """A world whose real time stands still until `outside_time_passes`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = StandingTime()
+        self.clock = Clock(frozen=True, start_at_ms=START_MS, source=self.time)
+        self.journal = Journal(self.clock)
+        self.clock.settle = self.network.settle
+
+    def outside_peer(self, broker: Broker, name: str = "outside") -> Peer:
+        """A client that lives in real time, as one behind a socket does."""
+        return Peer(
+            self.network,
+            self.clock,
+            self.journal,
+            broker.addr,
+            name=name,
+            accept_outside=broker.accept,
+        )
+
+    def outside_time_passes(self, ms: int) -> None:
+        """Outside peers grow older; the frozen cluster does not."""
+        self.time.passed_ms += ms
+        self.clock.fire_due()
+        self.network.settle()
+
+
+def subscription(topic: str = TOPIC, expression: str = "*", **fields: object) -> dict[str, object]:
+    """A SubscriptionData as a Java client writes it, for tags without a common hash."""
+    tags = [] if expression == "*" else [tag.strip() for tag in expression.split("||")]
+    return {
+        "classFilterMode": False,
+        "codeSet": [java_hash(tag) for tag in tags],
+        "expressionType": "TAG",
+        "subString": expression,
+        "subVersion": 1,
+        "tagsSet": tags,
+        "topic": topic,
+    } | fields
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode, written down once more so that the tests do not believe the code."""
+    value = 0
+    for char in text:
+        value = (31 * value + ord(char)) % 2**32
+    return value - 2**32 if value >= 2**31 else value
+
+
+def consumer_data(
+    group: str = GROUP, subscriptions: Sequence[dict[str, object]] = (), **fields: object
+) -> dict[str, object]:
+    return {
+        "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+        "consumeType": "CONSUME_PASSIVELY",
+        "groupName": group,
+        "messageModel": "CLUSTERING",
+        "subscriptionDataSet": list(subscriptions) or [subscription()],
+        "unitMode": False,
+    } | fields
+
+
+def beat(
+    peer: Peer,
+    client_id: str = "client-1",
+    *,
+    consumers: Sequence[dict[str, object]] = (),
+    producers: Sequence[str] = (),
+) -> RemotingCommand:
+    """Send a heartbeat; gives the broker's answer."""
+    body = {
+        "clientID": client_id,
+        "consumerDataSet": list(consumers),
+        "producerDataSet": [{"groupName": group} for group in producers],
+    }
+    return peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode())
+
+
+def consume(peer: Peer, client_id: str = "client-1", group: str = GROUP) -> RemotingCommand:
+    """Send the heartbeat of a consumer of everything in `TOPIC`."""
+    return beat(peer, client_id, consumers=[consumer_data(group)])
+
+
+def pull_header(offset: int = 0, **fields: str | int | None) -> PullMessageRequestHeader:
+    """A pull with its subscription inside, that does not wait and commits nothing."""
+    values: dict[str, str | int | None] = {
+        "consumer_group": GROUP,
+        "topic": TOPIC,
+        "queue_id": 0,
+        "queue_offset": offset,
+        "max_msg_nums": 32,
+        "sys_flag": PullSysFlag.SUBSCRIPTION,
+        "commit_offset": 0,
+        "suspend_timeout_millis": SUSPEND_MS,
+        "subscription": "*",
+        "sub_version": 0,
+        "expression_type": "TAG",
+    }
+    return PullMessageRequestHeader(**(values | fields))
+
+
+def pull(peer: Peer, offset: int = 0, **fields: str | int | None) -> RemotingCommand:
+    """Pull without waiting."""
+    return peer.ask(RequestCode.PULL_MESSAGE, pull_header(offset, **fields))
+
+
+def long_pull(peer: Peer, offset: int = 0, **fields: str | int | None) -> Answer:
+    """Pull, ready to wait; the client itself is in no hurry."""
+    flags = PullSysFlag.SUBSCRIPTION | PullSysFlag.SUSPEND
+    header = pull_header(offset, **({"sys_flag": flags} | fields))
+    return peer.send(RequestCode.PULL_MESSAGE, header, timeout_ms=10**9)
+
+
+def send(peer: Peer, tag: str = "", *, queue_id: int = 0, topic: str = TOPIC) -> None:
+    """Send one message; its topic is created if need be."""
+    properties = "WAIT\x01true" + (f"\x02TAGS\x01{tag}" if tag else "")
+    header = send_header(topic, queue_id=queue_id, properties=properties)
+    response = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"body")
+    assert response.code == 0, response
