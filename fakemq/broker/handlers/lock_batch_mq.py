@@ -1,0 +1,30 @@
+"""Code 41: a consumer in order asks for queues of its own; answered with those it got.
+
+Source: broker/processor/AdminBrokerProcessor.java#lockBatchMQ (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.required import required
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponseBody
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.LOCK_BATCH_MQ)
+def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    body = LockBatchRequestBody.decode(request.body)
+    locked = broker.locks.try_lock_batch(
+        required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),
+        body.mq_set,
+        required(body.client_id, "LockBatchRequestBody", "clientId"),
+        request.session,
+    )
+    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=locked).encode())

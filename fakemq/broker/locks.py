@@ -1,0 +1,96 @@
+"""Which client may consume which queue in order.
+
+Source: broker/client/rebalance/RebalanceLockManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from fakemq.events import QueuesLocked
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.protocol.bodies.queue import MessageQueue
+
+REBALANCE_LOCK_MAX_LIVE_TIME_MS = 60_000
+"""A lock not taken again for longer than this is anyone's."""
+
+
+class _LockEntry:
+    """A lease: whose, and when last taken on the axis by which its owner lives."""
+
+    __slots__ = ("client_id", "outside", "taken_ms")
+
+    def __init__(self, client_id: str, outside: bool, taken_ms: int) -> None:
+        self.client_id = client_id
+        self.outside = outside
+        self.taken_ms = taken_ms
+
+
+class RebalanceLockManager:
+    """One broker's queue locks. They outlive connections: only time or their owner frees them."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._table: dict[str, dict[MessageQueue, _LockEntry]] = {}
+
+    def try_lock_batch(
+        self, group: str, queues: Iterable[MessageQueue], client_id: str, session: Session
+    ) -> list[MessageQueue]:
+        """Lock what is free, run out, or the client's own; gives the queues it holds now."""
+        locks = self._table.setdefault(group, {})
+        outside = session.outside
+        now_ms = self._broker.clock.elapsed_ms(outside=outside)
+        locked = []
+        for queue in queues:
+            entry = locks.get(queue)
+            if entry is None or entry.client_id == client_id or self._expired(entry):
+                locks[queue] = _LockEntry(client_id, outside, now_ms)
+                locked.append(queue)
+        self._changed(group, client_id, len(locked), "locked")
+        return locked
+
+    def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
+        """Free the client's own locks; those of others stay."""
+        locks = self._table.get(group, {})
+        freed = 0
+        for queue in queues:
+            entry = locks.get(queue)
+            if entry is not None and entry.client_id == client_id:
+                del locks[queue]
+                freed += 1
+        self._changed(group, client_id, freed, "unlocked")
+
+    def snapshot(self) -> Mapping[str, Mapping[MessageQueue, str]]:
+        """Group → queue → client id of all locks that have not run out, read-only."""
+        return MappingProxyType(
+            {
+                group: MappingProxyType(
+                    {
+                        queue: entry.client_id
+                        for queue, entry in locks.items()
+                        if not self._expired(entry)
+                    }
+                )
+                for group, locks in self._table.items()
+            }
+        )
+
+    def reset(self) -> None:
+        """Nothing is locked."""
+        self._table.clear()
+
+    def _expired(self, entry: _LockEntry) -> bool:
+        held_ms = self._broker.clock.elapsed_ms(outside=entry.outside) - entry.taken_ms
+        return held_ms > REBALANCE_LOCK_MAX_LIVE_TIME_MS
+
+    def _changed(self, group: str, client_id: str, count: int, how: str) -> None:
+        self._broker.journal.add(
+            QueuesLocked(
+                node=self._broker.name, group=group, client_id=client_id, count=count, how=how
+            )
+        )

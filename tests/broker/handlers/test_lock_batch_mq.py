@@ -1,0 +1,42 @@
+"""LOCK_BATCH_MQ, and UNLOCK_BATCH_MQ's counterpart beside it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import HandlerFailed
+from fakemq.protocol.codes import RequestCode
+from tests.broker.conftest import World
+from tests.support.peer import Peer
+
+QUEUES = [{"brokerName": "broker-a", "queueId": n, "topic": "orders"} for n in range(2)]
+
+
+def body(client_id: str, queues: list[dict[str, object]]) -> bytes:
+    return json.dumps({"clientId": client_id, "consumerGroup": "g", "mqSet": queues}).encode()
+
+
+def test_it_answers_with_the_queues_that_are_the_clients_now(peer: Peer) -> None:
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
+    assert (response.code, response.remark) == (0, None)
+    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("two", QUEUES))
+    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[1:]}
+
+
+def test_a_5_x_client_says_one_thing_more(peer: Peer) -> None:
+    content = json.loads(body("one", QUEUES)) | {"onlyThisBroker": False}
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=json.dumps(content).encode())
+    assert json.loads(response.body) == {"lockOKMQSet": QUEUES}
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"nonsense", b'{"consumerGroup":"g"}'])
+def test_a_body_that_is_none_is_answered_with_code_1(
+    world: World, broker: Broker, peer: Peer, content: bytes
+) -> None:
+    assert peer.ask(RequestCode.LOCK_BATCH_MQ, body=content).code == 1
+    assert world.journal.find(HandlerFailed) == []
+    assert broker.locks.snapshot() == {}

@@ -1,0 +1,31 @@
+"""UNLOCK_BATCH_MQ: always 0."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import HandlerFailed
+from fakemq.protocol.codes import RequestCode
+from tests.broker.conftest import World
+from tests.broker.handlers.test_lock_batch_mq import QUEUES, body
+from tests.support.peer import Peer
+
+
+def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:
+    peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
+    peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("two", QUEUES[1:]))
+    response = peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=body("one", QUEUES))
+    assert (response.code, response.remark, response.body) == (0, None, b"")
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("three", QUEUES))
+    assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"nonsense"])
+def test_a_body_that_is_none_is_answered_with_code_1(
+    world: World, broker: Broker, peer: Peer, content: bytes
+) -> None:
+    assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=content).code == 1
+    assert world.journal.find(HandlerFailed) == []

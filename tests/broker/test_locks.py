@@ -1,0 +1,140 @@
+"""Queue locks: leases of 60 s on the axis of their owner."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.locks import REBALANCE_LOCK_MAX_LIVE_TIME_MS
+from fakemq.events import QueuesLocked
+from fakemq.protocol.bodies.queue import MessageQueue
+from tests.support.clients import GROUP, LabWorld
+from tests.support.peer import Peer
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+QUEUES = [MessageQueue(topic="orders", broker_name="broker-a", queue_id=n) for n in range(4)]
+
+
+def lock(
+    broker: Broker, peer: Peer, client_id: str, *queue_ids: int, group: str = GROUP
+) -> list[int]:
+    session = next(s for s in broker.sessions if s.remote_addr == peer.session.link.local_addr)
+    queues = [QUEUES[n] for n in queue_ids]
+    return [q.queue_id for q in broker.locks.try_lock_batch(group, queues, client_id, session)]
+
+
+def test_a_lock_keeps_others_out_of_its_group_only(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    assert lock(broker, peer, "one", 0, 1) == [0, 1]
+    assert lock(broker, peer, "two", 0, 1, 2) == [2]
+    assert lock(broker, peer, "one", 0, 1, 2) == [0, 1]
+    assert lock(broker, peer, "two", 0, group="another") == [0]
+
+
+def test_a_lock_runs_out_after_60_s_and_one_taken_again_later(
+    world: LabWorld, broker: Broker
+) -> None:
+    peer = world.peer(broker.addr)
+    lock(broker, peer, "one", 0, 1)
+    world.clock.advance("30s")
+    lock(broker, peer, "one", 1)
+    world.clock.advance("30s")
+    assert lock(broker, peer, "two", 0, 1) == []
+    world.clock.advance(0.001)
+    assert lock(broker, peer, "two", 0, 1) == [0]
+    assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "two", QUEUES[1]: "one"}}
+
+
+def test_unlocking_frees_what_is_ones_own(world: LabWorld, broker: Broker) -> None:
+    peer = world.peer(broker.addr)
+    lock(broker, peer, "one", 0)
+    lock(broker, peer, "two", 1)
+    broker.locks.unlock_batch(GROUP, QUEUES, "one")
+    broker.locks.unlock_batch("nobody", QUEUES, "one")
+    assert broker.locks.snapshot() == {GROUP: {QUEUES[1]: "two"}}
+    events = [(e.client_id, e.count, e.how) for e in world.journal.find(QueuesLocked)]
+    assert events == [
+        ("one", 1, "locked"),
+        ("two", 1, "locked"),
+        ("one", 1, "unlocked"),
+        ("one", 0, "unlocked"),
+    ]
+
+
+def test_a_lock_outlives_its_connection(world: LabWorld, broker: Broker) -> None:
+    peer, other = world.peer(broker.addr), world.peer(broker.addr)
+    lock(broker, peer, "one", 0)
+    peer.close()
+    assert lock(broker, other, "two", 0) == []
+
+
+def test_a_jump_of_the_clock_frees_no_lock_of_an_outside_consumer(
+    world: LabWorld, broker: Broker
+) -> None:
+    outside, inside = world.outside_peer(broker), world.peer(broker.addr)
+    lock(broker, outside, "jvm", 0)
+    lock(broker, inside, "python", 1)
+    world.clock.advance("61s")
+    assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "jvm"}}
+    world.outside_time_passes(60_000)
+    other = world.peer(broker.addr)
+    assert lock(broker, other, "python", 0) == []
+    world.outside_time_passes(1)
+    assert lock(broker, other, "python", 0) == [0]
+
+
+def test_a_reset_frees_all(world: LabWorld, broker: Broker) -> None:
+    lock(broker, world.peer(broker.addr), "one", 0)
+    broker.reset()
+    assert broker.locks.snapshot() == {}
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["lock", "unlock", "wait"]),
+        st.sampled_from(["one", "two", "three"]),
+        st.lists(st.integers(0, 3), unique=True),
+        st.sampled_from([1, 20_000, 59_999, 60_000]),
+    ),
+    max_size=30,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(STEPS)
+def test_no_queue_ever_has_two_owners(
+    steps: list[tuple[str, str, list[int], int]],
+) -> None:
+    world = LabWorld()
+    broker = world.broker()
+    peer = world.peer(broker.addr)
+    model: dict[int, tuple[str, int]] = {}  # queue → owner, when taken
+    now_ms = 0
+    for what, client_id, queue_ids, wait_ms in steps:
+        if what == "wait":
+            now_ms += wait_ms
+            world.time.passed_ms += wait_ms  # so that nobody is closed for being idle
+            world.clock.advance(wait_ms / 1000)
+            if peer.closed:
+                peer = world.peer(broker.addr)
+        elif what == "lock":
+            expected = []
+            for queue_id in queue_ids:
+                owner, taken_ms = model.get(queue_id, ("", 0))
+                alive = now_ms - taken_ms <= REBALANCE_LOCK_MAX_LIVE_TIME_MS
+                if owner in ("", client_id) or not alive:
+                    model[queue_id] = (client_id, now_ms)
+                    expected.append(queue_id)
+            assert lock(broker, peer, client_id, *queue_ids) == expected
+        else:
+            broker.locks.unlock_batch(GROUP, [QUEUES[n] for n in queue_ids], client_id)
+            for queue_id in queue_ids:
+                if model.get(queue_id, ("", 0))[0] == client_id:
+                    del model[queue_id]
