@@ -1,0 +1,1 @@
+"""What decides, at the broker, which messages a subscription gets."""

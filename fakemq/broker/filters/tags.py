@@ -1,0 +1,39 @@
+"""Tags, compared by hash only: the client compares the strings again.
+
+Source: broker/filter/ExpressionMessageFilter.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.java import int32
+from fakemq.protocol.subscription import SUB_ALL
+
+if TYPE_CHECKING:
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
+
+
+class TagsFilter:
+    """Lets through the messages whose tag has one of these hashes."""
+
+    __slots__ = ("_codes",)
+
+    def __init__(self, codes: Collection[int]) -> None:
+        self._codes = frozenset(codes)
+
+    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+        """Whether the low 32 bits of a queue entry's tags code are one of the hashes."""
+        return int32(tags_code) in self._codes
+
+    def is_matched_by_commit_log(self, record: memoryview) -> bool:
+        """Always: the record has nothing to add."""
+        return True
+
+
+def tags_filter(subscription: SubscriptionData) -> TagsFilter | None:
+    """The filter of a subscription by tags; None if it takes everything."""
+    if subscription.class_filter_mode or subscription.sub_string == SUB_ALL:
+        return None
+    return TagsFilter(subscription.code_set)

@@ -1,0 +1,307 @@
+"""Pulls that found nothing and wait for a message: long polling.
+
+Java looks at all held pulls every 5 s, and at those of a queue whenever a message arrives there.
+Here a held pull has a deadline on that 5 s grid: the first tick at which the look would answer it.
+Pulls that share a tick share one timer, so that a thousand idle consumers cost nothing.
+
+Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import msgspec
+
+from fakemq.broker.pull import pull_again
+from fakemq.clock import next_tick_ms
+from fakemq.dispatch import Parked, Refused, java_exception
+from fakemq.events import HandlerFailed, PullHeld, PullWoken
+from fakemq.protocol.codes import ResponseCode
+from fakemq.timers import Timer
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch import Reply, Request
+    from fakemq.net.session import Session
+    from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+    from fakemq.store.message_filter import MessageFilter
+
+CHECK_PERIOD_MS = 5_000
+"""Also the time before the first check."""
+
+_Key = TypeVar("_Key")
+_ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """A pull that waits, as a test sees it."""
+
+    group: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    peer: str
+    due_in_ms: int
+    """When it is answered at the latest, on the axis by which its peer lives."""
+
+
+class _HeldPull:
+    """A pull that waits. ``expires_ms`` is when its client's patience ends."""
+
+    __slots__ = ("check", "expires_ms", "message_filter", "parked", "request")
+
+    def __init__(
+        self,
+        request: Request[PullMessageRequestHeader],
+        message_filter: MessageFilter | None,
+        expires_ms: int,
+    ) -> None:
+        self.request = request
+        self.message_filter = message_filter
+        self.expires_ms = expires_ms
+        self.parked: _ParkedPull = Parked()
+        self.check: _Check | None = None
+
+    @property
+    def queue(self) -> tuple[str, int]:
+        return self.request.header.topic, self.request.header.queue_id
+
+
+class _Check:
+    """One tick of the grid, on one axis, and the pulls to be answered then."""
+
+    __slots__ = ("due_ms", "outside", "pulls", "timer")
+
+    def __init__(self, outside: bool, due_ms: int) -> None:
+        self.outside = outside
+        self.due_ms = due_ms
+        self.pulls: dict[_HeldPull, None] = {}
+        self.timer: Timer | None = None
+
+
+class PullRequestHoldService:
+    """All held pulls of one broker, by queue, connection and deadline."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        # Dicts as sets that keep their order: pulls are answered in the order they came.
+        self._by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
+        self._by_session: dict[Session, dict[_HeldPull, None]] = {}
+        self._checks: dict[tuple[bool, int], _Check] = {}
+        self._started_ms: dict[bool, int] = {}
+        broker.store.message_arriving = self.notify_message_arriving
+        self.start()
+
+    def start(self) -> None:
+        """Put the check grid's origin at this moment, on both axes."""
+        clock = self._broker.clock
+        self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
+
+    def suspend(
+        self,
+        request: Request[PullMessageRequestHeader],
+        message_filter: MessageFilter | None,
+        timeout_ms: int,
+    ) -> _ParkedPull:
+        """Hold a pull for ``timeout_ms``; it is answered up to one check period later.
+
+        Source: PullRequestHoldService.java#suspendPullRequest (4.9.7)
+        """
+        now_ms = self._now_ms(request.session)
+        pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms))
+        self._by_queue.setdefault(pull.queue, {})[pull] = None
+        self._by_session.setdefault(request.session, {})[pull] = None
+        # Where no arrival will be told of, every check has to look.
+        self._check_at(pull, pull.expires_ms if self._told_of_arrivals else now_ms + 1)
+        header = request.header
+        self._broker.journal.add(
+            PullHeld(
+                node=self._broker.name,
+                topic=header.topic,
+                queue_id=header.queue_id,
+                queue_offset=header.queue_offset,
+                group=header.consumer_group,
+            )
+        )
+        return pull.parked
+
+    def notify_message_arriving(
+        self,
+        topic: str,
+        queue_id: int,
+        max_offset: int,
+        tags_code: int,
+        store_timestamp_ms: int,
+        properties: dict[str, str],
+    ) -> None:
+        """A message has reached its queue, which now ends at ``max_offset``.
+
+        Pulls it is for are answered at once; all others that it lies before at the next check.
+
+        Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
+        """
+        pulls = self._by_queue.get((topic, queue_id))
+        if not pulls or not self._told_of_arrivals:
+            return
+        for pull in list(pulls):
+            now_ms = self._now_ms(pull.request.session)
+            ahead = max_offset > pull.request.header.queue_offset
+            if ahead and _matches(pull, tags_code):
+                self._answer(pull, "arrival")
+            elif now_ms >= pull.expires_ms:
+                self._answer(pull, "timeout")
+            elif ahead:
+                self._check_at(pull, now_ms)
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone: nobody waits for its pulls any more."""
+        for pull in list(self._by_session.get(session, ())):
+            self._remove(pull)
+
+    def reset(self) -> None:
+        """Every queue is empty now: answer those who wait further on, forget those who left."""
+        for session, pulls in list(self._by_session.items()):
+            if session.closed:
+                self.session_closed(session)
+                continue
+            for pull in list(pulls):
+                if pull.request.header.queue_offset != 0:
+                    self._answer(pull, "check")
+
+    def snapshot(self) -> tuple[Held, ...]:
+        """All held pulls, in the order they came per queue."""
+        return tuple(
+            Held(
+                group=(header := pull.request.header).consumer_group,
+                topic=header.topic,
+                queue_id=header.queue_id,
+                queue_offset=header.queue_offset,
+                peer=pull.request.session.remote_addr,
+                due_in_ms=pull.check.due_ms - self._now_ms(pull.request.session),
+            )
+            for pulls in self._by_queue.values()
+            for pull in pulls
+            if pull.check is not None
+        )
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _now_ms(self, session: Session) -> int:
+        return self._broker.clock.elapsed_ms(outside=session.outside)
+
+    @property
+    def _told_of_arrivals(self) -> bool:
+        config = self._broker.config
+        return config.long_polling_enable and not config.is_slave
+
+    def _check_at(self, pull: _HeldPull, at_ms: int) -> None:
+        """Put the pull down for the first check at or after ``at_ms``, if it is for none sooner."""
+        config = self._broker.config
+        outside = pull.request.session.outside
+        period_ms = (
+            CHECK_PERIOD_MS if config.long_polling_enable else config.short_polling_time_mills
+        )
+        due_ms = next_tick_ms(at_ms, self._started_ms[outside], period_ms, period_ms)
+        if pull.check is not None:
+            if pull.check.due_ms <= due_ms:
+                return
+            self._leave_check(pull)
+        check = self._checks.get((outside, due_ms))
+        if check is None:
+            check = self._checks[outside, due_ms] = self._new_check(outside, due_ms)
+        check.pulls[pull] = None
+        pull.check = check
+
+    def _new_check(self, outside: bool, due_ms: int) -> _Check:
+        check = _Check(outside, due_ms)
+        clock = self._broker.clock
+        check.timer = clock.call_later(
+            due_ms - clock.elapsed_ms(outside=outside),
+            lambda: self._run(check),
+            kind="pull_hold",
+            outside=outside,
+        )
+        return check
+
+    def _run(self, check: _Check) -> None:
+        self._forget(check)  # who is put down for this very tick from now on starts a new one
+        store = self._broker.store
+        for pull in list(check.pulls):
+            if pull.check is not check:
+                continue  # answered meanwhile, by what an answer before it brought about
+            now_ms = self._now_ms(pull.request.session)
+            if store.max_offset_in_queue(*pull.queue) > pull.request.header.queue_offset:
+                self._answer(pull, "check")
+            elif now_ms >= pull.expires_ms:
+                self._answer(pull, "timeout")
+            else:
+                self._leave_check(pull)
+                self._check_at(pull, now_ms + 1)
+
+    def _answer(self, pull: _HeldPull, why: str) -> None:
+        if pull.check is None:
+            return  # answered meanwhile, by what an answer before it brought about
+        self._remove(pull)
+        header = pull.request.header
+        self._broker.journal.add(
+            PullWoken(
+                node=self._broker.name,
+                topic=header.topic,
+                queue_id=header.queue_id,
+                queue_offset=header.queue_offset,
+                group=header.consumer_group,
+                why=why,
+            )
+        )
+        pull.parked.resolve(self._look_again(pull.request))
+
+    def _look_again(
+        self, request: Request[PullMessageRequestHeader]
+    ) -> Reply[PullMessageResponseHeader] | Refused:
+        try:
+            return pull_again(self._broker, request)
+        except Refused as refused:
+            return refused
+        except Exception as error:  # a bug of ours, and none of the one who sent or moved the clock
+            self._broker.journal.add(
+                HandlerFailed(
+                    node=self._broker.name,
+                    code=request.command.code,
+                    error=repr(error),
+                    traceback=traceback.format_exc(),
+                )
+            )
+            return Refused(ResponseCode.SYSTEM_ERROR, java_exception(error))
+
+    def _remove(self, pull: _HeldPull) -> None:
+        self._leave_check(pull)
+        _take_out(self._by_queue, pull.queue, pull)
+        _take_out(self._by_session, pull.request.session, pull)
+
+    def _leave_check(self, pull: _HeldPull) -> None:
+        check, pull.check = pull.check, None
+        if check is None:
+            return
+        del check.pulls[pull]
+        if not check.pulls:
+            self._forget(check)
+            self._broker.clock.cancel(check.timer)
+
+    def _forget(self, check: _Check) -> None:
+        key = (check.outside, check.due_ms)
+        if self._checks.get(key) is check:
+            del self._checks[key]
+
+
+def _take_out(table: dict[_Key, dict[_HeldPull, None]], key: _Key, pull: _HeldPull) -> None:
+    pulls = table[key]
+    del pulls[pull]
+    if not pulls:
+        del table[key]
+
+
+def _matches(pull: _HeldPull, tags_code: int) -> bool:
+    message_filter = pull.message_filter
+    return message_filter is None or message_filter.is_matched_by_consume_queue(tags_code)

@@ -1,0 +1,53 @@
+"""The message a broker stores when it sends a consumer to another offset.
+
+Source: broker/processor/PullMessageProcessor.java#generateOffsetMovedEvent (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.topics import OFFSET_MOVED_EVENT_TOPIC
+from fakemq.protocol.bodies.offset_moved import OffsetMovedEvent
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    KEYS,
+    TAGS,
+    encode_properties_as_java,
+)
+from fakemq.store.inner_message import InnerMessage
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.protocol.headers.pull import PullMessageRequestHeader
+
+
+def store_offset_moved_event(
+    broker: Broker, header: PullMessageRequestHeader, new_offset: int
+) -> None:
+    """Tell whoever consumes OFFSET_MOVED_EVENT; whether it could be stored is no matter."""
+    group = header.consumer_group
+    event = OffsetMovedEvent(
+        consumer_group=group,
+        message_queue=MessageQueue(
+            topic=header.topic,
+            broker_name=broker.config.broker_name,
+            queue_id=header.queue_id,
+        ),
+        offset_request=header.queue_offset,
+        offset_new=new_offset,
+    )
+    properties = {TAGS: group, DELAY_TIME_LEVEL: "0", KEYS: group}
+    broker.store.put_message(
+        InnerMessage(
+            OFFSET_MOVED_EVENT_TOPIC,
+            0,
+            event.encode(),
+            properties=properties,
+            properties_string=encode_properties_as_java(properties),
+            born_timestamp_ms=broker.clock.now_ms(),
+            born_host=broker.store_host,
+            store_host=broker.store_host,
+        )
+    )

@@ -1,0 +1,82 @@
+"""Where each connection reads each queue, so that a cluster reset can take it back to 0.
+
+A reset empties every queue under consumers that go on living. By Java's rules their next pull is
+beyond the end of its queue (PULL_OFFSET_MOVED), and the client drops the queue for half a minute.
+Here a connection that read a queue before the reset is led back instead: its first pull of that
+queue from an offset other than 0 is answered "nothing matched, go on at 0". Its client still
+remembers the old offset as the one to commit (it never takes a lower one), so what it commits
+counts at most up to what it has been given since.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from fakemq.net.session import Session
+
+Key: TypeAlias = tuple[str, str, int]
+"""Group, topic, queue id."""
+
+
+class Position:
+    """One connection's place in one queue: ``next_offset`` is where it was last told to go on."""
+
+    __slots__ = ("next_offset", "outlived_reset", "stale")
+
+    def __init__(self) -> None:
+        self.next_offset = 0
+        self.outlived_reset = False
+        self.stale = False
+        """The connection still reads by an offset from before the reset."""
+
+    def committable(self, offset: int) -> int:
+        """What a commit of ``offset`` is worth: less than it says only after a reset."""
+        return min(offset, self.next_offset) if self.outlived_reset else offset
+
+
+_NOWHERE: dict[Key, Position] = {}
+
+
+class PullPositions:
+    """All places that live connections read from at one broker."""
+
+    def __init__(self) -> None:
+        self._table: dict[Session, dict[Key, Position]] = {}
+
+    def find(self, session: Session, group: str, topic: str, queue_id: int) -> Position | None:
+        """The connection's place in this queue, if it was ever told one."""
+        return self._table.get(session, _NOWHERE).get((group, topic, queue_id))
+
+    def told(
+        self, session: Session, group: str, topic: str, queue_id: int, next_offset: int
+    ) -> None:
+        """An answer tells the connection to go on at ``next_offset``."""
+        positions = self._table.get(session)
+        if positions is None:
+            positions = self._table[session] = {}
+        key = (group, topic, queue_id)
+        position = positions.get(key)
+        if position is None:
+            position = positions[key] = Position()
+        position.next_offset = next_offset
+
+    def committable(
+        self, session: Session, group: str, topic: str, queue_id: int, offset: int
+    ) -> int:
+        """What a commit of ``offset`` by this connection is worth."""
+        position = self.find(session, group, topic, queue_id)
+        return offset if position is None else position.committable(offset)
+
+    def session_closed(self, session: Session) -> None:
+        """A connection is gone."""
+        self._table.pop(session, None)
+
+    def reset(self) -> None:
+        """Every queue is empty now: all who are still connected are to go on at 0."""
+        for session in [session for session in self._table if session.closed]:
+            del self._table[session]
+        for positions in self._table.values():
+            for position in positions.values():
+                position.next_offset = 0
+                position.outlived_reset = position.stale = True

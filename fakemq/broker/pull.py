@@ -1,0 +1,294 @@
+"""PULL_MESSAGE: the checks in Java's order, the look into the queue, and what becomes of it.
+
+Source: broker/processor/PullMessageProcessor.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.broker.checks import FAQ
+from fakemq.broker.filters.tags import tags_filter
+from fakemq.broker.offset_moved import store_offset_moved_event
+from fakemq.broker.perm import is_readable
+from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.events import Delivered
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from fakemq.protocol.subscription import (
+    ExpressionType,
+    SubscriptionError,
+    build_subscription,
+    is_tag_type,
+)
+from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.store.results import GetMessageResult, GetMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.positions import Position
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
+
+PullRequest: TypeAlias = Request[PullMessageRequestHeader]
+PullReply: TypeAlias = Reply[PullMessageResponseHeader]
+
+MASTER_ID = 0
+_BROADCASTING = "BROADCASTING"
+_SIZE_AND_QUEUE_OFFSET = Struct(">i16xq")
+"""The two fields of a stored record that tell which it is and where the next one is."""
+
+_CODES = {
+    GetMessageStatus.FOUND: ResponseCode.SUCCESS,
+    GetMessageStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    GetMessageStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    GetMessageStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    GetMessageStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    # An empty queue read from the start; from anywhere else it is PULL_OFFSET_MOVED.
+    GetMessageStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
+    GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
+}
+_EMPTY = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
+
+
+def pull(broker: Broker, request: PullRequest) -> PullReply | Parked[PullMessageResponseHeader]:
+    """Answer a pull, or hold it if there is nothing yet and its client wants to wait."""
+    return _process(broker, request, first=True)
+
+
+def pull_again(broker: Broker, request: PullRequest) -> PullReply:
+    """Answer a pull that was held: never held again, and it commits nothing."""
+    reply = _process(broker, request, first=False)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def _process(
+    broker: Broker, request: PullRequest, *, first: bool
+) -> PullReply | Parked[PullMessageResponseHeader]:
+    header = request.header
+    group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+    position = broker.positions.find(request.session, group, topic, queue_id)
+    group_config = _check_group(broker, group)
+    _check_topic(broker, request, position)
+    subscription = _subscription(broker, header, group_config)
+    message_filter = tags_filter(subscription)
+    if position is not None and position.stale:
+        position.stale = False
+        if header.queue_offset != 0:
+            return _back_to_the_start(broker, header)
+    result = broker.store.get_message(
+        group, topic, queue_id, header.queue_offset, header.max_msg_nums, message_filter
+    )
+    if first and header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
+        offset = header.commit_offset
+        if position is not None:
+            offset = position.committable(offset)
+        broker.offsets.commit(group, topic, queue_id, offset)
+    code = _code(result, header)
+    if code is ResponseCode.PULL_NOT_FOUND and first and header.sys_flag & PullSysFlag.SUSPEND:
+        timeout_ms = header.suspend_timeout_millis
+        if not broker.config.long_polling_enable:
+            timeout_ms = broker.config.short_polling_time_mills
+        broker.positions.told(request.session, group, topic, queue_id, header.queue_offset)
+        return broker.holds.suspend(request, message_filter, timeout_ms)
+    return _reply(broker, request, group_config, code, result)
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def _check_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
+    if not is_readable(broker.config.broker_permission):
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.config.broker_ip1}] pulling message is forbidden",
+        )
+    config = broker.groups.find(group)
+    if config is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group [{group}] does not exist, {FAQ}",
+        )
+    if not config.consume_enable:
+        raise Refused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {group}")
+    return config
+
+
+def _check_topic(broker: Broker, request: PullRequest, position: Position | None) -> None:
+    topic, queue_id = request.header.topic, request.header.queue_id
+    config = broker.topics.select(topic)
+    if config is None:
+        if position is not None and position.outlived_reset:
+            return  # taken away by a reset: empty for those who were reading it
+        raise Refused(
+            ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
+        )
+    if not is_readable(config.perm):
+        raise Refused(
+            ResponseCode.NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden"
+        )
+    if not 0 <= queue_id < config.read_queue_nums:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"queueId[{queue_id}] is illegal, topic:[{topic}]"
+            f" topicConfig.readQueueNums:[{config.read_queue_nums}]"
+            f" consumer:[/{request.session.remote_addr}]",
+        )
+
+
+def _subscription(
+    broker: Broker, header: PullMessageRequestHeader, group_config: SubscriptionGroupConfig
+) -> SubscriptionData:
+    """What the pull is for: said in the request itself, or by the group's heartbeats."""
+    if header.sys_flag & PullSysFlag.SUBSCRIPTION:
+        try:
+            subscription = build_subscription(
+                header.topic, header.subscription, header.expression_type
+            )
+        except SubscriptionError as error:
+            raise Refused(
+                ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
+            ) from error
+    else:
+        subscription = _subscription_of_group(broker, header, group_config)
+    check_filter_type(subscription)
+    return subscription
+
+
+def _subscription_of_group(
+    broker: Broker, header: PullMessageRequestHeader, group_config: SubscriptionGroupConfig
+) -> SubscriptionData:
+    group = header.consumer_group
+    info = broker.consumers.group(group)
+    if info is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}"
+        )
+    if not group_config.consume_broadcast_enable and info.message_model == _BROADCASTING:
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the consumer group[{group}] can not consume by broadcast way",
+        )
+    subscription = info.subscriptions.get(header.topic)
+    if subscription is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{FAQ}"
+        )
+    if subscription.sub_version < header.sub_version:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest"
+        )
+    expression_type = subscription.expression_type
+    if not is_tag_type(expression_type) and expression_type != ExpressionType.SQL92:
+        # No filter data is ever made for an expression type that nobody can compile.
+        raise Refused(
+            ResponseCode.FILTER_DATA_NOT_EXIST,
+            "The broker's consumer filter data is not exist!Your expression may be wrong!",
+        )
+    return subscription
+
+
+def check_filter_type(subscription: SubscriptionData) -> None:
+    """Refuse what is not about tags, as a Java broker does that has enablePropertyFilter=false."""
+    if not is_tag_type(subscription.expression_type):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "The broker does not support consumer to filter message by "
+            f"{subscription.expression_type}",
+        )
+
+
+# -- answers ----------------------------------------------------------------------------------
+
+
+def _code(result: GetMessageResult, header: PullMessageRequestHeader) -> ResponseCode:
+    if result.status in _EMPTY and header.queue_offset != 0:
+        return ResponseCode.PULL_OFFSET_MOVED
+    return _CODES[result.status]
+
+
+def _reply(
+    broker: Broker,
+    request: PullRequest,
+    group_config: SubscriptionGroupConfig,
+    code: ResponseCode,
+    result: GetMessageResult,
+) -> PullReply:
+    header = request.header
+    config = broker.config
+    broker_id = MASTER_ID
+    if config.slave_read_enable:
+        broker_id = (
+            group_config.which_broker_when_consume_slowly
+            if result.suggest_pulling_from_slave
+            else group_config.broker_id
+        )
+    if code is ResponseCode.PULL_OFFSET_MOVED:
+        if config.is_slave and not config.offset_check_in_slave:
+            broker_id = group_config.broker_id
+            code = ResponseCode.PULL_RETRY_IMMEDIATELY
+        else:
+            store_offset_moved_event(broker, header, result.next_begin_offset)
+    broker.positions.told(
+        request.session,
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        result.next_begin_offset,
+    )
+    body = b""
+    if code is ResponseCode.SUCCESS:
+        body = result.body
+        broker.journal.add(
+            Delivered(
+                node=broker.name,
+                topic=header.topic,
+                queue_id=header.queue_id,
+                offsets=_delivered(result, header.queue_offset, body),
+                next_offset=result.next_begin_offset,
+                group=header.consumer_group,
+                peer=request.session.remote_addr,
+            )
+        )
+    return Reply(
+        PullMessageResponseHeader(
+            suggest_which_broker_id=broker_id,
+            next_begin_offset=result.next_begin_offset,
+            min_offset=result.min_offset,
+            max_offset=result.max_offset,
+        ),
+        body=body,
+        code=code,
+        remark=result.status.name,
+    )
+
+
+def _delivered(result: GetMessageResult, queue_offset: int, body: bytes) -> tuple[int, ...]:
+    """The queue offsets of the records in ``body``."""
+    if queue_offset + result.message_count == result.next_begin_offset:
+        return tuple(range(queue_offset, result.next_begin_offset))
+    offsets = []
+    at = 0
+    while at < len(body):
+        size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(body, at)
+        offsets.append(offset)
+        at += size_bytes
+    return tuple(offsets)
+
+
+def _back_to_the_start(broker: Broker, header: PullMessageRequestHeader) -> PullReply:
+    """Lead a consumer that outlived a reset to the new beginning of its queue."""
+    return Reply(
+        PullMessageResponseHeader(
+            suggest_which_broker_id=MASTER_ID,
+            next_begin_offset=0,
+            min_offset=0,
+            max_offset=broker.store.max_offset_in_queue(header.topic, header.queue_id),
+        ),
+        code=ResponseCode.PULL_RETRY_IMMEDIATELY,
+        remark=GetMessageStatus.NO_MATCHED_MESSAGE.name,
+    )

@@ -1,0 +1,370 @@
+"""PULL_MESSAGE: every answer there is, in Java's words."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import Delivered, OffsetCommitted, PullHeld
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.sysflag import PullSysFlag
+from tests.broker.conftest import World
+from tests.support.clients import (
+    GROUP,
+    TOPIC,
+    beat,
+    consume,
+    consumer_data,
+    long_pull,
+    pull,
+    pull_header,
+    send,
+    subscription,
+)
+from tests.support.peer import Peer
+
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+HEARTBEAT_ONLY = 0
+"""A sysFlag by which the subscription is the heartbeat's."""
+
+
+class Said(NamedTuple):
+    code: int
+    remark: str | None
+
+
+def said(response: RemotingCommand) -> Said:
+    return Said(response.code, response.remark)
+
+
+def offsets(response: RemotingCommand) -> tuple[int, int, int]:
+    """Next, minimum and maximum offset."""
+    fields = response.ext_fields
+    return int(fields["nextBeginOffset"]), int(fields["minOffset"]), int(fields["maxOffset"])
+
+
+@pytest.fixture
+def topic(broker: Broker) -> str:
+    broker.create_topic(TOPIC, 4)
+    return TOPIC
+
+
+# -- what is found ----------------------------------------------------------------------------
+
+
+def test_messages_come_as_the_log_has_them(world: World, broker: Broker, peer: Peer) -> None:
+    for _ in range(3):
+        send(peer)
+    response = pull(peer, 1)
+    assert said(response) == (0, "FOUND")
+    assert response.ext_fields == {
+        "suggestWhichBrokerId": "0",
+        "nextBeginOffset": "3",
+        "minOffset": "0",
+        "maxOffset": "3",
+    }
+    size = int.from_bytes(response.body[:4], "big")
+    assert len(response.body) == 2 * size
+    assert response.body.count(b"body") == 2
+    assert world.journal.find(Delivered)[0] == Delivered(
+        node=broker.name,
+        topic=TOPIC,
+        queue_id=0,
+        offsets=(1, 2),
+        next_offset=3,
+        group=GROUP,
+        peer=peer.session.link.local_addr,
+    )
+
+
+def test_no_more_than_asked_for(peer: Peer) -> None:
+    for _ in range(3):
+        send(peer)
+    assert offsets(pull(peer, max_msg_nums=2))[0] == 2
+
+
+def test_a_binary_request_gets_a_binary_answer(peer: Peer) -> None:
+    send(peer)
+    response = peer.ask(
+        RequestCode.PULL_MESSAGE, pull_header(), serialize_type=SerializeType.ROCKETMQ
+    )
+    assert response.serialize_type is SerializeType.ROCKETMQ
+    assert said(response) == (0, "FOUND")
+
+
+def test_tags_select_by_hash(world: World, peer: Peer) -> None:
+    for tag in ("a", "b", "", "a"):
+        send(peer, tag)
+    response = pull(peer, subscription="a || c")
+    assert said(response) == (0, "FOUND")
+    assert response.body.count(b"body") == 2
+    assert world.journal.find(Delivered)[0].offsets == (0, 3)
+    # "Aa" and "BB" have one hash: the client compares the words.
+    send(peer, "BB")
+    assert said(pull(peer, 4, subscription="Aa")) == (0, "FOUND")
+
+
+def test_nothing_of_the_tag_goes_on_behind_what_was_looked_at(peer: Peer) -> None:
+    send(peer, "a")
+    send(peer, "a")
+    response = pull(peer, subscription="b")
+    assert said(response) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "NO_MATCHED_MESSAGE")
+    assert offsets(response) == (2, 0, 2)
+    assert response.body == b""
+
+
+def test_a_subscription_in_class_filter_mode_takes_everything(world: World, peer: Peer) -> None:
+    send(peer, "a")
+    classes = subscription(expression="some.Filter", classFilterMode=True)
+    beat(peer, consumers=[consumer_data(subscriptions=[classes])])
+    assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == (0, "FOUND")
+
+
+# -- where nothing is -------------------------------------------------------------------------
+
+
+def test_an_empty_queue_read_from_the_start(topic: str, peer: Peer) -> None:
+    response = pull(peer)
+    assert response.code == ResponseCode.PULL_NOT_FOUND
+    assert offsets(response) == (0, 0, 0)
+
+
+def test_the_end_of_a_queue(peer: Peer) -> None:
+    send(peer)
+    response = pull(peer, 1)
+    assert said(response) == (ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE")
+    assert offsets(response) == (1, 0, 1)
+
+
+def test_beyond_the_end_of_a_queue(peer: Peer) -> None:
+    send(peer)
+    response = pull(peer, 5)
+    assert said(response) == (ResponseCode.PULL_OFFSET_MOVED, "OFFSET_OVERFLOW_BADLY")
+    assert offsets(response) == (1, 0, 1)
+
+
+def test_an_empty_queue_read_from_anywhere_else(topic: str, peer: Peer) -> None:
+    response = pull(peer, 5)
+    assert response.code == ResponseCode.PULL_OFFSET_MOVED
+    assert offsets(response) == (0, 0, 0)
+
+
+def test_an_offset_that_was_moved_is_told_in_a_message(broker: Broker, peer: Peer) -> None:
+    send(peer)
+    pull(peer, 5)
+    event = pull(peer, topic="OFFSET_MOVED_EVENT", subscription=GROUP)
+    assert said(event) == (0, "FOUND")
+    body = {
+        "consumerGroup": GROUP,
+        "messageQueue": {"brokerName": "broker-a", "queueId": 0, "topic": TOPIC},
+        "offsetNew": 1,
+        "offsetRequest": 5,
+    }
+    assert json.dumps(body, separators=(",", ":")).encode() in event.body
+    assert f"KEYS\x01{GROUP}".encode() in event.body
+    assert f"TAGS\x01{GROUP}".encode() in event.body
+    assert b"DELAY\x010" in event.body
+
+
+# -- the checks, in Java's order --------------------------------------------------------------
+
+
+def test_a_broker_that_may_not_be_read_refuses_first_of_all(world: World) -> None:
+    broker = world.broker(BrokerConfig(broker_permission=2, auto_create_subscription_group=False))
+    response = pull(world.peer(broker.addr), topic="nothing", queue_id=99)
+    assert said(response) == (16, "the broker[127.0.0.1] pulling message is forbidden")
+    assert response.ext_fields == {}
+
+
+def test_a_group_that_does_not_exist(world: World) -> None:
+    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
+    response = pull(world.peer(broker.addr), topic="nothing")
+    assert said(response) == (26, f"subscription group [billing] does not exist, {FAQ}")
+
+
+def test_a_group_that_may_not_consume(broker: Broker, peer: Peer) -> None:
+    broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_enable=False))
+    response = pull(peer, topic="nothing")
+    assert said(response) == (16, "subscription group no permission, billing")
+
+
+def test_a_topic_that_does_not_exist(broker: Broker, peer: Peer) -> None:
+    response = pull(peer, topic="nothing", queue_id=99)
+    assert said(response) == (17, f"topic[nothing] not exist, apply first please! {FAQ}")
+    assert broker.groups.snapshot()[GROUP].retry_max_times == 16  # created on the way
+
+
+def test_a_topic_that_may_not_be_read(broker: Broker, peer: Peer) -> None:
+    broker.create_topic("writeonly", 1, perm=2)
+    response = pull(peer, topic="writeonly", queue_id=99)
+    assert said(response) == (16, "the topic[writeonly] pulling message is forbidden")
+
+
+@pytest.mark.parametrize("queue_id", [-1, 4])
+def test_a_queue_that_the_topic_does_not_have(topic: str, peer: Peer, queue_id: int) -> None:
+    response = pull(peer, queue_id=queue_id)
+    address = peer.session.link.local_addr
+    assert response.code == 1
+    assert response.remark == (
+        f"queueId[{queue_id}] is illegal, topic:[orders] topicConfig.readQueueNums:[4]"
+        f" consumer:[/{address}]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expression_type"), [("||", "TAG"), ("", "SQL92"), (None, "SQL92"), ("", "")]
+)
+def test_a_subscription_that_means_nothing(
+    topic: str, peer: Peer, text: str | None, expression_type: str
+) -> None:
+    response = pull(peer, subscription=text, expression_type=expression_type)
+    assert said(response) == (23, "parse the consumer's subscription failed")
+
+
+def test_a_group_without_members(topic: str, peer: Peer) -> None:
+    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
+    assert said(response) == (24, f"the consumer's group info not exist{FAQ}")
+
+
+def test_a_group_that_may_not_broadcast(topic: str, broker: Broker, peer: Peer) -> None:
+    broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_broadcast_enable=False))
+    beat(
+        peer,
+        consumers=[consumer_data(subscriptions=[subscription("x")], messageModel="BROADCASTING")],
+    )
+    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
+    assert said(response) == (
+        16,
+        "the consumer group[billing] can not consume by broadcast way",
+    )
+
+
+def test_a_topic_that_the_group_has_not_subscribed(topic: str, peer: Peer) -> None:
+    beat(peer, consumers=[consumer_data(subscriptions=[subscription("another")])])
+    response = pull(peer, sys_flag=HEARTBEAT_ONLY)
+    assert said(response) == (24, f"the consumer's subscription not exist{FAQ}")
+
+
+def test_a_subscription_that_the_broker_has_not_heard_of_yet(topic: str, peer: Peer) -> None:
+    consume(peer)
+    response = pull(peer, sys_flag=HEARTBEAT_ONLY, sub_version=2)
+    assert said(response) == (25, "the consumer's subscription not latest")
+    response = pull(peer, sys_flag=HEARTBEAT_ONLY, sub_version=1)
+    assert response.code == ResponseCode.PULL_NOT_FOUND
+
+
+def test_sql92_is_refused_as_by_a_broker_without_property_filter(topic: str, peer: Peer) -> None:
+    refusal = (1, "The broker does not support consumer to filter message by SQL92")
+    sql = subscription(expressionType="SQL92", subString="a > 1")
+    assert said(pull(peer, subscription="a > 1", expression_type="SQL92")) == refusal
+    beat(peer, consumers=[consumer_data(subscriptions=[sql])])
+    assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == refusal
+
+
+def test_an_expression_that_nobody_can_compile(topic: str, peer: Peer) -> None:
+    refusal = (1, "The broker does not support consumer to filter message by XPATH")
+    odd = subscription(expressionType="XPATH", subString="/a")
+    assert said(pull(peer, subscription="/a", expression_type="XPATH")) == refusal
+    beat(peer, consumers=[consumer_data(subscriptions=[odd])])
+    assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == (
+        27,
+        "The broker's consumer filter data is not exist!Your expression may be wrong!",
+    )
+
+
+def test_a_pull_that_says_nothing_is_a_null_pointer(peer: Peer) -> None:
+    response = peer.ask(RequestCode.PULL_MESSAGE)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException")
+
+
+def test_the_vip_port_does_not_serve_pulls(world: World, broker: Broker) -> None:
+    response = pull(world.peer(broker.vip_addr))
+    assert said(response) == (3, " request type 11 not supported")
+
+
+# -- offsets that come with a pull ------------------------------------------------------------
+
+
+COMMIT = PullSysFlag.SUBSCRIPTION | PullSysFlag.COMMIT_OFFSET
+
+
+def committed(world: World) -> list[int]:
+    return [event.offset for event in world.journal.find(OffsetCommitted)]
+
+
+def test_a_pull_commits_what_its_client_has_consumed(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    send(peer)
+    pull(peer, 0, commit_offset=7)
+    assert committed(world) == []
+    pull(peer, 0, sys_flag=COMMIT, commit_offset=7)
+    assert committed(world) == [7]
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 7
+
+
+def test_it_commits_whatever_the_answer_but_not_with_a_refusal(
+    world: World, topic: str, peer: Peer
+) -> None:
+    pull(peer, 0, sys_flag=COMMIT, commit_offset=1)  # 19
+    pull(peer, 9, sys_flag=COMMIT, commit_offset=2)  # 21
+    pull(peer, 0, sys_flag=COMMIT, commit_offset=3, queue_id=9)  # 1
+    assert committed(world) == [1, 2]
+
+
+def test_a_held_pull_commits_once_when_it_comes(world: World, topic: str, peer: Peer) -> None:
+    answer = long_pull(peer, sys_flag=COMMIT | PullSysFlag.SUSPEND, commit_offset=4)
+    assert committed(world) == [4]
+    assert world.journal.find(PullHeld)
+    send(peer)
+    assert answer.response is not None
+    assert committed(world) == [4]
+
+
+# -- slaves -----------------------------------------------------------------------------------
+
+
+def slave(world: World, **config: bool) -> tuple[Broker, Peer]:
+    """A broker that turned slave after it stored one message."""
+    broker = world.broker()
+    peer = world.peer(broker.addr)
+    send(peer)
+    broker.config.assign({"broker_role": "SLAVE"} | config)
+    return broker, peer
+
+
+def test_a_slave_corrects_no_offset(world: World) -> None:
+    _, peer = slave(world)
+    response = pull(peer, 5)
+    assert said(response) == (20, "OFFSET_OVERFLOW_BADLY")
+    assert offsets(response)[0] == 5
+
+
+def test_a_slave_that_checks_offsets_does(world: World) -> None:
+    _, peer = slave(world, offset_check_in_slave=True)
+    response = pull(peer, 5)
+    assert said(response) == (21, "OFFSET_OVERFLOW_BADLY")
+    assert offsets(response)[0] == 1
+
+
+def test_a_slave_commits_no_offset(world: World) -> None:
+    _, peer = slave(world)
+    assert said(pull(peer, 0, sys_flag=COMMIT, commit_offset=1)) == (0, "FOUND")
+    assert committed(world) == []
+
+
+def test_with_slave_reading_the_group_says_where_to_go_on(world: World) -> None:
+    broker, peer = slave(world, slave_read_enable=True)
+    broker.groups.update(
+        SubscriptionGroupConfig(group_name=GROUP, broker_id=3, which_broker_when_consume_slowly=2)
+    )
+    assert pull(peer).ext_fields["suggestWhichBrokerId"] == "3"
+    broker.store.ram_size_bytes = 0  # everything counts as far behind
+    assert pull(peer).ext_fields["suggestWhichBrokerId"] == "2"

@@ -1,0 +1,416 @@
+"""Held pulls: the grid, arrivals, timeouts, two axes, a hundred ways to interleave them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import PullHeld, PullWoken
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.timers import Timer
+from tests.support.clients import (
+    GROUP,
+    SUSPEND_MS,
+    TOPIC,
+    LabWorld,
+    consume,
+    long_pull,
+    send,
+)
+from tests.support.peer import Answer, Peer
+
+GRID_MS = 5_000
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+@pytest.fixture
+def broker(world: LabWorld) -> Broker:
+    broker = world.broker()
+    broker.create_topic(TOPIC, 4)
+    return broker
+
+
+@pytest.fixture
+def producer(world: LabWorld, broker: Broker) -> Peer:
+    return world.peer(broker.addr, "producer")
+
+
+def code(answer: Answer) -> int | None:
+    return None if answer.response is None else answer.response.code
+
+
+def woken(world: LabWorld) -> list[str]:
+    return [event.why for event in world.journal.find(PullWoken)]
+
+
+def timers(world: LabWorld) -> list[Timer]:
+    return [timer for timer in world.clock.timers() if timer.kind == "pull_hold"]
+
+
+# -- how long ---------------------------------------------------------------------------------
+
+
+def test_a_hold_lasts_as_long_as_the_client_says_and_ends_on_the_grid(
+    world: LabWorld, broker: Broker, peer: Peer
+) -> None:
+    world.clock.advance(2)
+    answer = long_pull(peer, suspend_timeout_millis=20_000)
+    assert world.journal.find(PullHeld, group=GROUP, topic=TOPIC, queue_id=0, queue_offset=0)
+    assert broker.holds.snapshot()[0].due_in_ms == 23_000
+    world.clock.advance(22.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+    assert woken(world) == ["timeout"]
+    assert broker.holds.snapshot() == ()
+    assert timers(world) == []
+
+
+def test_a_hold_that_ends_on_a_tick_is_answered_at_it(
+    world: LabWorld, broker: Broker, peer: Peer
+) -> None:
+    answer = long_pull(peer)
+    world.clock.advance(14.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_the_grid_begins_with_the_broker(world: LabWorld) -> None:
+    world.clock.advance(1.5)
+    broker = world.broker()
+    broker.create_topic(TOPIC, 1)
+    answer = long_pull(world.peer(broker.addr), suspend_timeout_millis=1)
+    world.clock.advance(4.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_a_client_without_patience_waits_for_the_next_check(
+    world: LabWorld, broker: Broker, peer: Peer
+) -> None:
+    world.clock.advance(1)
+    answer = long_pull(peer, suspend_timeout_millis=-7)
+    world.clock.advance(3.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_without_long_polling_a_hold_lasts_a_second_and_arrivals_wake_nobody(
+    world: LabWorld,
+) -> None:
+    broker = world.broker(BrokerConfig(long_polling_enable=False))
+    broker.create_topic(TOPIC, 1)
+    peer, producer = world.peer(broker.addr), world.peer(broker.addr)
+    answer = long_pull(peer)
+    world.clock.advance(0.3)
+    late = long_pull(peer)
+    world.clock.advance(0.7)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+    assert code(late) is None
+    send(producer)
+    assert code(late) is None
+    world.clock.advance(0.999)
+    assert code(late) is None
+    world.clock.advance(0.001)
+    assert code(late) == ResponseCode.SUCCESS
+    assert woken(world) == ["timeout", "check"]
+
+
+# -- arrivals ---------------------------------------------------------------------------------
+
+
+def test_an_arrival_wakes_at_once(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    answer = long_pull(peer)
+    send(producer, queue_id=1)
+    assert code(answer) is None
+    send(producer)
+    assert answer.response is not None
+    assert (answer.response.code, answer.response.remark) == (0, "FOUND")
+    assert answer.response.ext_fields["nextBeginOffset"] == "1"
+    assert woken(world) == ["arrival"]
+    assert timers(world) == []
+
+
+def test_an_arrival_wakes_every_group_that_waits(
+    world: LabWorld, broker: Broker, producer: Peer
+) -> None:
+    peers = [world.peer(broker.addr) for _ in range(3)]
+    answers = [
+        long_pull(peer, consumer_group=f"group-{number}") for number, peer in enumerate(peers)
+    ]
+    send(producer)
+    assert [code(answer) for answer in answers] == [0, 0, 0]
+
+
+def test_an_arrival_of_another_tag_answers_at_the_next_check(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    world.clock.advance(1)
+    answer = long_pull(peer, subscription="wanted")
+    send(producer, "other")
+    assert code(answer) is None
+    world.clock.advance(3.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert answer.response is not None
+    assert answer.response.ext_fields["nextBeginOffset"] == "1"
+    assert woken(world) == ["check"]
+
+
+def test_after_other_tags_one_that_is_wanted_still_wakes_at_once(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    world.clock.advance(1)
+    answer = long_pull(peer, subscription="wanted || needed")
+    send(producer, "other")
+    send(producer, "needed")
+    assert code(answer) == ResponseCode.SUCCESS
+    assert timers(world) == []
+
+
+def test_any_arrival_ends_a_hold_whose_time_is_over(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    world.clock.advance(1)
+    answer = long_pull(peer, subscription="wanted")
+    world.clock.advance(15)  # now 16 s; the next check is at 20 s
+    assert code(answer) is None
+    send(producer, "other")
+    assert code(answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert woken(world) == ["timeout"]
+
+
+def test_a_pull_that_was_held_is_not_held_again(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    answer = long_pull(peer, 0)
+    world.clock.advance(15)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+    assert len(world.journal.find(PullHeld)) == 1
+
+
+def test_only_pulls_that_found_nothing_are_held(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    send(producer, "a")
+    assert code(long_pull(peer)) == ResponseCode.SUCCESS
+    assert code(long_pull(peer, subscription="b")) == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert code(long_pull(peer, 9)) == ResponseCode.PULL_OFFSET_MOVED
+    assert code(long_pull(peer, 1, sys_flag=PullSysFlag.SUBSCRIPTION)) == 19
+    assert world.journal.find(PullHeld) == []
+
+
+def test_what_has_changed_by_then_is_refused_by_then(
+    world: LabWorld, broker: Broker, peer: Peer
+) -> None:
+    answer = long_pull(peer)
+    broker.topics.delete(TOPIC)
+    world.clock.advance(15)
+    assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
+
+
+def test_a_held_pull_by_heartbeat_takes_the_subscription_of_its_waking(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    consume(peer)
+    answer = long_pull(peer, sys_flag=PullSysFlag.SUSPEND)
+    send(producer, "any")
+    assert code(answer) == ResponseCode.SUCCESS
+
+
+# -- whose time -------------------------------------------------------------------------------
+
+
+def test_an_idle_outside_pull_on_a_frozen_cluster_ends_as_in_real_life(
+    world: LabWorld, broker: Broker
+) -> None:
+    answer = long_pull(world.outside_peer(broker))
+    world.clock.advance("2h")
+    assert code(answer) is None
+    world.outside_time_passes(14_999)
+    assert code(answer) is None
+    world.outside_time_passes(1)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_an_outside_pull_is_woken_on_a_frozen_cluster(
+    world: LabWorld, broker: Broker, producer: Peer
+) -> None:
+    answer = long_pull(world.outside_peer(broker))
+    world.outside_time_passes(4_000)
+    send(producer)
+    assert code(answer) == ResponseCode.SUCCESS
+
+
+# -- ends -------------------------------------------------------------------------------------
+
+
+def test_a_connection_that_closes_takes_its_holds_along(
+    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    long_pull(peer)
+    long_pull(peer, queue_id=1)
+    other = world.peer(broker.addr)
+    answer = long_pull(other)
+    peer.close()
+    assert len(broker.holds.snapshot()) == 1
+    send(producer)
+    assert code(answer) == ResponseCode.SUCCESS
+    assert woken(world) == ["arrival"]
+    assert timers(world) == []
+
+
+def test_a_stopped_broker_holds_nothing_and_starts_a_new_grid(
+    world: LabWorld, broker: Broker, peer: Peer
+) -> None:
+    long_pull(peer)
+    broker.stop()
+    assert broker.holds.snapshot() == ()
+    assert timers(world) == []
+    world.clock.advance(2)
+    broker.start()
+    answer = long_pull(world.peer(broker.addr), suspend_timeout_millis=1)
+    world.clock.advance(4.999)
+    assert code(answer) is None
+    world.clock.advance(0.001)
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_a_paused_broker_answers_late(world: LabWorld, broker: Broker, peer: Peer) -> None:
+    answer = long_pull(peer)
+    broker.pause()
+    world.clock.advance(60)
+    assert code(answer) is None
+    broker.resume()
+    world.network.settle()
+    assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_a_thousand_holds_share_one_timer(world: LabWorld, broker: Broker, peer: Peer) -> None:
+    answers = [long_pull(peer, consumer_group=f"g{number}") for number in range(1000)]
+    assert len(timers(world)) == 1
+    world.clock.advance(15)
+    assert all(answer.over for answer in answers)
+
+
+# -- any way that it can come -----------------------------------------------------------------
+
+
+class _Pull:
+    def __init__(self, answer: Answer, tag: str, queue_id: int, since_ms: int) -> None:
+        self.answer = answer
+        self.tag = tag
+        self.queue_id = queue_id
+        self.expires_ms = since_ms + SUSPEND_MS
+        self.passed_by_ms: int | None = None
+        """When a message arrived that is not for it."""
+
+    def latest_ms(self) -> int:
+        """The check at which it is answered at the latest."""
+        since_ms = self.expires_ms
+        if self.passed_by_ms is not None:
+            since_ms = min(since_ms, self.passed_by_ms)
+        return max(1, -(-since_ms // GRID_MS)) * GRID_MS  # the first is not before 5 s
+
+
+class Holds(RuleBasedStateMachine):
+    """Pulls from the end of their queue, arrivals, closes and time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = LabWorld()
+        self.broker = self.world.broker()
+        self.broker.create_topic(TOPIC, 2)
+        self.now_ms = 0
+        self.ends = [0, 0]
+        self.pulls: dict[Peer, list[_Pull]] = {}
+        self.answered: list[_Pull] = []
+
+    @rule(tag=st.sampled_from("ab"), queue_id=st.integers(0, 1), again=st.booleans())
+    def hold(self, tag: str, queue_id: int, again: bool) -> None:
+        open_peers = [peer for peer in self.pulls if not peer.closed]
+        peer = open_peers[-1] if again and open_peers else self.world.peer(self.broker.addr)
+        offset = self.ends[queue_id]
+        answer = long_pull(peer, offset, queue_id=queue_id, subscription=tag)
+        assert not answer.over
+        self.pulls.setdefault(peer, []).append(_Pull(answer, tag, queue_id, self.now_ms))
+
+    @rule(tag=st.sampled_from("abc"), queue_id=st.integers(0, 1))
+    def arrive(self, tag: str, queue_id: int) -> None:
+        send(self.world.peer(self.broker.addr), tag, queue_id=queue_id)
+        self.ends[queue_id] += 1
+        for pull in [pull for pulls in self.pulls.values() for pull in pulls]:
+            if pull.queue_id != queue_id:
+                continue
+            if pull.tag == tag:
+                assert code(pull.answer) == ResponseCode.SUCCESS
+            elif self.now_ms >= pull.expires_ms:
+                assert pull.answer.over
+            elif pull.passed_by_ms is None:
+                assert not pull.answer.over
+                pull.passed_by_ms = self.now_ms
+        self._drop_answered()
+
+    @precondition(lambda self: self.pulls)
+    @rule()
+    def arrive_for_nobody(self) -> None:
+        self.arrive("c", next(iter(self.pulls.values()))[0].queue_id)
+
+    @rule(ms=st.sampled_from([1, 700, 4_999, 5_000, 6_000, 12_345, 20_000]))
+    def wait(self, ms: int) -> None:
+        self.world.clock.advance(ms / 1000)
+        self.now_ms += ms
+        for pulls in self.pulls.values():
+            for pull in pulls:
+                due = pull.latest_ms() <= self.now_ms
+                assert pull.answer.over is due, (pull.latest_ms(), self.now_ms)
+                if due and pull.passed_by_ms is None:
+                    assert code(pull.answer) == ResponseCode.PULL_NOT_FOUND
+                elif due:
+                    assert code(pull.answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
+        self._drop_answered()
+
+    @rule(which=st.integers(0, 9))
+    def close(self, which: int) -> None:
+        peers = list(self.pulls)
+        if peers:
+            peer = peers[which % len(peers)]
+            del self.pulls[peer]
+            peer.close()
+
+    def _drop_answered(self) -> None:
+        for peer, pulls in list(self.pulls.items()):
+            self.answered += [pull for pull in pulls if pull.answer.over]
+            left = [pull for pull in pulls if not pull.answer.over]
+            if left:
+                self.pulls[peer] = left
+            else:
+                del self.pulls[peer]
+
+    @invariant()
+    def books_balance(self) -> None:
+        waiting = sum(len(pulls) for pulls in self.pulls.values())
+        assert len(self.broker.holds.snapshot()) == waiting
+        assert len(self.world.journal.find(PullWoken)) == len(self.answered)
+        assert len(timers(self.world)) <= 4 + waiting
+        assert bool(timers(self.world)) is bool(waiting)
+
+
+TestHolds = Holds.TestCase
+# About a second: fewer runs miss a tag that passes by between two checks.
+TestHolds.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)

@@ -1,0 +1,179 @@
+"""A reset under consumers that go on living."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import PullWoken
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
+from fakemq.protocol.sysflag import PullSysFlag
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, TOPIC, consume, long_pull, pull, send
+from tests.support.peer import Peer
+
+
+@pytest.fixture
+def producer(world: World, broker: Broker) -> Peer:
+    return world.peer(broker.addr, "producer")
+
+
+def next_offset(response: RemotingCommand | None) -> int:
+    assert response is not None
+    return int(response.ext_fields["nextBeginOffset"])
+
+
+def commit(peer: Peer, offset: int) -> None:
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=offset
+    )
+    peer.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+
+
+def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(3):
+        send(producer)
+    assert next_offset(pull(peer)) == 3
+    answer = long_pull(peer, 3)
+    broker.reset()
+    assert answer.response is None
+    world.network.settle()
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert next_offset(answer.response) == 0
+    again = long_pull(peer, 0)  # the topic is gone: as good as empty for who was there
+    assert again.response is None
+    send(producer)
+    assert again.response is not None
+    assert again.response.code == ResponseCode.SUCCESS
+    assert next_offset(again.response) == 1
+
+
+def test_a_pull_held_without_any_answer_before_is_led_back_too(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    send(producer)
+    answer = long_pull(peer, 1)
+    broker.reset()
+    world.network.settle()
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+
+
+def test_a_pull_held_at_0_stays_held(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    broker.create_topic(TOPIC, 1)
+    answer = long_pull(peer, 0)
+    broker.reset()
+    world.network.settle()
+    assert answer.response is None
+    assert len(broker.holds.snapshot()) == 1
+    assert world.journal.find(PullWoken) == []
+    send(producer)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SUCCESS
+
+
+def test_the_next_pull_is_led_back_once_even_where_it_would_find_something(
+    broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    send(producer)
+    pull(peer)
+    broker.reset()
+    for _ in range(3):
+        send(producer)
+    response = pull(peer, 1)
+    assert response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert response.remark == "NO_MATCHED_MESSAGE"
+    assert response.ext_fields == {
+        "suggestWhichBrokerId": "0",
+        "nextBeginOffset": "0",
+        "minOffset": "0",
+        "maxOffset": "3",
+    }
+    assert pull(peer, 1).code == ResponseCode.SUCCESS  # asked for again: meant
+
+
+def test_what_goes_on_from_0_by_itself_needs_no_leading(
+    broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    send(producer)
+    pull(peer)
+    broker.reset()
+    send(producer)
+    assert pull(peer, 0).code == ResponseCode.SUCCESS
+    assert pull(peer, 1).code == ResponseCode.PULL_NOT_FOUND
+
+
+def test_who_was_not_there_before_is_answered_as_ever(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    send(producer)
+    pull(peer)
+    broker.reset()
+    other = world.peer(broker.addr)
+    assert pull(other, 1).code == ResponseCode.TOPIC_NOT_EXIST
+    assert pull(peer, 1, queue_id=1).code == ResponseCode.TOPIC_NOT_EXIST
+    send(producer)
+    assert pull(other, 7).code == ResponseCode.PULL_OFFSET_MOVED
+
+
+def test_offsets_from_before_the_reset_count_up_to_what_was_given_since(
+    broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(5):
+        send(producer)
+    pull(peer)
+    commit(peer, 5)
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 5
+    broker.reset()
+    commit(peer, 5)  # a Java client says it again every 5 s, whatever it is told
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 0
+    send(producer)
+    send(producer)
+    flags = PullSysFlag.SUBSCRIPTION | PullSysFlag.COMMIT_OFFSET
+    assert next_offset(pull(peer, 5, sys_flag=flags, commit_offset=5)) == 0
+    assert next_offset(pull(peer, 0, sys_flag=flags, commit_offset=5)) == 2
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 0
+    commit(peer, 5)
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 2
+    commit(peer, 1)
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 1
+
+
+def test_a_whole_consumer_outlives_two_resets(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    consume(peer)
+    offset = 0
+    for _ in range(2):
+        for _ in range(4):
+            send(producer)
+        while True:
+            response = pull(peer, offset, sys_flag=0)
+            offset = next_offset(response)
+            if response.code == ResponseCode.PULL_NOT_FOUND:
+                break
+        assert offset == 4
+        broker.reset()
+        response = pull(peer, offset, sys_flag=0)
+        assert response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
+        offset = next_offset(response)
+        assert offset == 0
+
+
+def test_closed_connections_leave_nothing_behind(
+    world: World, broker: Broker, producer: Peer
+) -> None:
+    send(producer)
+    peer = world.peer(broker.addr)
+    pull(peer)
+    session = next(s for s in broker.sessions if s.remote_addr == peer.session.link.local_addr)
+    assert broker.positions.find(session, GROUP, TOPIC, 0) is not None
+    peer.close()
+    assert broker.positions.find(session, GROUP, TOPIC, 0) is None
