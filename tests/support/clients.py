@@ -12,6 +12,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.timers import Timer
 from tests.broker.conftest import START_MS, World, send_header
 from tests.support.namesrv import StandingTime
 from tests.support.peer import Answer, Peer
@@ -142,3 +143,13 @@ def send(peer: Peer, tag: str = "", *, queue_id: int = 0, topic: str = TOPIC) ->
     header = send_header(topic, queue_id=queue_id, properties=properties)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"body")
     assert response.code == 0, response
+
+
+def code(answer: Answer) -> int | None:
+    """The response code of an answer that has come."""
+    return None if answer.response is None else answer.response.code
+
+
+def hold_timers(world: World) -> list[Timer]:
+    """The pending checks of held pulls."""
+    return [timer for timer in world.clock.timers() if timer.kind == "pull_hold"]

@@ -1,0 +1,37 @@
+"""Tags by hash."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.broker.filters.tags import TagsFilter, tags_filter
+from fakemq.protocol.bodies.heartbeat import SubscriptionData
+from fakemq.protocol.subscription import build_subscription_data
+
+INT32 = st.integers(-(2**31), 2**31 - 1)
+
+
+@given(code=INT32, others=st.sets(INT32))
+def test_only_the_low_32_bits_count(code: int, others: set[int]) -> None:
+    tags = TagsFilter(others)
+    assert tags.is_matched_by_consume_queue(code) is (code in others)
+    # What a consume queue has: the hash as a long, with its sign.
+    assert tags.is_matched_by_consume_queue(code + 2**32) is (code in others)
+
+
+def test_everything_needs_no_filter() -> None:
+    assert tags_filter(build_subscription_data("t", "*")) is None
+    assert tags_filter(SubscriptionData(topic="t", sub_string="a", class_filter_mode=True)) is None
+
+
+def test_the_words_of_a_subscription_are_hashed() -> None:
+    tags = tags_filter(build_subscription_data("t", "a || b"))
+    assert tags is not None
+    assert [tags.is_matched_by_consume_queue(code) for code in (97, 98, 99, 0)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert tags.is_matched_by_commit_log(memoryview(b""))
