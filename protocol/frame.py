@@ -7,17 +7,14 @@ Source: remoting/protocol/RemotingCommand.java#decode, remoting/netty/NettyDecod
 
 from __future__ import annotations
 
-from struct import Struct
-
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import ForeignProtocolError, LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
-from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
+from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame, parse_frame
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 LENGTH_BYTES = 4
-_MARK_BYTES = 4
-_LENGTH_AND_MARK = Struct(">II")
 
 _HTTP_VERBS = frozenset(
     (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"CONN", b"PATC", b"TRAC")
@@ -35,7 +32,7 @@ def frame_bytes(length_word: bytes | bytearray) -> int:
         raise _foreign(length_word) or RemoteProtocolError(
             f"a frame of {size} bytes; {FRAME_MAX_BYTES} is the most"
         )
-    if size < LENGTH_BYTES + _MARK_BYTES:
+    if size < FRAME_HEAD.size:
         raise RemoteProtocolError(f"a frame of {size} bytes has no room for a header length")
     return size
 
@@ -61,22 +58,14 @@ def _foreign(start: bytes | bytearray) -> ForeignProtocolError | None:
 
 def decode_frame(frame: memoryview) -> RemotingCommand:
     """The command in one whole frame, length word included."""
-    _, mark = _LENGTH_AND_MARK.unpack_from(frame)
-    header_end = LENGTH_BYTES + _MARK_BYTES + (mark & HEADER_MAX_BYTES)
-    if header_end > len(frame):
-        raise RemoteProtocolError(
-            f"a header of {mark & HEADER_MAX_BYTES} bytes in a frame of {len(frame)}"
-        )
-    header = bytes(frame[LENGTH_BYTES + _MARK_BYTES : header_end])
-    serialize_type = mark >> 24
+    _, serialize_type, _, header, body, _ = parse_frame(frame)
     if serialize_type == SerializeType.JSON:
         command = decode_json_header(header)
     elif serialize_type == SerializeType.ROCKETMQ:
         command = decode_binary_header(header)
     else:
         raise RemoteProtocolError(f"serialize type {serialize_type}; 0 (JSON) and 1 are known")
-    if header_end < len(frame):
-        command.body = bytes(frame[header_end:])
+    command.body = body
     return command
 
 
@@ -89,10 +78,7 @@ def encode_frame(command: RemotingCommand) -> bytes:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)
-    length = _MARK_BYTES + len(header) + len(command.body)
-    if length + LENGTH_BYTES > FRAME_MAX_BYTES:
-        raise LocalProtocolError(
-            f"{command!r} takes {length + LENGTH_BYTES} bytes; {FRAME_MAX_BYTES} is the most"
-        )
-    mark = command.serialize_type << 24 | len(header)
-    return b"".join((_LENGTH_AND_MARK.pack(length, mark), header, command.body))
+    size = FRAME_HEAD.size + len(header) + len(command.body)
+    if size > FRAME_MAX_BYTES:
+        raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
+    return build_frame(command.serialize_type, header, command.body)

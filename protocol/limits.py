@@ -5,8 +5,5 @@ from __future__ import annotations
 FRAME_MAX_BYTES = 16_777_216
 """A whole frame, its length word included. Source: remoting/netty/NettyDecoder.java (4.9.7)"""
 
-HEADER_MAX_BYTES = 0xFF_FF_FF
-"""The header length of a frame is 24 bits wide."""
-
 REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
 """A compressed REGISTER_BROKER body, inflated: some 700 000 topics. Java has no limit."""

@@ -146,7 +146,7 @@ def test_a_damaged_frame_raises_remote_protocol_error_at_most(
         (FRAME_MAX_BYTES.to_bytes(4, "big"), "a frame of 16777220 bytes; 16777216 is the most"),
         (b"\xff\xff\xff\xff", "a frame of 4294967299 bytes"),
         (b"\x00\x00\x00\x03", "no room for a header length"),
-        (frame(b"{}", mark=3), "a header of 3 bytes in a frame of 10"),
+        (frame(b"{}", mark=3), "Frame.header of 3 bytes where 2 are left"),
         (frame(b"{}", mark=2 << 24 | 2), "serialize type 2"),
         (frame(b""), "no JSON"),
         (frame(b"nonsense"), "no JSON"),

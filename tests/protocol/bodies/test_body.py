@@ -53,9 +53,8 @@ def values_of(to: inspect.Type) -> st.SearchStrategy[Any]:
         case inspect.StrType():
             return texts
         case inspect.UnionType():
-            return st.one_of(
-                values_of(one) for one in to.types if not isinstance(one, inspect.NoneType)
-            )
+            (only,) = (one for one in to.types if not isinstance(one, inspect.NoneType))
+            return values_of(only)
     raise AssertionError(to)
 
 
