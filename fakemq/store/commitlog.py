@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from fakemq.protocol.hosts import pack_host
+from fakemq.protocol.java import crc32
+from fakemq.protocol.layout.twins import BLANK, RECORD_HEAD, build_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.mapped_file_queue import MappedFileQueue
-from fakemq.store.records import encode_record
 from fakemq.store.results import AppendMessageResult
 
 if TYPE_CHECKING:
+    from fakemq.store.encoder import Member
     from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage
 
@@ -26,10 +28,6 @@ BLANK_MAGIC = -875286124
 END_FILE_MIN_BLANK_BYTES = 8
 UNQUEUED = (MessageSysFlag.TRANSACTION_PREPARED_TYPE, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE)
 """Transaction types whose records come into no consume queue."""
-Member: TypeAlias = tuple[int, bytes, bytes]
-"""What the records of one batch differ in: flag, body, properties."""
-_BLANK = struct.Struct(">ii")
-_SIZE = struct.Struct(">i")
 _INT32 = struct.Struct(">i")
 _INT64 = struct.Struct(">q")
 _SYS_FLAG_AT = 36
@@ -74,40 +72,40 @@ class CommitLog:
         offsets, physical offsets and the store time are given here and nowhere else.
         Source: store/CommitLog.java#doAppend (4.9.7)
         """
-        key = (message.topic, message.queue_id)
-        queued = message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
-        first_queue_offset = queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
+        queue_id, sys_flag = message.queue_id, message.sys_flag
+        key = (message.topic, queue_id)
+        queued = sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        queue_offset = self.topic_queue_table.get(key, 0) if queued else 0
         file = self._file_with_room(size_bytes, now_ms)
-        first_phy_offset = phy_offset = self._queue.last_offset + file.position
+        phy_offset = self._queue.last_offset + file.position
         topic = message.topic.encode()
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
-        phy_offsets: list[int] = []
-        for flag, body, properties in members:
-            record = encode_record(
-                body,
-                topic,
-                properties,
-                message.queue_id,
+        result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host)
+        for flag, body, properties, _, record_bytes in members:
+            record = build_record(
+                crc32(body),
+                queue_id,
                 flag,
                 queue_offset,
                 phy_offset,
-                message.sys_flag,
+                sys_flag,
                 message.born_timestamp_ms,
                 born_host,
                 now_ms,
                 store_host,
                 message.reconsume_times,
                 message.prepared_transaction_offset,
+                body,
+                topic,
+                properties,
             )
             file.append(record, now_ms)
-            phy_offsets.append(phy_offset)
-            phy_offset += len(record)
+            result.phy_offsets.append(phy_offset)
+            phy_offset += record_bytes
             queue_offset += 1
         if queued:
             self.topic_queue_table[key] = queue_offset
-        return AppendMessageResult(
-            first_phy_offset, size_bytes, now_ms, first_queue_offset, store_host, phy_offsets
-        )
+        return result
 
     def _file_with_room(self, size_bytes: int, now_ms: int) -> File:
         # What does not fit into the last file goes into the next; the rest of the last is a blank,
@@ -118,7 +116,7 @@ class CommitLog:
             if size_bytes + END_FILE_MIN_BLANK_BYTES <= left_bytes:
                 return last
             if left_bytes:
-                last.append(_BLANK.pack(left_bytes, BLANK_MAGIC), now_ms)
+                last.append(BLANK.pack(left_bytes, BLANK_MAGIC), now_ms)
                 last.truncate(last.size_bytes)
         return self._queue.add_file(0, now_ms)
 
@@ -168,7 +166,7 @@ class CommitLog:
             data = self.read_from(at)
             position = 0
             while data is not None and position < len(data):
-                size_bytes, magic = _BLANK.unpack_from(data, position)
+                size_bytes, magic = RECORD_HEAD.unpack_from(data, position)
                 if magic == BLANK_MAGIC:
                     break
                 if at + position >= end_offset:
@@ -183,7 +181,7 @@ class CommitLog:
         Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
         """
         head = self.read(offset, 4)
-        return None if head is None else self.read(offset, _SIZE.unpack(head)[0])
+        return None if head is None else self.read(offset, _INT32.unpack(head)[0])
 
     def store_timestamp_ms(self, offset: int, size_bytes: int) -> int:
         """When the record there was stored; -1 if it is not there (any more).

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
+from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.mapped_file_queue import MappedFileQueue
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fakemq.store.files import Files
 
 FOLDER = "consumequeue"
-UNIT = struct.Struct(">qiq")
 UNIT_BYTES = UNIT.size
 _PRE_BLANK = UNIT.pack(0, 0x7FFFFFFF, 0)
 _pack_unit = UNIT.pack

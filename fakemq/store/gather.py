@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.store.consumequeue import UNIT, UNIT_BYTES
+from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:

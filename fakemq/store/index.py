@@ -6,14 +6,18 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
-import struct
 import time
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import java_string_hash
-from fakemq.protocol.properties import KEY_SEPARATOR, KEYS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, parse_record
+from fakemq.protocol.properties import (
+    KEY_SEPARATOR,
+    KEYS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    decode_properties,
+)
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.records import index_fields
 
 if TYPE_CHECKING:
     from fakemq.config import BrokerConfig
@@ -21,17 +25,14 @@ if TYPE_CHECKING:
     from fakemq.store.files import File, Files
 
 FOLDER = "index"
-HEADER = struct.Struct(">qqqqii")
-HEADER_BYTES = HEADER.size
-SLOT = struct.Struct(">i")
-SLOT_BYTES = SLOT.size
-ENTRY = struct.Struct(">iqii")
-ENTRY_BYTES = ENTRY.size
+HEADER_BYTES = INDEX_HEADER.size
+SLOT_BYTES = INDEX_SLOT.size
+ENTRY_BYTES = INDEX_ENTRY.size
 _INT32_MAX = 0x7FFFFFFF
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
-_pack_entry = ENTRY.pack
-_pack_slot = SLOT.pack
-_unpack_slot = SLOT.unpack_from
+_pack_entry = INDEX_ENTRY.pack
+_pack_slot = INDEX_SLOT.pack
+_unpack_slot = INDEX_SLOT.unpack_from
 
 
 class IndexFile:
@@ -93,7 +94,7 @@ class IndexFile:
 
     def write_header(self) -> None:
         """Bring the header's bytes up to what the entries are."""
-        header = HEADER.pack(
+        header = INDEX_HEADER.pack(
             self.begin_timestamp_ms,
             self.end_timestamp_ms,
             self.begin_phy_offset,
@@ -126,7 +127,7 @@ class IndexFile:
         if not 0 < at <= count or count <= 1:
             return
         while len(found) < max_num:
-            entry = ENTRY.unpack_from(view, self._entries_at + at * ENTRY_BYTES)
+            entry = INDEX_ENTRY.unpack_from(view, self._entries_at + at * ENTRY_BYTES)
             read_hash, phy_offset, seconds, previous = entry
             if seconds < 0:
                 return
@@ -174,7 +175,15 @@ class IndexService:
 
         Source: store/index/IndexService.java#buildIndex (4.9.7)
         """
-        topic, sys_flag, store_timestamp_ms, properties = index_fields(record)
+        fields = parse_record(record)
+        sys_flag, store_timestamp_ms, topic_bytes, properties_bytes = (
+            fields[7],
+            fields[10],
+            fields[15],
+            fields[16],
+        )
+        topic = topic_bytes.decode("utf-8", "replace")
+        properties = decode_properties(properties_bytes.decode("utf-8", "replace"))
         file = self._writable(store_timestamp_ms)
         transaction = sys_flag & MessageSysFlag.TRANSACTION_MASK
         if phy_offset < file.end_phy_offset or transaction == _ROLLBACK:

@@ -45,7 +45,6 @@ class AppendMessageResult:
     __slots__ = (
         "_store_host",
         "logics_offset",
-        "msg_num",
         "phy_offsets",
         "store_timestamp_ms",
         "wrote_bytes",
@@ -59,23 +58,24 @@ class AppendMessageResult:
         store_timestamp_ms: int,
         logics_offset: int,
         store_host: bytes,
-        phy_offsets: tuple[int, ...] | list[int] = (),
     ) -> None:
         self.wrote_offset = wrote_offset
         self.wrote_bytes = wrote_bytes
         self.store_timestamp_ms = store_timestamp_ms
         self.logics_offset = logics_offset
         self._store_host = store_host
-        self.phy_offsets = phy_offsets
-        self.msg_num = len(phy_offsets) or 1
+        self.phy_offsets: list[int] = []
+
+    @property
+    def msg_num(self) -> int:
+        """How many records these are."""
+        return len(self.phy_offsets)
 
     @property
     def msg_id(self) -> str:
         """The offset ids, those of a batch joined by commas."""
         host = self._store_host.hex().upper()
-        return ",".join(
-            f"{host}{offset:016X}" for offset in self.phy_offsets or (self.wrote_offset,)
-        )
+        return ",".join([f"{host}{offset:016X}" for offset in self.phy_offsets])
 
     def __repr__(self) -> str:
         return (

@@ -6,26 +6,18 @@ Source: store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.events import AppendRefused, LogAppended, Warned
-from fakemq.protocol.hosts import V6_HOST_BYTES, pack_host
-from fakemq.protocol.properties import (
-    DELAY_TIME_LEVEL,
-    PROPERTIES_MAX_BYTES,
-    PROPERTY_SEPARATOR,
-    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    decode_properties,
-)
-from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.commitlog import CommitLog, Member
+from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.consumequeues import ConsumeQueues
+from fakemq.store.encoder import Member, encode_batch, encode_one
 from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
-from fakemq.store.records import decode_batch
 from fakemq.store.reput import MessageArrivingListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
@@ -43,17 +35,12 @@ if TYPE_CHECKING:
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
 
-MAX_TOPIC_LENGTH = 127
-ENCODING_RESERVE_BYTES = 64 * 1024
-"""What a record may have on top of a body of maxMessageSize."""
-FIXED_BYTES = 75
-"""A record without hosts, body, topic and properties."""
 MAX_FILTERED_BYTES = 16000
 """How much of a consume queue one get looks at: 800 entries."""
 KEPT_TOPICS = frozenset({"SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC"})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
-_SEPARATOR = PROPERTY_SEPARATOR.encode()
+_SIZE_OF = itemgetter(4)
 
 
 class MessageStore:
@@ -99,109 +86,55 @@ class MessageStore:
     def put_message(self, message: InnerMessage) -> PutMessageResult:
         """Append a message, and let everyone know who is to know.
 
-        A host with an IPv6 address sets its bit in ``message.sys_flag``.
-
-        Waiting for flush or replication is the caller's: the result says for which bytes.
+        A host with an IPv6 address sets its bit in ``message.sys_flag``. Waiting for flush or
+        replication is the caller's: the result says for which bytes.
         Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
         (4.9.7)
         """
-        body = message.body
-        status = self._check(message, len(message.properties_string))
-        if status is not PUT_OK:
-            return self._refused(message, status)
-        properties = message.properties_string.encode()
-        if len(properties) > PROPERTIES_MAX_BYTES:
-            return self._refused(message, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-        size_bytes = _overhead_bytes(message) + len(body) + len(properties)
-        limit_bytes = self.config.max_message_size + ENCODING_RESERVE_BYTES
-        # A record larger than a file: Java says PUT_OK and loses it.
-        if size_bytes > limit_bytes or not self._log.fits(size_bytes):
-            return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
-        member = (message.flag, body, properties)
-        return self._put(message, (member,), (message.properties,), size_bytes)
+        return self._put(message, encode_one(message, self.config.max_message_size))
 
     def put_messages(self, batch: InnerMessage) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
-        A body that is no batch gives UNKNOWN_ERROR.
-        Source: store/DefaultMessageStore.java#asyncPutMessages, store/CommitLog.java
-        #asyncPutMessages (4.9.7)
+        Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
-        status = self._check(batch, 0)
-        if status is not PUT_OK:
-            return self._refused(batch, status)
-        if batch.sys_flag & MessageSysFlag.TRANSACTION_MASK or _delay_level(batch) > 0:
-            return self._refused(batch, PutMessageStatus.MESSAGE_ILLEGAL)
-        try:
-            decoded = decode_batch(batch.body)
-        except ValueError:
-            return self._refused(batch, PutMessageStatus.UNKNOWN_ERROR)
-        batch.prepared_transaction_offset = 0
-        common = batch.properties_string.encode()
-        members: list[Member] = []
-        all_properties: list[dict[str, str]] = []
-        size_bytes = 0
-        for flag, body, own in decoded:
-            separator = _SEPARATOR if own and common and not own.endswith(_SEPARATOR) else b""
-            properties = own + separator + common
-            if len(properties) > PROPERTIES_MAX_BYTES:
-                return self._refused(batch, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-            members.append((flag, body, properties))
-            all_properties.append(decode_properties(properties.decode("utf-8", "replace")))
-            size_bytes += _overhead_bytes(batch) + len(body) + len(properties)
-        if not self._log.fits(size_bytes):
-            return self._refused(batch, PutMessageStatus.MESSAGE_ILLEGAL)
-        return self._put(batch, members, all_properties, size_bytes)
-
-    def _check(self, message: InnerMessage, properties_length: int) -> PutMessageStatus:
-        if len(pack_host(message.born_host)) == V6_HOST_BYTES:
-            message.sys_flag |= MessageSysFlag.BORNHOST_V6
-        if len(pack_host(message.store_host)) == V6_HOST_BYTES:
-            message.sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
-        if self.config.broker_role == "SLAVE":
-            return PutMessageStatus.SERVICE_NOT_AVAILABLE
-        if (
-            len(message.topic) > MAX_TOPIC_LENGTH
-            or properties_length > PROPERTIES_MAX_BYTES
-            or len(message.body) > self.config.max_message_size
-        ):
-            return PutMessageStatus.MESSAGE_ILLEGAL
-        return PUT_OK
+        return self._put(batch, encode_batch(batch, self.config.max_message_size))
 
     def _put(
-        self,
-        message: InnerMessage,
-        members: Sequence[Member],
-        all_properties: Sequence[dict[str, str]],
-        size_bytes: int,
+        self, message: InnerMessage, members: list[Member] | PutMessageStatus
     ) -> PutMessageResult:
+        if self.config.broker_role == "SLAVE":
+            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        if isinstance(members, PutMessageStatus):
+            return self._refused(message, members)
+        size_bytes = sum(map(_SIZE_OF, members))
+        if not self._log.fits(size_bytes):
+            # Java says PUT_OK to what is larger than a file, and loses it.
+            return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
         if not self._files.has_room(size_bytes + UNIT_BYTES * len(members)):
-            reason = self._files.full_reason()
-            self._warn_full(reason)
-            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+            return self._no_room(message)
         now_ms = self._clock.now_ms()
         result = self._log.append(message, members, size_bytes, now_ms)
-        phy_offsets = result.phy_offsets
-        ends = [*phy_offsets[1:], result.wrote_offset + size_bytes]
-        queue_offset = result.logics_offset
-        for properties, phy_offset, end in zip(all_properties, phy_offsets, ends, strict=True):
+        topic, queue_id, queue_offset = message.topic, message.queue_id, result.logics_offset
+        phy_offset = result.wrote_offset
+        for _, _, _, properties, record_bytes in members:
             self._journal.add(
                 LogAppended(
                     node=self._node,
-                    topic=message.topic,
-                    queue_id=message.queue_id,
+                    topic=topic,
+                    queue_id=queue_id,
                     queue_offset=queue_offset,
                     phy_offset=phy_offset,
-                    size_bytes=end - phy_offset,
+                    size_bytes=record_bytes,
                     msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
                 )
             )
             self._reput.dispatch(
-                message.topic,
-                message.queue_id,
+                topic,
+                queue_id,
                 queue_offset,
                 phy_offset,
-                end - phy_offset,
+                record_bytes,
                 message.sys_flag,
                 now_ms,
                 properties,
@@ -209,15 +142,11 @@ class MessageStore:
                 self.message_arriving,
             )
             queue_offset += 1
+            phy_offset += record_bytes
         return PutMessageResult(PUT_OK, result)
 
-    def _refused(
-        self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
-    ) -> PutMessageResult:
-        self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
-        return PutMessageResult(status, reason=reason)
-
-    def _warn_full(self, reason: str) -> None:
+    def _no_room(self, message: InnerMessage) -> PutMessageResult:
+        reason = self._files.full_reason()
         if not self._warned_full:
             self._warned_full = True
             self._journal.add(
@@ -227,6 +156,13 @@ class MessageStore:
                     " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset",
                 )
             )
+        return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+
+    def _refused(
+        self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
+    ) -> PutMessageResult:
+        self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
+        return PutMessageResult(status, reason=reason)
 
     # -- getting ------------------------------------------------------------------------------
 
@@ -412,17 +348,6 @@ class MessageStore:
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
-
-
-def _overhead_bytes(message: InnerMessage) -> int:
-    hosts = len(pack_host(message.born_host)) + len(pack_host(message.store_host))
-    return FIXED_BYTES + hosts + len(message.topic.encode())
-
-
-def _delay_level(message: InnerMessage) -> int:
-    # Java's Integer.parseInt would throw; a batch with such a value is refused all the same.
-    level = message.properties.get(DELAY_TIME_LEVEL, "0")
-    return int(level) if level.lstrip("-").isdecimal() else 1
 
 
 def _machine_ram_bytes() -> int:

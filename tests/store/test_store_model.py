@@ -177,5 +177,5 @@ class OnlyTag:
         return True
 
 
-StoreMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+StoreMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)
 TestStore = StoreMachine.TestCase
