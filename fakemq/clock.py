@@ -1,83 +1,19 @@
-"""The clock of a cluster; the only file that reads the real time.
+"""The clock of a cluster, and the clock as one of its nodes sees it.
 
 Two elapsed axes in integer milliseconds. The *cluster* axis runs with real time or stands still
 (frozen) and moves by ``advance``. The *outside* axis always runs with real time: it carries the
 liveness of peers the clock has no power over (a JVM, a Go program), and moves by ``advance`` only
 when the test says ``outside_peers=True``. ``now_ms`` is a wall on top of the cluster axis.
 Entering or leaving a freeze changes no elapsed time and fires nothing.
-
-Real time is read through ``clock_gettime``, which freezegun leaves alone.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Protocol
 
 from fakemq.durations import Duration, duration_ms
-from fakemq.timers import DOMAINS, Domain, Timeline, Timer
-
-_clock_gettime_ns = time.clock_gettime_ns
-
-
-def real_wall_ms() -> int:
-    """The machine's wall time, in milliseconds since the epoch."""
-    return _clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000
-
-
-def real_elapsed_ms() -> int:
-    """The machine's monotonic time, in milliseconds."""
-    return _clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000
-
-
-class TimeSource(Protocol):
-    """Where a clock reads real time; tests pass their own."""
-
-    def wall_ms(self) -> int: ...
-    def elapsed_ms(self) -> int: ...
-
-
-class MachineTime:
-    """The machine's own time."""
-
-    def wall_ms(self) -> int:
-        return real_wall_ms()
-
-    def elapsed_ms(self) -> int:
-        return real_elapsed_ms()
-
-
-class _Axis:
-    """Elapsed time that runs with the source, or stands still, plus what was added by hand."""
-
-    def __init__(self, source: TimeSource, running: bool) -> None:
-        self._source = source
-        self._base_ms = source.elapsed_ms()
-        self._passed_ms = 0
-        self._at_ms: int | None = None  # the deadline being fired, while time is being walked
-        self.running = running
-        self.timeline = Timeline()
-
-    def target_ms(self) -> int:
-        """Where the axis has arrived, whatever timer is being fired on the way."""
-        if self.running:
-            return self._passed_ms + self._source.elapsed_ms() - self._base_ms
-        return self._passed_ms
-
-    def elapsed_ms(self) -> int:
-        return self.target_ms() if self._at_ms is None else self._at_ms
-
-    def run(self, running: bool) -> None:
-        self._passed_ms = self.target_ms()
-        self._base_ms = self._source.elapsed_ms()
-        self.running = running
-
-    def add(self, ms: int) -> None:
-        self._passed_ms += ms
-
-    def walk_to(self, at_ms: int | None) -> None:
-        self._at_ms = at_ms
+from fakemq.machine_time import Axis, MachineTime, TimeSource
+from fakemq.timers import DOMAINS, Domain, Timer
 
 
 class Clock:
@@ -100,13 +36,11 @@ class Clock:
         self._firing = False
         self.settle: Callable[[], None] = _nothing
         self.on_change: Callable[[], None] = _nothing
-        self._set_up(frozen, start_at_ms)
-
-    def _set_up(self, frozen: bool, start_at_ms: int | None) -> None:
         wall_ms = self._source.wall_ms()
+        self._starts_now = start_at_ms is None
         self.start_at_ms = wall_ms if start_at_ms is None else start_at_ms
-        self._cluster = _Axis(self._source, running=not frozen)
-        self._outside = _Axis(self._source, running=True)
+        self._cluster = Axis(self._source, running=not frozen)
+        self._outside = Axis(self._source, running=True)
         # Real: wall + offset, so that a corrected wall stays right; frozen: the wall stands.
         self._wall_offset_ms = self.start_at_ms - wall_ms
         self._frozen_wall_ms = self.start_at_ms
@@ -120,9 +54,7 @@ class Clock:
     def now_ms(self) -> int:
         """Wall time of the cluster, in milliseconds since the epoch."""
         wall_ms = (
-            self._frozen_wall_ms
-            if self.frozen
-            else self._source.wall_ms() + self._wall_offset_ms
+            self._frozen_wall_ms if self.frozen else self._source.wall_ms() + self._wall_offset_ms
         )
         return wall_ms - (self._cluster.target_ms() - self._cluster.elapsed_ms())
 
@@ -248,10 +180,17 @@ class Clock:
         """A counted block on every automatic movement, until released; a context manager."""
         return Hold(self._holds, why, self.on_change)
 
-    def reset(self) -> None:
-        """Back to the start: the wall at its start value, elapsed axes go on, timers stay."""
-        self._frozen_wall_ms = self.start_at_ms
-        self._wall_offset_ms = self.start_at_ms - self._source.wall_ms()
+    def reset(self, *, frozen: bool) -> None:
+        """The wall back to its start value, running or not; elapsed time and timers go on."""
+        if frozen:
+            self.freeze()
+        else:
+            self.unfreeze()
+        wall_ms = self._source.wall_ms()
+        # A clock that was started at "now" starts at now again.
+        start_ms = wall_ms if self._starts_now else self.start_at_ms
+        self._frozen_wall_ms = start_ms
+        self._wall_offset_ms = start_ms - wall_ms
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -260,7 +199,7 @@ class Clock:
         self._wall_offset_ms += ms
         self._frozen_wall_ms += ms
 
-    def _walk(self, axis: _Axis, fired: list[Timer], from_ms: int) -> None:
+    def _walk(self, axis: Axis, fired: list[Timer], from_ms: int) -> None:
         # A timer that is late sees ``from_ms``, which others have seen already: no step back.
         self._firing = True
         try:
@@ -333,6 +272,10 @@ class NodeClock:
         self.owner = owner
         self.skew_ms = 0
 
+    @property
+    def paused(self) -> bool:
+        return self._missed is not None
+
     def now_ms(self) -> int:
         return self._clock.now_ms() + self.skew_ms
 
@@ -351,9 +294,7 @@ class NodeClock:
             else:
                 self._missed.append(callback)
 
-        timer = self._clock.call_later(
-            delay_ms, fire, kind=kind, owner=self.owner, outside=outside
-        )
+        timer = self._clock.call_later(delay_ms, fire, kind=kind, owner=self.owner, outside=outside)
         self._timers.add(timer)
         return timer
 

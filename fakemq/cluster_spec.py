@@ -21,7 +21,7 @@ from fakemq.config_files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config_keys import CHOICES
 from fakemq.durations import Instant, Size, instant_ms, size_bytes
 from fakemq.errors import ConfigError
-from fakemq.not_yet import require_broker, require_cluster, require_namesrv
+from fakemq.not_yet import require_broker, require_cluster
 
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")
@@ -200,7 +200,6 @@ def broker_spec(
 
 def require_supported(spec: ClusterSpec) -> None:
     """Raise NotYetSupported if a node of this cluster needs what is not there."""
-    require_namesrv(spec.namesrv_config)
     for broker in spec.broker_configs:
         require_broker(broker)
 

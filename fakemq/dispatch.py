@@ -94,17 +94,25 @@ class Parked(Generic[ResponseHeader]):
     Resolving twice, or after the peer has gone, does nothing.
     """
 
-    __slots__ = ("_answer",)
+    __slots__ = ("_answer", "_outcome", "_resolved")
 
     def __init__(self) -> None:
         self._answer: Callable[[Outcome], None] | None = None
+        self._outcome: Outcome = None
+        self._resolved = False
 
     def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
-        """Called by the dispatcher: where the outcome goes."""
-        self._answer = answer
+        """Called by the dispatcher: where the outcome goes, at once if it is there already."""
+        if self._resolved:
+            answer(self._outcome)
+        else:
+            self._answer = answer
 
     def resolve(self, outcome: Reply[ResponseHeader] | Refused | None) -> None:
         """Answer now; None means that no answer is ever sent."""
+        if self._resolved:
+            return
+        self._resolved, self._outcome = True, outcome
         answer, self._answer = self._answer, None
         if answer is not None:
             answer(outcome)
@@ -190,7 +198,7 @@ class Dispatcher(Generic[NodeT]):
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
         entry = self._handlers.get(command.code)
         if entry is None:
-            self._answer(session, command, self._on_unknown(command.code), as_json=True)
+            self._answer(session, command, self._on_unknown(command.code))
             return
         header_class, handler = entry
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -9,9 +10,11 @@ from typing import TypeVar
 import msgspec
 
 from fakemq.clock import Clock
-from fakemq.events import Event
+from fakemq.events import Event, HandlerFailed, Warned
 
 EventT = TypeVar("EventT", bound=Event)
+
+_logger = logging.getLogger("fakemq")
 
 CAPACITY = 100_000
 """How many entries are kept; a server that runs for days forgets its oldest."""
@@ -82,3 +85,17 @@ def line(entry: Entry) -> str:
         f"{name}={getattr(event, name)!r}" for name in event.__struct_fields__ if name != "node"
     )
     return f"{entry.seq:6} {entry.at_ms} {type(event).__name__:<16} {event.node:<12} {fields}"
+
+
+def log(entry: Entry) -> None:
+    """Give the logger ``fakemq`` what a user should read: warnings, and bugs of ours."""
+    event = entry.event
+    if isinstance(event, Warned):
+        _logger.warning("%s: %s", event.node, event.text)
+    elif isinstance(event, HandlerFailed):
+        _logger.error(
+            "%s: a bug in fakemq while answering code %s\n%s",
+            event.node,
+            event.code,
+            event.traceback,
+        )

@@ -5,7 +5,7 @@ Whoever builds one of these takes its row away.
 
 from __future__ import annotations
 
-from fakemq.config import BrokerConfig, NamesrvConfig, Value, text_of
+from fakemq.config import BrokerConfig, Value, text_of
 from fakemq.errors import NotYetSupported
 
 _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
@@ -36,14 +36,6 @@ def require_broker(config: BrokerConfig) -> None:
             raise NotYetSupported(
                 f"{config.node_name}: {name}={text_of(value)} is not there yet; what is: {instead}"
             )
-
-
-def require_namesrv(config: NamesrvConfig) -> None:
-    """Raise NotYetSupported if this name server needs what is not there."""
-    if config.kv_config_path is not None:
-        raise NotYetSupported(
-            f"kvConfigPath={config.kv_config_path} is not there yet; what is: a KV config in memory"
-        )
 
 
 def require_cluster(*, slaves: int, control_port: int | None) -> None:

@@ -95,9 +95,7 @@ def test_the_network_settles_after_every_timer(machine: Machine) -> None:
     order: list[str] = []
     clock.settle = lambda: order.append("settle")
     for name in "ab":
-        clock.call_later(
-            1, lambda name=name: order.append(name), kind="kv_config_print", owner="n"
-        )
+        clock.call_later(1, lambda name=name: order.append(name), kind="kv_config_print", owner="n")
     clock.advance(1)
     assert order == ["a", "settle", "b", "settle"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fakemq.clock import NodeClock
-from fakemq.events import LinkClosed, LinkOpened, RequestReceived
+from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
 from fakemq.journal import Journal
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.connection import Connection
@@ -65,6 +65,7 @@ class Session:
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
         self._out: list[bytes] | None = None  # collects writes while a batch is being handled
         self._paused: list[bytes] | None = None
+        self._lost_while_paused: str | None = None
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -79,24 +80,32 @@ class Session:
             self._paused.append(data)
             return
         self._last_io_ms = self._elapsed_ms()
-        self._out = out = []
+        self._out = []
+        breach = self._receive_all(data)
+        out, self._out = self._out, None
+        if out:
+            self._write(b"".join(out))
+        if breach is not None:
+            text = f"closed the connection of {self.remote_addr}: {breach}"
+            self._owner.journal.add(Warned(node=self._owner.name, text=text))
+            self.close(str(breach))
+
+    def _receive_all(self, data: bytes) -> RemoteProtocolError | None:
+        """Handle every whole frame; gives what is wrong with the rest, if anything is."""
         try:
             for command in self._connection.receive_data(data):
                 self._receive(command)
                 if self.closed:
-                    return
-            if self._connection.failure is not None:  # what came before the breach is done
-                raise self._connection.failure
+                    return None
         except RemoteProtocolError as error:
-            self.close(str(error))
-            return
-        finally:
-            self._out = None
-            if out and not self.closed:
-                self.link.write(b"".join(out))
+            return error
+        return self._connection.failure
 
     def connection_lost(self, why: str = "closed by the peer") -> None:
         """The link is gone; tells everyone who waits."""
+        if self._paused is not None:
+            self._lost_while_paused = why  # a stopped process notices when it goes on
+            return
         if self.closed:
             return
         self.closed = True
@@ -137,7 +146,11 @@ class Session:
             self._out.append(data)
             return
         self._last_io_ms = self._elapsed_ms()
-        self.link.write(data)
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        if not self.closed:
+            self.link.write(data)
 
     def invoke_oneway(self, command: RemotingCommand) -> None:
         """Send a request that wants no answer."""
@@ -165,6 +178,7 @@ class Session:
     def close(self, why: str) -> None:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
+            self._paused = None
             self.connection_lost(why)
             self.link.close()
 
@@ -176,10 +190,13 @@ class Session:
             self._paused = []
 
     def resume(self) -> None:
-        """Read what arrived meanwhile."""
+        """Read what arrived meanwhile, and notice if the peer has gone."""
         kept, self._paused = self._paused or [], None
         for data in kept:
             self.data_received(data)
+        lost, self._lost_while_paused = self._lost_while_paused, None
+        if lost is not None:
+            self.connection_lost(lost)
 
     # -- idleness -----------------------------------------------------------------------------
 

@@ -1,0 +1,46 @@
+"""An Apache RocketMQ cluster in one process, for tests.
+
+Importing this patches nothing and starts nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.cluster import AsyncCluster as AsyncCluster
+    from fakemq.cluster import Cluster as Cluster
+    from fakemq.errors import ConfigError as ConfigError
+    from fakemq.errors import FakemqError as FakemqError
+    from fakemq.errors import NotYetSupported as NotYetSupported
+    from fakemq.errors import WaitTimeout as WaitTimeout
+    from fakemq.protocol.codes import RequestCode as RequestCode
+    from fakemq.protocol.codes import ResponseCode as ResponseCode
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AsyncCluster": "fakemq.cluster",
+    "Cluster": "fakemq.cluster",
+    "ConfigError": "fakemq.errors",
+    "FakemqError": "fakemq.errors",
+    "NotYetSupported": "fakemq.errors",
+    "RequestCode": "fakemq.protocol.codes",
+    "ResponseCode": "fakemq.protocol.codes",
+    "WaitTimeout": "fakemq.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    # On first use: the pytest plugin and the command line are imported by runs that never start
+    # a cluster.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

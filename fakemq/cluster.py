@@ -1,0 +1,281 @@
+"""The cluster a test holds: `Cluster` for synchronous tests, `AsyncCluster` for asynchronous ones.
+
+Both drive one cluster on a thread of its own, so they work under any event loop or none; what
+they give back are immutable snapshots, and handles that ask again each time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+
+from fakemq import inspection
+from fakemq.cluster_spec import ClusterOptions, cluster_spec
+from fakemq.durations import Duration, duration_ms
+from fakemq.errors import NotYetSupported, WaitTimeout
+from fakemq.handles import (
+    AsyncBrokerHandle,
+    AsyncClockHandle,
+    BrokerHandle,
+    ClockHandle,
+    Faults,
+    GroupHandle,
+    JournalView,
+    in_thread,
+)
+from fakemq.machine_time import real_elapsed_ms
+from fakemq.net.thread import ClusterThread
+from fakemq.views import Message, Queue
+
+if TYPE_CHECKING:
+    from fakemq.cluster_core import ClusterCore
+
+T = TypeVar("T")
+
+WAIT_TIMEOUT = "5s"
+PATIENCE_MS = 50
+"""How long outside peers get to react to each step of ``run_until``, in real time."""
+
+
+class ClusterBase:
+    """What synchronous and asynchronous tests share: all that is done at once.
+
+    Options are those of the command line by the same names; ports default to free ones.
+
+    ``masters``, ``slaves`` (per master) and ``namesrvs`` count nodes; ``topics`` are created at
+    once, name → queues; ``config`` holds RocketMQ's own broker keys; ``clock`` is ``"real"`` or
+    ``"frozen"``, starting at ``start_at``; ``seed`` fixes every random choice.
+    Raises ConfigError for what makes no sense, NotYetSupported for what is not there yet.
+    """
+
+    def __init__(self, **options: Unpack[ClusterOptions]) -> None:
+        self._spec = cluster_spec(**options, free_ports=True)
+        self._running: ClusterThread | None = None
+        self.journal = JournalView(self._thread)
+        self.faults = Faults(self._thread)
+
+    def _thread(self) -> ClusterThread:
+        if self._running is None:
+            raise RuntimeError(
+                "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
+            )
+        return self._running
+
+    @property
+    def _core(self) -> ClusterCore:
+        return self._thread().server.core
+
+    def _start(self) -> None:
+        if self._running is None:
+            self._running = ClusterThread(self._spec)
+
+    def _stop(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.stop()
+
+    def reset(self) -> None:
+        """Back to the start state: topics, groups, messages, offsets, faults, journal, clock.
+
+        Brokers that are down or paused run again. Listeners and live connections stay; a consumer
+        that is still attached sees an empty topic, from offset 0.
+        """
+        self.faults.clear()
+        thread = self._thread()
+        for broker in self._core.brokers.values():
+            if not broker.running:
+                thread.wait(thread.server.restart_broker(broker))
+        thread.call(self._core.reset)
+
+    @property
+    def running(self) -> bool:
+        return self._running is not None
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    @property
+    def namesrv_addr(self) -> str:
+        """What clients are given as name server address: ``host:port``, joined by ``;``."""
+        return ";".join(self._core.namesrv_addrs)
+
+    @property
+    def seed_value(self) -> int:
+        """The seed of this run; pass it as ``seed=`` to make the same choices again."""
+        return self._core.randomness.seed
+
+    def partition(self, source: str, target: str) -> None:
+        """Not there yet: cut the link between two nodes."""
+        raise NotYetSupported(f"partition({source!r}, {target!r}) is not there yet")
+
+    def heal(self) -> None:
+        """End every partition; there can be none yet."""
+
+    # -- messages, topics, groups -------------------------------------------------------------
+
+    def create_topic(self, topic: str, queues: int = 8) -> None:
+        """Create or change a topic on every master, with ``queues`` read and write queues each."""
+        core = self._core
+        self._thread().call(lambda: core.create_topic(topic, queues))
+
+    def seed(
+        self, topic: str, bodies: Iterable[bytes | str], *, tags: str = "", keys: str = ""
+    ) -> list[Message]:
+        """Store messages as if a producer had sent them, in turn over the topic's queues.
+
+        A topic that does not exist is created. Gives what was stored.
+        """
+        core = self._core
+        payloads = [body.encode() if isinstance(body, str) else bytes(body) for body in bodies]
+        return self._thread().call(lambda: inspection.seed(core, topic, payloads, tags, keys))
+
+    def messages(self, topic: str) -> list[Message]:
+        """Every message stored in a topic, in the order of being stored, with its deliveries."""
+        core = self._core
+        return self._thread().call(lambda: inspection.messages(core, topic))
+
+    def queues(self, topic: str) -> list[Queue]:
+        """The queues of a topic on every broker that has it."""
+        core = self._core
+        return self._thread().call(lambda: inspection.queues(core, topic))
+
+    def topics(self) -> list[str]:
+        """The names of all topics, RocketMQ's own among them."""
+        core = self._core
+        return self._thread().call(lambda: inspection.topics(core))
+
+    def group(self, name: str) -> GroupHandle:
+        """A consumer group, whether it exists already or not."""
+        return GroupHandle(self._thread, name)
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int) -> T:
+        thread, journal = self._thread(), self._core.journal
+        grown = threading.Event()
+        unlisten = thread.call(lambda: journal.listen(lambda entry: grown.set()))
+        until_ms = real_elapsed_ms() + timeout_ms
+        try:
+            while True:
+                grown.clear()
+                value = predicate()
+                if value:
+                    return value
+                left_ms = until_ms - real_elapsed_ms()
+                if left_ms <= 0:
+                    raise WaitTimeout(
+                        f"still {value!r} after {timeout_ms} ms of real time;"
+                        f" the journal ends with\n{inspection.text(self.journal.tail())}"
+                    )
+                grown.wait(left_ms / 1000)
+        finally:
+            thread.call(unlisten)
+
+    def _run_until(self, predicate: Callable[[], T], at_most_ms: int) -> T:
+        left_ms = at_most_ms
+        while True:
+            try:
+                return self._wait_for(predicate, PATIENCE_MS)
+            except WaitTimeout:
+                if left_ms <= 0:
+                    raise
+            left_ms -= self._thread().call(partial(self._core.step, left_ms))
+
+    def __repr__(self) -> str:
+        if self._running is None:
+            return "<fakemq cluster, not running>"
+        brokers = ", ".join(
+            f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
+        )
+        return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"
+
+
+class Cluster(ClusterBase):
+    """A RocketMQ cluster for synchronous tests: ``with fakemq.Cluster(masters=2) as mq:``."""
+
+    def start(self) -> Self:
+        """Start all nodes; on return everything listens and is registered."""
+        self._start()
+        return self
+
+    def stop(self) -> None:
+        """Stop all nodes cleanly; again does nothing."""
+        self._stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def clock(self) -> ClockHandle:
+        return ClockHandle(self._thread)
+
+    @property
+    def brokers(self) -> list[BrokerHandle]:
+        """Every broker, in the order of their ports."""
+        return [BrokerHandle(self._thread, broker) for broker in self._core.brokers.values()]
+
+    def broker(self, name: str) -> BrokerHandle:
+        """The broker ``broker-a-0``; a bare ``broker-a`` means its master."""
+        return BrokerHandle(self._thread, self._core.broker(name))
+
+    def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
+        """Wait in real time until ``predicate`` gives something true; gives that.
+
+        It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail.
+        """
+        return self._wait_for(predicate, duration_ms(timeout, name="timeout"))
+
+    def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+        """Move time from deadline to deadline until ``predicate`` gives something true.
+
+        After each step outside peers get some real time to react. Raises WaitTimeout, with the
+        journal's tail, when ``at_most`` of the cluster's time has passed.
+        """
+        return self._run_until(predicate, duration_ms(at_most, name="at_most"))
+
+
+class AsyncCluster(ClusterBase):
+    """A `Cluster` for asynchronous tests: the same names; what waits or moves time is awaited."""
+
+    @classmethod
+    def of(cls, cluster: ClusterBase) -> Self:
+        """An awaitable face of a cluster that runs already, and that its owner stops."""
+        face = cls.__new__(cls)
+        face.__dict__.update(cluster.__dict__)
+        return face
+
+    async def start(self) -> Self:
+        await in_thread(self._start)
+        return self
+
+    async def stop(self) -> None:
+        await in_thread(self._stop)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def clock(self) -> AsyncClockHandle:
+        return AsyncClockHandle(self._thread)
+
+    @property
+    def brokers(self) -> list[AsyncBrokerHandle]:
+        return [AsyncBrokerHandle(self._thread, broker) for broker in self._core.brokers.values()]
+
+    def broker(self, name: str) -> AsyncBrokerHandle:
+        return AsyncBrokerHandle(self._thread, self._core.broker(name))
+
+    async def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
+        timeout_ms = duration_ms(timeout, name="timeout")
+        return await in_thread(lambda: self._wait_for(predicate, timeout_ms))
+
+    async def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+        at_most_ms = duration_ms(at_most, name="at_most")
+        return await in_thread(lambda: self._run_until(predicate, at_most_ms))

@@ -1,0 +1,186 @@
+"""A whole cluster without sockets, threads or a loop: name servers, brokers, clock, journal.
+
+Everything here is synchronous and deterministic; whoever holds it moves the clock and settles the
+network. The TCP server, and later the simulator, are two ways of holding it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq import inspection
+from fakemq.broker.broker import Broker
+from fakemq.clock import Clock, NodeClock
+from fakemq.events import ClockMoved
+from fakemq.journal import Journal, log
+from fakemq.namesrv.kv import DiskTextFile
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.net.memory import MemoryNetwork
+from fakemq.net.outbound import OpenTcp, Outbound
+from fakemq.randomness import Randomness
+from fakemq.store.memory_files import MemoryFiles
+from fakemq.store.store import MessageStore
+
+if TYPE_CHECKING:
+    from fakemq.cluster_spec import ClusterSpec
+    from fakemq.config import BrokerConfig
+    from fakemq.views import Deadline
+
+NODE = "cluster"
+"""Whose name journal entries about the whole cluster carry."""
+
+
+class ClusterCore:
+    """The nodes of one cluster; ``namesrv_addrs`` and each config's ``listen_port`` are final.
+
+    A cluster without name servers of its own is a broker that registers elsewhere, where its
+    config's ``namesrvAddr`` says.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        namesrv_addrs: list[str],
+        *,
+        open_tcp: OpenTcp | None = None,
+    ) -> None:
+        self.spec = spec
+        self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
+        self.journal = Journal(self.clock)
+        self.journal.listen(log)
+        self.network = MemoryNetwork()
+        self.clock.settle = self.network.settle
+        self.randomness = Randomness(spec.seed)
+        self.namesrv_addrs = namesrv_addrs
+        self._open_tcp = open_tcp
+        self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
+        self.brokers: dict[str, Broker] = {}
+        for config in spec.broker_configs:
+            broker = self._make_broker(config)
+            self.brokers[broker.name] = broker
+
+    def _make_name_server(self, number: int) -> NameServer:
+        name = f"namesrv-{number}"
+        config = self.spec.namesrv_config
+        kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
+        clock = NodeClock(self.clock, name)
+        return NameServer(name, config, clock, self.journal, kv_file=kv_file)
+
+    def _make_broker(self, config: BrokerConfig) -> Broker:
+        name = f"{config.broker_name}-{config.broker_id}"
+        clock = NodeClock(self.clock, name)
+        store = MessageStore(
+            config,
+            MemoryFiles(clock, self.spec.memory_limit_bytes),
+            clock,
+            self.journal,
+            name,
+            self.spec.ram_size_bytes,
+        )
+        broker = Broker(
+            name,
+            config,
+            clock,
+            self.journal,
+            store,
+            self.randomness.stream(f"broker {name}"),
+        )
+        broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        return broker
+
+    def start(self) -> None:
+        """Start every node; on return all brokers are registered and all topics are there."""
+        for name_server, addr in zip(self.name_servers, self.namesrv_addrs, strict=True):
+            name_server.start(addr)
+            self.network.listen(addr, name_server.accept)
+        for broker in self.brokers.values():
+            self.start_broker(broker)
+        self._create_topics()
+        self.network.settle()
+
+    def start_broker(self, broker: Broker) -> None:
+        """Start a broker; it registers here, or with those name servers that its config names."""
+        elsewhere = (broker.config.namesrv_addr or "").split(";")
+        broker.start(self.namesrv_addrs or [addr for addr in elsewhere if addr])
+
+    def stop(self) -> None:
+        """Stop every node cleanly: brokers unregister, then name servers go."""
+        for broker in self.brokers.values():
+            if broker.running:
+                broker.stop()
+        self.network.settle()
+        for name_server in self.name_servers:
+            name_server.stop()
+        self.network.settle()
+
+    def reset(self) -> None:
+        """Back to the start state; listeners and live connections stay."""
+        self.clock.reset(frozen=self.spec.clock == "frozen")
+        for broker in self.brokers.values():
+            broker.resume()
+            broker.reset()
+        for name_server in self.name_servers:
+            name_server.reset()
+        self.randomness.reset()
+        self.journal.clear()
+        for broker in self.brokers.values():
+            broker.register_all()
+        self._create_topics()
+        self.network.settle()
+        self.journal.clear()
+        self._moved("reset", 0)
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def freeze(self, frozen: bool) -> None:
+        """Let the clock stand still, or run on."""
+        if frozen:
+            self.clock.freeze()
+        else:
+            self.clock.unfreeze()
+        self._moved("freeze" if frozen else "unfreeze", 0)
+
+    def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time on by ``ms``, with everything in the cluster quiet before and after."""
+        self.network.settle()
+        self._moved("advance", ms)
+        fired = self.clock.advance(ms / 1000, outside_peers=outside_peers)
+        self.network.settle()
+        return [inspection.deadline(timer, 0) for timer in fired]
+
+    def advance_to(self, at_ms: int) -> list[Deadline]:
+        return self.advance(at_ms - self.clock.now_ms())
+
+    def advance_to_next(self, kind: str) -> list[Deadline]:
+        """Advance to the next deadline of ``kind``; LookupError if none is pending."""
+        timer = self.clock.next_of(kind)
+        return self.advance(self.clock.due_in_ms(timer), outside_peers=timer.outside)
+
+    def step(self, at_most_ms: int) -> int:
+        """Advance to the next deadline of the cluster's axis; gives by how many milliseconds."""
+        due_ms = [self.clock.due_in_ms(t) for t in self.clock.timers() if not t.outside]
+        ms = max(0, min([*due_ms, at_most_ms]))
+        self.advance(ms)
+        return ms
+
+    def _moved(self, how: str, by_ms: int) -> None:
+        self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def create_topic(self, topic: str, queues: int) -> None:
+        """Create or change a topic on every running master."""
+        for broker in self.brokers.values():
+            broker.create_topic(topic, queues)
+        self.network.settle()
+
+    def broker(self, name: str) -> Broker:
+        """The broker called ``name``; a bare brokerName means its master."""
+        broker = self.brokers.get(name) or self.brokers.get(f"{name}-0")
+        if broker is None:
+            raise LookupError(f"no broker {name!r}; there are: {', '.join(self.brokers)}")
+        return broker
+
+    def _create_topics(self) -> None:
+        for topic, queues in self.spec.topics.items():
+            self.create_topic(topic, queues)

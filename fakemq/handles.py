@@ -1,0 +1,299 @@
+"""Handles on a running cluster: each asks again when it is looked at, and holds no state.
+
+The plain ones only look or do what is done at once; the ones for synchronous and asynchronous
+tests add what waits or moves time, blocking here and awaited there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from fakemq import inspection
+from fakemq.durations import Duration, Instant, duration_ms, instant_ms
+from fakemq.journal import Entry
+from fakemq.views import Deadline, Member
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.clock import Hold
+    from fakemq.cluster_core import ClusterCore
+    from fakemq.events import Event
+    from fakemq.net.thread import ClusterThread
+
+    EventT = TypeVar("EventT", bound=Event)
+
+T = TypeVar("T")
+Running = Callable[[], "ClusterThread"]
+"""Gives the running cluster's thread, or raises RuntimeError."""
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Run a blocking call without blocking the caller's loop, asyncio's or trio's."""
+    import anyio.to_thread  # only asynchronous tests pay for it
+
+    return await anyio.to_thread.run_sync(function)
+
+
+class _Handle:
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    @property
+    def _core(self) -> ClusterCore:
+        return self._running().server.core
+
+    def _call(self, function: Callable[[], T]) -> T:
+        return self._running().call(function)
+
+
+class ClockView(_Handle):
+    """The cluster's clock: reading it, and what changes it at once."""
+
+    def now_ms(self) -> int:
+        """The cluster's wall time, in milliseconds since the epoch."""
+        return self._call(self._core.clock.now_ms)
+
+    def now(self) -> datetime:
+        """The cluster's wall time, in UTC."""
+        return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
+
+    @property
+    def frozen(self) -> bool:
+        return self._core.clock.frozen
+
+    def freeze(self) -> None:
+        """Let time stand still; fires nothing. Peers outside the cluster go on in real time."""
+        self._call(lambda: self._core.freeze(True))
+
+    def unfreeze(self) -> None:
+        """Let time run on from where it stands; fires nothing by itself."""
+        self._call(lambda: self._core.freeze(False))
+
+    def timers(self) -> list[Deadline]:
+        """Every pending deadline, soonest first."""
+        return self._call(lambda: inspection.timers(self._core))
+
+    def hold(self, why: str) -> Hold:
+        """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``."""
+        return self._call(lambda: self._core.clock.hold(why))
+
+    def _advance(self, duration: Duration, outside_peers: bool) -> list[Deadline]:
+        ms = duration_ms(duration, name="advance")
+        return self._call(lambda: self._core.advance(ms, outside_peers=outside_peers))
+
+    def _advance_to(self, instant: Instant) -> list[Deadline]:
+        at_ms = instant_ms(instant, name="advance_to")
+        return self._call(lambda: self._core.advance_to(at_ms))
+
+    def _advance_to_next(self, kind: str) -> list[Deadline]:
+        return self._call(lambda: self._core.advance_to_next(kind))
+
+    def __repr__(self) -> str:
+        state = "frozen" if self.frozen else "running"
+        return f"<clock {state} at {self.now().isoformat(timespec='milliseconds')}>"
+
+
+class ClockHandle(ClockView):
+    """The clock of a `Cluster`."""
+
+    def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time on and fire what falls due, in order; gives what fired.
+
+        On return all peers living in the cluster are quiet and every byte is with the kernel.
+        It never waits for peers outside; their own liveness ages only with ``outside_peers``.
+        """
+        return self._advance(duration, outside_peers)
+
+    def advance_to(self, instant: Instant) -> list[Deadline]:
+        """Advance to a wall time; the past is refused with ValueError."""
+        return self._advance_to(instant)
+
+    def advance_to_next(self, kind: str) -> list[Deadline]:
+        """Advance to the next pending deadline of a kind; LookupError names what is pending."""
+        return self._advance_to_next(kind)
+
+
+class AsyncClockHandle(ClockView):
+    """The clock of an `AsyncCluster`; see `ClockHandle`."""
+
+    async def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
+        return await in_thread(lambda: self._advance(duration, outside_peers))
+
+    async def advance_to(self, instant: Instant) -> list[Deadline]:
+        return await in_thread(lambda: self._advance_to(instant))
+
+    async def advance_to_next(self, kind: str) -> list[Deadline]:
+        return await in_thread(lambda: self._advance_to_next(kind))
+
+
+class BrokerView(_Handle):
+    """One broker: looking at it, and what happens to it at once."""
+
+    def __init__(self, running: Running, broker: Broker) -> None:
+        super().__init__(running)
+        self._broker = broker
+        self.name = broker.name
+        self.addr = broker.addr
+        """``host:port`` that clients use."""
+        self.vip_addr = broker.vip_addr
+        self.ha_addr = broker.ha_addr
+
+    @property
+    def state(self) -> str:
+        """``running``, ``paused``, ``stopping`` or ``stopped``."""
+        return self._call(lambda: self._broker.state)
+
+    def kill(self) -> None:
+        """Be gone at once, as by kill -9: nobody is told, the port refuses connections."""
+        self._call(lambda: self._running().server.kill_broker(self._broker))
+
+    def pause(self) -> None:
+        """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
+        self._call(self._broker.pause)
+
+    def resume(self) -> None:
+        """Go on after `pause`; what arrived and fell due meanwhile is handled now."""
+        self._call(self._broker.resume)
+
+    def _stop(self) -> None:
+        self._running().wait(self._running().server.stop_broker(self._broker))
+
+    def _restart(self) -> None:
+        self._running().wait(self._running().server.restart_broker(self._broker))
+
+    def __repr__(self) -> str:
+        return f"<broker {self.name} at {self.addr}, {self.state}>"
+
+
+class BrokerHandle(BrokerView):
+    """A broker of a `Cluster`."""
+
+    def stop(self) -> None:
+        """Stop cleanly: unregister at every name server, then close."""
+        self._stop()
+
+    def restart(self) -> None:
+        """Start it again on the same ports, with what its store and tables held."""
+        self._restart()
+
+
+class AsyncBrokerHandle(BrokerView):
+    """A broker of an `AsyncCluster`; see `BrokerHandle`."""
+
+    async def stop(self) -> None:
+        await in_thread(self._stop)
+
+    async def restart(self) -> None:
+        await in_thread(self._restart)
+
+
+class GroupHandle(_Handle):
+    """A consumer group, whether it exists already or not."""
+
+    def __init__(self, running: Running, name: str) -> None:
+        super().__init__(running)
+        self.name = name
+
+    def lag(self, topic: str) -> int:
+        """How many stored messages of ``topic`` lie behind the group's committed offsets."""
+        return self._call(lambda: inspection.lag(self._core, self.name, topic))
+
+    def offsets(self, topic: str) -> dict[tuple[str, int], int]:
+        """The committed offsets: (broker name, queue id) → the next offset to consume."""
+        return self._call(lambda: inspection.offsets(self._core, self.name, topic))
+
+    def members(self) -> list[Member]:
+        """The consumers that are members now, as any broker knows them."""
+        return self._call(lambda: inspection.members(self._core, self.name))
+
+    def __repr__(self) -> str:
+        return f"<group {self.name}, {len(self.members())} members>"
+
+
+class JournalView(_Handle):
+    """The journal: what happened, oldest first."""
+
+    def find(self, kind: type[EventT], **fields: object) -> list[EventT]:
+        """Events of one class of `fakemq.events` whose fields have these values."""
+        return self._call(lambda: self._core.journal.find(kind, **fields))
+
+    def tail(self, count: int = 20) -> list[Entry]:
+        """The last ``count`` entries, oldest first."""
+        return self._call(lambda: self._core.journal.tail(count))
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self._call(lambda: iter(self._core.journal))
+
+    def __len__(self) -> int:
+        return self._call(lambda: len(self._core.journal))
+
+    def __repr__(self) -> str:
+        return self._call(lambda: repr(self._core.journal))
+
+
+class Fault:
+    """A fault that was placed; ``remove`` ends it."""
+
+    def __init__(self, text: str, used: Callable[[], bool], remove: Callable[[], None]) -> None:
+        self._text = text
+        self._used = used
+        self._remove: Callable[[], None] | None = remove
+
+    @property
+    def used(self) -> bool:
+        """Whether it has ever had an effect."""
+        return self._used()
+
+    @property
+    def placed(self) -> bool:
+        """Whether it has not been removed."""
+        return self._remove is not None
+
+    def remove(self) -> None:
+        """End the fault; again does nothing."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove()
+
+    def __repr__(self) -> str:
+        return f"<fault {self._text}{'' if self.placed else ', removed'}>"
+
+
+class Faults(_Handle):
+    """Faults placed by name."""
+
+    def __init__(self, running: Running) -> None:
+        super().__init__(running)
+        self._faults: list[Fault] = []
+
+    def silence(self, broker: str) -> Fault:
+        """The broker stops talking to its name servers; its sockets stay, clients are served."""
+        node = self._core.broker(broker)
+        self._call(lambda: node.silence(True))
+        fault = Fault(
+            f"silence {node.name}",
+            # It cannot go unused: saying nothing is its effect, from the moment it is placed.
+            used=lambda: True,
+            remove=lambda: self._call(lambda: node.silence(False)),
+        )
+        self._faults.append(fault)
+        return fault
+
+    def placed(self) -> list[Fault]:
+        """Every fault that has not been removed."""
+        return [fault for fault in self._faults if fault.placed]
+
+    def unused(self) -> list[Fault]:
+        """Every fault that never had an effect."""
+        return [fault for fault in self._faults if not fault.used]
+
+    def clear(self) -> None:
+        """Remove every fault, and forget all that were."""
+        for fault in self._faults:
+            fault.remove()
+        self._faults.clear()
+
+    def __repr__(self) -> str:
+        return f"<faults {self.placed()}>"

@@ -1,0 +1,58 @@
+"""What moves a cluster's clock and memory links on an asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from fakemq.clock import Clock
+from fakemq.net.memory import MemoryNetwork
+
+_clock_gettime = time.clock_gettime
+
+
+class EventLoop(asyncio.SelectorEventLoop):
+    """asyncio's own loop on a clock that freezegun leaves alone."""
+
+    def time(self) -> float:
+        return _clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class Driver:
+    """Wakes the loop when the clock's next timer is due, and never otherwise."""
+
+    def __init__(self, clock: Clock, network: MemoryNetwork) -> None:
+        self._clock = clock
+        self._network = network
+        self._loop = asyncio.get_running_loop()
+        self._wake: asyncio.TimerHandle | None = None
+        self._turn: asyncio.Handle | None = None
+        clock.settle = network.settle
+        clock.on_change = self.schedule
+        network.on_post = self.schedule
+
+    def schedule(self) -> None:
+        """Have a turn on the loop soon; many calls make one turn."""
+        if self._turn is None:
+            self._turn = self._loop.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn = None
+        self._network.settle()
+        self._clock.fire_due()
+        if self._wake is not None:
+            self._wake.cancel()
+            self._wake = None
+        due_in_ms = self._clock.next_due_in_ms()
+        if due_in_ms is not None:
+            # A millisecond on top, or the loop would wake within the last one and find nothing.
+            self._wake = self._loop.call_later((due_in_ms + 1) / 1000, self._take_turn)
+
+    def close(self) -> None:
+        """Leave the clock and the network without a driver."""
+        for handle in (self._wake, self._turn):
+            if handle is not None:
+                handle.cancel()
+        nothing = lambda: None  # noqa: E731
+        self._clock.on_change = nothing
+        self._network.on_post = nothing

@@ -1,0 +1,84 @@
+"""A cluster in the foreground of a process: on the main thread, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.net.driver import EventLoop
+from fakemq.net.server import ClusterServer
+from fakemq.ready import ReadyBroker, ReadyInfo
+
+if TYPE_CHECKING:
+    from fakemq.cluster_spec import ClusterSpec
+
+
+def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+    """Run the cluster until a signal, then stop it cleanly; gives the exit code.
+
+    ``on_ready`` is called once everything listens and is registered. A second signal while
+    stopping ends the process at once. Raises FakemqError if the cluster cannot start.
+    """
+    server = ClusterServer(spec)
+    loop = _new_loop()
+    try:
+        loop.run_until_complete(_serve(server, on_ready))
+    finally:
+        loop.close()
+    return 0
+
+
+async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def stop(number: int) -> None:
+        if told.is_set():
+            os._exit(128 + number)
+        told.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    await server.start()
+    try:
+        on_ready(_ready_info(server))
+        # What was imported and built until now lives as long as the process does.
+        gc.collect()
+        gc.freeze()
+        await told.wait()
+    finally:
+        await server.stop()
+
+
+def _ready_info(server: ClusterServer) -> ReadyInfo:
+    core, spec = server.core, server.spec
+    brokers = tuple(
+        ReadyBroker(
+            name=broker.config.broker_name,
+            id=broker.config.broker_id,
+            addr=broker.addr,
+            vip=broker.vip_addr,
+            ha=None,
+            store=spec.store,
+        )
+        for broker in core.brokers.values()
+    )
+    return ReadyInfo(
+        namesrv=";".join(core.namesrv_addrs) or spec.broker_configs[0].namesrv_addr or "",
+        cluster=spec.cluster_name if spec.broker_configs else "",
+        pid=os.getpid(),
+        brokers=brokers,
+    )
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where the extra ``fast`` is installed, else asyncio's."""
+    try:
+        import uvloop
+    except ImportError:
+        return EventLoop()
+    return uvloop.new_event_loop()

@@ -1,0 +1,140 @@
+"""A cluster behind real sockets, on the running asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from fakemq.cluster_core import ClusterCore
+from fakemq.journal_file import JournalFile
+from fakemq.net.driver import Driver
+from fakemq.net.memory import Accept
+from fakemq.net.tcp import BrokerPorts, Port, SessionProtocol, TcpConnector
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.cluster_spec import ClusterSpec
+
+
+class _Listener:
+    """One listening port with its node's way of accepting."""
+
+    def __init__(self, port: Port, accept: Accept) -> None:
+        self._port = port
+        self._accept = accept
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: SessionProtocol(self._accept), sock=self._port.listener()
+        )
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+
+class ClusterServer:
+    """Ports, sockets and clock of one running cluster; all on one loop, nothing waits but I/O."""
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        self.spec = spec
+        self._ports: list[Port | BrokerPorts] = []
+        self._tcp = TcpConnector()
+        try:
+            self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
+            self._broker_ports = [
+                self._broker_port(config.listen_port) for config in spec.broker_configs
+            ]
+        except BaseException:
+            self._close_ports()
+            raise
+        for config, ports in zip(spec.broker_configs, self._broker_ports, strict=True):
+            config.listen_port = ports.main.port
+        self.core = ClusterCore(
+            spec,
+            [f"{spec.advertised_host}:{port.port}" for port in self._namesrv_ports],
+            open_tcp=self._tcp.open,
+        )
+        self._driver: Driver | None = None
+        self._journal_file: JournalFile | None = None
+        self._listeners: dict[str, list[_Listener]] = {}
+
+    def _port(self, number: int) -> Port:
+        port = Port(self.spec.listen, number)
+        self._ports.append(port)
+        return port
+
+    def _broker_port(self, number: int) -> BrokerPorts:
+        ports = BrokerPorts(self.spec.listen, number)
+        self._ports.append(ports)
+        return ports
+
+    async def start(self) -> None:
+        """Start all nodes, then listen: who can connect finds everything registered."""
+        if self.spec.journal_path is not None:
+            self._journal_file = JournalFile(self.spec.journal_path)
+            self.core.journal.listen(self._journal_file)
+        self._driver = Driver(self.core.clock, self.core.network)
+        self.core.start()
+        for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
+            self._listeners[name_server.name] = [_Listener(port, name_server.accept)]
+        for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
+            self._listeners[broker.name] = [
+                _Listener(ports.main, broker.accept),
+                _Listener(ports.vip, broker.accept_fast),
+            ]
+        for name in self._listeners:
+            await self._listen(name)
+
+    async def stop(self) -> None:
+        """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
+        for broker in self.core.brokers.values():
+            await self.stop_broker(broker)
+        for listeners in self._listeners.values():
+            for listener in listeners:
+                listener.close()
+        self.core.stop()
+        await self._tcp.close()
+        if self._driver is not None:
+            self._driver.close()
+        if self._journal_file is not None:
+            self._journal_file.close()
+        self._close_ports()
+        await asyncio.sleep(0)  # transports close on the loop's next turn
+
+    async def stop_broker(self, broker: Broker) -> None:
+        """Unregister everywhere, wait for the name servers' word, then close."""
+        self._close_listeners(broker.name)
+        stopped = asyncio.Event()
+        broker.stop(stopped.set)
+        self.core.network.settle()
+        await stopped.wait()
+
+    def kill_broker(self, broker: Broker) -> None:
+        """Gone at once; the port stays ours and refuses connections."""
+        self._close_listeners(broker.name)
+        broker.kill()
+        self.core.network.settle()
+
+    async def restart_broker(self, broker: Broker) -> None:
+        """Start a broker that is down, or stop and start one that is not; same ports."""
+        await self.stop_broker(broker)
+        self.core.start_broker(broker)
+        self.core.network.settle()
+        await self._listen(broker.name)
+
+    async def _listen(self, name: str) -> None:
+        for listener in self._listeners[name]:
+            await listener.open()
+
+    def _close_listeners(self, name: str) -> None:
+        for listener in self._listeners[name]:
+            listener.close()
+
+    def _close_ports(self) -> None:
+        for port in self._ports:
+            port.close()
+        self._ports.clear()

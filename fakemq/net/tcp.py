@@ -1,0 +1,206 @@
+"""TCP on asyncio: a Protocol shell of the sans-IO session, and ports that nobody can steal.
+
+One write per batch of whole frames, no task per connection or request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from typing import cast
+
+from fakemq.errors import FakemqError
+from fakemq.net.memory import Accept
+from fakemq.net.outbound import CONNECT_TIMEOUT_MS
+from fakemq.net.session import Dispatch, Owner, Session
+
+BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
+_BROKER_TRIES = 100
+
+
+class Port:
+    """A port that is ours from now on, listening or not.
+
+    A first socket is bound and never listens: while its node is down, connects are refused, nobody
+    else gets the port, and a restart finds it free. Listening is done by a second socket beside it.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host = host
+        self._holder = _bind(host, port)
+        self.port: int = self._holder.getsockname()[1]
+
+    @property
+    def addr(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def listener(self) -> socket.socket:
+        """A new listening socket on this port."""
+        sock = socket.socket(self._holder.family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            sock.bind((self.host, self.port))
+            sock.listen(BACKLOG)
+        except OSError:
+            sock.close()
+            raise
+        sock.setblocking(False)
+        return sock
+
+    def close(self) -> None:
+        self._holder.close()
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if port:
+            # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
+            # that somebody listens on is refused all the same.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        # After the bind: the port had to be free of everyone, and now our listener may join.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    except OSError as error:
+        sock.close()
+        if error.errno == errno.EADDRINUSE:
+            raise FakemqError(
+                f"port {port} on {host} is in use by another program;"
+                " choose another port, or 0 for a free one"
+            ) from error
+        raise FakemqError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return sock
+
+
+class BrokerPorts:
+    """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
+
+    def __init__(self, host: str, port: int) -> None:
+        if port == 0:
+            self.main, self.vip, self.ha = _free_broker_ports(host)
+        else:
+            ports: list[Port] = []
+            try:
+                ports.extend(Port(host, number) for number in (port, port - 2, port + 1))
+            except FakemqError:
+                for held in ports:
+                    held.close()
+                raise
+            self.main, self.vip, self.ha = ports
+
+    def close(self) -> None:
+        for port in (self.main, self.vip, self.ha):
+            port.close()
+
+
+def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
+    for _ in range(_BROKER_TRIES):
+        held = [Port(host, 0)]
+        try:
+            held.extend(Port(host, held[0].port + shift) for shift in (-2, 1))
+        except (FakemqError, OverflowError):
+            for port in held:
+                port.close()
+            continue
+        return held[0], held[1], held[2]
+    raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
+
+
+class TcpLink:
+    """A session's link over an asyncio transport."""
+
+    outside = True
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.local_addr = _addr(transport.get_extra_info("sockname"))
+        self.remote_addr = _addr(transport.get_extra_info("peername"))
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class SessionProtocol(asyncio.Protocol):
+    """Feeds a session from an asyncio transport; a slow reader is not read from until it reads."""
+
+    def __init__(self, accept: Accept) -> None:
+        self._accept = accept
+        self._transport: asyncio.Transport | None = None
+        self.session: Session | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.session = self._accept(TcpLink(self._transport))
+
+    def data_received(self, data: bytes) -> None:
+        if self.session is not None:
+            self.session.data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.session is not None:
+            self.session.connection_lost("closed by the peer" if exc is None else str(exc))
+
+    def pause_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+
+class TcpConnector:
+    """Outgoing TCP connections of a cluster's nodes."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def open(
+        self,
+        addr: str,
+        owner: Owner,
+        dispatch: Dispatch | None,
+        opened: Callable[[Session | None], None],
+    ) -> None:
+        """Connect to ``addr``; ``opened`` gets the session, or None where nobody answers."""
+        task = asyncio.get_running_loop().create_task(self._connect(addr, owner, dispatch, opened))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(
+        self,
+        addr: str,
+        owner: Owner,
+        dispatch: Dispatch | None,
+        opened: Callable[[Session | None], None],
+    ) -> None:
+        host, _, port = addr.rpartition(":")
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
+                _, protocol = await asyncio.get_running_loop().create_connection(
+                    lambda: SessionProtocol(lambda link: Session(link, owner, dispatch)),
+                    host,
+                    int(port),
+                )
+        except (OSError, TimeoutError, ValueError):
+            opened(None)
+            return
+        opened(protocol.session)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _addr(name: object) -> str:
+    # After a peer that vanished at once, asyncio has no name for it.
+    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "unknown:0"

@@ -1,0 +1,20 @@
+"""``python -m fakemq table``: every request code, its headers, and who handles it here."""
+
+from __future__ import annotations
+
+from fakemq.broker.handlers import handles as broker_handles
+from fakemq.namesrv.handlers import handles as namesrv_handles
+from fakemq.protocol.table import rows
+
+
+def table_report() -> str:
+    """A line per code in the order of RequestCode.java: number, name, headers, handlers."""
+    handled = {"name server": namesrv_handles.load(), "broker": broker_handles.load()}
+    lines = []
+    for row in rows():
+        by = [node for node, handlers in handled.items() if row.code in handlers]
+        lines.append(
+            f"{row.code.value:>4}  {row.code.name:<38} {row.request_header.__name__:<40}"
+            f" {row.response_header.__name__:<38} {', '.join(by) or 'not handled'}"
+        )
+    return "\n".join(lines)
