@@ -1,0 +1,376 @@
+"""Messages as they are stored and pulled, and the records they are stored in.
+
+A record's fields and their places are declared in layout/record.py.
+"""
+
+from __future__ import annotations
+
+import zlib
+from enum import Enum
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple, TypeAlias
+
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
+from fakemq.protocol.java import crc32, java_string_hash
+from fakemq.protocol.layout.twins import build_record, parse_record, parse_record_head
+from fakemq.protocol.message_id import create_offset_id
+from fakemq.protocol.properties import (
+    KEYS,
+    TAGS,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    decode_properties,
+)
+from fakemq.protocol.sysflag import MessageSysFlag, compression_name
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+MESSAGE_MAGIC_CODE = -626843481
+"""0xDAA320A7, in every record."""
+
+BLANK_MAGIC_CODE = -875286124
+"""0xCBD43194, where the rest of a commit-log file is blank."""
+
+BLANK_MIN_BYTES = 8
+"""Always left free at the end of a file, for the blank's own two fields."""
+
+TOPIC_MAX_BYTES = 127
+"""As UTF-8; the length is an int8."""
+
+_V6_MORE_BYTES = 12
+_V4_RECORD_BYTES = 91
+
+_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+
+
+class MessageExt:
+    """A stored message. Treat it as a value: nothing watches for changes.
+
+    ``body`` is as stored, compressed perhaps. ``physical_offset`` is Java's commitLogOffset,
+    ``store_size_bytes`` the size of the whole record.
+
+    Source: common/message/MessageExt.java (4.9.7)
+    """
+
+    __slots__ = (
+        "_properties",
+        "body",
+        "body_crc",
+        "born_host",
+        "born_timestamp_ms",
+        "flag",
+        "physical_offset",
+        "prepared_transaction_offset",
+        "properties_string",
+        "queue_id",
+        "queue_offset",
+        "reconsume_times",
+        "store_host",
+        "store_size_bytes",
+        "store_timestamp_ms",
+        "sys_flag",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        *,
+        topic: str,
+        body: bytes,
+        properties_string: str,
+        queue_id: int,
+        flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        sys_flag: int,
+        body_crc: int,
+        born_timestamp_ms: int,
+        born_host: Host,
+        store_timestamp_ms: int,
+        store_host: Host,
+        reconsume_times: int,
+        prepared_transaction_offset: int,
+        store_size_bytes: int,
+    ) -> None:
+        self.topic = topic
+        self.body = body
+        self.properties_string = properties_string
+        self.queue_id = queue_id
+        self.flag = flag
+        self.queue_offset = queue_offset
+        self.physical_offset = physical_offset
+        self.sys_flag = sys_flag
+        self.body_crc = body_crc
+        self.born_timestamp_ms = born_timestamp_ms
+        self.born_host = born_host
+        self.store_timestamp_ms = store_timestamp_ms
+        self.store_host = store_host
+        self.reconsume_times = reconsume_times
+        self.prepared_transaction_offset = prepared_transaction_offset
+        self.store_size_bytes = store_size_bytes
+        self._properties: dict[str, str] | None = None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties, in the order they are stored in."""
+        if self._properties is None:
+            self._properties = decode_properties(self.properties_string)
+        return self._properties
+
+    @property
+    def tags(self) -> str | None:
+        """The property TAGS."""
+        return self.properties.get(TAGS)
+
+    @property
+    def keys(self) -> str | None:
+        """The property KEYS, its words joined by blanks."""
+        return self.properties.get(KEYS)
+
+    @property
+    def offset_msg_id(self) -> str:
+        """The id that says where the message is stored."""
+        return create_offset_id(self.store_host, self.physical_offset)
+
+    @property
+    def msg_id(self) -> str:
+        """The id a client shows: the unique one if there is one, else the offset id.
+
+        Source: common/message/MessageClientExt.java#getMsgId (4.9.7)
+        """
+        return self.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or self.offset_msg_id
+
+    def __repr__(self) -> str:
+        return (
+            f"<message {self.topic}:{self.queue_id} offset {self.queue_offset}"
+            f" at {self.physical_offset}, {len(self.body)} bytes>"
+        )
+
+
+# -- records ------------------------------------------------------------------------------------
+
+
+def record_size_bytes(
+    sys_flag: int, body_bytes: int, topic_bytes: int, properties_bytes: int
+) -> int:
+    """The size of a record, whose hosts are as ``sys_flag`` says.
+
+    Source: store/CommitLog.java#calMsgLength (4.9.7)
+    """
+    v6_hosts = (sys_flag & _V6_FLAGS).bit_count()
+    return (
+        _V4_RECORD_BYTES + _V6_MORE_BYTES * v6_hosts + body_bytes + topic_bytes + properties_bytes
+    )
+
+
+def encode_record(
+    topic: str,
+    body: bytes,
+    properties: str | bytes,
+    *,
+    queue_id: int,
+    born_host: Host,
+    store_host: Host,
+    flag: int = 0,
+    sys_flag: int = 0,
+    queue_offset: int = 0,
+    physical_offset: int = 0,
+    born_timestamp_ms: int = 0,
+    store_timestamp_ms: int = 0,
+    reconsume_times: int = 0,
+    prepared_transaction_offset: int = 0,
+) -> bytes:
+    """The record of a message, ready to be appended.
+
+    The two IPv6 bits of ``sys_flag`` are set as the hosts demand. LocalProtocolError for what a
+    record cannot carry: a topic over 127 bytes, properties over 32767, a host that is a name.
+
+    Source: store/CommitLog.java#MessageExtEncoder.encode (4.9.7)
+    """
+    if isinstance(properties, str):
+        properties = properties.encode("utf-8", "replace")
+    born = pack_host(born_host)
+    stored = pack_host(store_host)
+    sys_flag &= ~_V6_FLAGS
+    if len(born) == V6_HOST_BYTES:
+        sys_flag |= MessageSysFlag.BORNHOST_V6
+    if len(stored) == V6_HOST_BYTES:
+        sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
+    return build_record(
+        crc32(body),
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born_timestamp_ms,
+        born,
+        store_timestamp_ms,
+        stored,
+        reconsume_times,
+        prepared_transaction_offset,
+        body,
+        topic.encode("utf-8", "replace"),
+        properties,
+    )
+
+
+def decode_record(data: Buffer, offset: int = 0) -> MessageExt:
+    """The message of the record at ``offset``.
+
+    Raises TruncatedError if the data end too early, RemoteProtocolError if there is no record, or
+    one that lies about its size. Differs: Java's decoder looks neither at the magic nor the size.
+
+    Source: common/message/MessageDecoder.java#decode (4.9.7)
+    """
+    (
+        total_size,
+        _,
+        body_crc,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born_timestamp_ms,
+        born_host,
+        store_timestamp_ms,
+        store_host,
+        reconsume_times,
+        prepared_transaction_offset,
+        body,
+        topic,
+        properties,
+        end,
+    ) = parse_record(data, offset)
+    if total_size != end - offset:
+        raise RemoteProtocolError(
+            f"a record of {end - offset} bytes at {offset} says it has {total_size}"
+        )
+    return MessageExt(
+        topic=topic.decode("utf-8", "replace"),
+        body=body,
+        properties_string=properties.decode("utf-8", "replace"),
+        queue_id=queue_id,
+        flag=flag,
+        queue_offset=queue_offset,
+        physical_offset=physical_offset,
+        sys_flag=sys_flag,
+        body_crc=body_crc,
+        born_timestamp_ms=born_timestamp_ms,
+        born_host=unpack_host(born_host),
+        store_timestamp_ms=store_timestamp_ms,
+        store_host=unpack_host(store_host),
+        reconsume_times=reconsume_times,
+        prepared_transaction_offset=prepared_transaction_offset,
+        store_size_bytes=total_size,
+    )
+
+
+def decode_records(data: Buffer) -> list[MessageExt]:
+    """The messages in the body of a pull response: records without a gap.
+
+    Raises as `decode_record` does. Differs: Java keeps what came before the first bad record.
+
+    Source: common/message/MessageDecoder.java#decodes (4.9.7)
+    """
+    messages = []
+    offset = 0
+    while offset < len(data):
+        message = decode_record(data, offset)
+        offset += message.store_size_bytes
+        messages.append(message)
+    return messages
+
+
+class RecordStatus(Enum):
+    """What stands at a place in the commit log."""
+
+    OK = "ok"
+    BLANK = "blank"
+    BAD = "bad"
+
+
+class RecordCheck(NamedTuple):
+    """What was found at a place in the commit log.
+
+    ``size_bytes`` is a record's, or the whole blank's; 0 if BAD. ``reason`` says what is bad.
+    """
+
+    status: RecordStatus
+    size_bytes: int
+    message: MessageExt | None = None
+    reason: str = ""
+
+
+def check_record(data: Buffer, offset: int = 0, *, check_crc: bool = True) -> RecordCheck:
+    """What stands at ``offset`` of a commit-log file; never raises.
+
+    Differs: Java takes a body or properties of negative length for empty.
+
+    Source: store/CommitLog.java#checkMessageAndReturnSize (4.9.7)
+    """
+    try:
+        total_size, magic_code = parse_record_head(data, offset)
+        if magic_code == BLANK_MAGIC_CODE:
+            return RecordCheck(RecordStatus.BLANK, total_size)
+        message = decode_record(data, offset)
+    except RemoteProtocolError as error:
+        return RecordCheck(RecordStatus.BAD, 0, reason=str(error))
+    # Java sums no empty body.
+    if check_crc and message.body and crc32(message.body) != message.body_crc:
+        return RecordCheck(
+            RecordStatus.BAD,
+            0,
+            reason=f"CRC {crc32(message.body):#x} of the body where {message.body_crc:#x} is said",
+        )
+    return RecordCheck(RecordStatus.OK, total_size, message)
+
+
+# -- what is in them ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def tags_code(tags: str | None) -> int:
+    """What a consume-queue entry keeps of TAGS; 0 for none.
+
+    Source: common/message/MessageExtBrokerInner.java#tagsString2tagsCode (4.9.7)
+    """
+    return java_string_hash(tags) if tags else 0
+
+
+def decompressed_body(message: MessageExt) -> bytes:
+    """The body as the producer gave it.
+
+    Raises RemoteProtocolError if it is not what sys_flag says, LocalProtocolError if it is LZ4 or
+    ZSTD and the module for that is not installed.
+
+    Source: common/message/MessageDecoder.java#decode, common/compression (4.9.7)
+    """
+    if not message.sys_flag & MessageSysFlag.COMPRESSED:
+        return message.body
+    name = compression_name(message.sys_flag)
+    try:
+        if name == "zlib":
+            return zlib.decompress(message.body)
+        if name == "lz4":
+            return bytes(_module("lz4.frame").decompress(message.body))
+        # The frames of Java's stream do not say their size, so decompress() would refuse them.
+        zstd = _module("zstandard").ZstdDecompressor().decompressobj()
+        return bytes(zstd.decompress(message.body))
+    except LocalProtocolError:
+        raise
+    except Exception as error:  # each module has its own, and none has a base in common
+        raise RemoteProtocolError(f"the body of {message!r} is no {name}: {error}") from error
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise LocalProtocolError(
+            f"a body compressed with {package}: pip install {package}"
+        ) from None

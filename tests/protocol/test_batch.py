@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.protocol.batch import BatchMember, decode_batch, encode_batch, member_properties
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
+
+MEMBERS = st.lists(
+    st.builds(
+        BatchMember,
+        st.binary(max_size=30),
+        st.binary(max_size=30),
+        st.integers(-(2**31), 2**31 - 1),
+    ),
+    max_size=5,
+)
+
+
+@given(MEMBERS)
+def test_both_ways(members: list[BatchMember]) -> None:
+    body = encode_batch(members)
+    assert decode_batch(body) == members
+    assert decode_batch(memoryview(body)) == members
+
+
+def test_layout() -> None:
+    assert encode_batch([BatchMember(b"hi", b"a\x01b", 7)]).hex() == (
+        "0000001b0000000000000000000000070000000268690003610162"
+    )
+
+
+@given(MEMBERS.filter(bool))
+def test_a_batch_cut_short_is_refused(members: list[BatchMember]) -> None:
+    body = encode_batch(members)
+    last = len(encode_batch(members[-1:]))
+    for end in range(len(body) - last + 1, len(body)):
+        with pytest.raises(TruncatedError):
+            decode_batch(body[:end])
+
+
+def test_negative_lengths_are_refused() -> None:
+    with pytest.raises(RemoteProtocolError, match="body of -1 bytes"):
+        decode_batch(bytes(16) + b"\xff\xff\xff\xff\0\0")
+
+
+def test_properties_have_a_limit() -> None:
+    encode_batch([BatchMember(b"", b"p" * 32767)])
+    with pytest.raises(LocalProtocolError):
+        encode_batch([BatchMember(b"", b"p" * 32768)])
+
+
+@pytest.mark.parametrize(
+    ("own", "of_batch", "stored"),
+    [
+        (b"", b"", b""),
+        (b"a\x01b", b"", b"a\x01b"),
+        (b"", b"c\x01d", b"c\x01d"),
+        (b"a\x01b", b"c\x01d", b"a\x01b\x02c\x01d"),
+        (b"a\x01b\x02", b"c\x01d", b"a\x01b\x02c\x01d"),
+    ],
+)
+def test_properties_of_the_batch_come_behind(own: bytes, of_batch: bytes, stored: bytes) -> None:
+    assert member_properties(own, of_batch) == stored
