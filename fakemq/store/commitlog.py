@@ -10,28 +10,31 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.hosts import pack_host
+from fakemq.protocol.hosts import V4_HOST_BYTES, V6_HOST_BYTES, pack_host
 from fakemq.protocol.java import crc32
 from fakemq.protocol.layout.twins import BLANK, RECORD_HEAD, build_record
+from fakemq.protocol.message import (
+    BLANK_MAGIC_CODE,
+    BLANK_MIN_BYTES,
+    record_size_bytes,
+)
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.mapped_file_queue import MappedFileQueue
 from fakemq.store.results import AppendMessageResult
 
 if TYPE_CHECKING:
-    from fakemq.store.encoder import Member
     from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.members import Member
 
 FOLDER = "commitlog"
-BLANK_MAGIC = -875286124
-"""What stands where a record's magic would, in the blank that fills a file up."""
-END_FILE_MIN_BLANK_BYTES = 8
 UNQUEUED = (MessageSysFlag.TRANSACTION_PREPARED_TYPE, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE)
 """Transaction types whose records come into no consume queue."""
 _INT32 = struct.Struct(">i")
 _INT64 = struct.Struct(">q")
 _SYS_FLAG_AT = 36
 _BORN_HOST_AT = 48
+_LEAST_RECORD_BYTES = record_size_bytes(0, 0, 0, 0)
 
 
 class CommitLog:
@@ -61,7 +64,7 @@ class CommitLog:
 
     def fits(self, size_bytes: int) -> bool:
         """Whether a record, or a batch, of this size can stand in a file at all."""
-        return size_bytes + END_FILE_MIN_BLANK_BYTES <= self._queue.file_size_bytes
+        return size_bytes + BLANK_MIN_BYTES <= self._queue.file_size_bytes
 
     def append(
         self, message: InnerMessage, members: Sequence[Member], size_bytes: int, now_ms: int
@@ -113,10 +116,10 @@ class CommitLog:
         last = self._queue.last
         if last is not None:
             left_bytes = last.size_bytes - last.position
-            if size_bytes + END_FILE_MIN_BLANK_BYTES <= left_bytes:
+            if size_bytes + BLANK_MIN_BYTES <= left_bytes:
                 return last
             if left_bytes:
-                last.append(BLANK.pack(left_bytes, BLANK_MAGIC), now_ms)
+                last.append(BLANK.pack(left_bytes, BLANK_MAGIC_CODE), now_ms)
                 last.truncate(last.size_bytes)
         return self._queue.add_file(0, now_ms)
 
@@ -167,7 +170,7 @@ class CommitLog:
             position = 0
             while data is not None and position < len(data):
                 size_bytes, magic = RECORD_HEAD.unpack_from(data, position)
-                if magic == BLANK_MAGIC:
+                if magic == BLANK_MAGIC_CODE:
                     break
                 if at + position >= end_offset:
                     return
@@ -181,7 +184,7 @@ class CommitLog:
         Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
         """
         head = self.read(offset, 4)
-        return None if head is None else self.read(offset, _INT32.unpack(head)[0])
+        return None if head is None else self.read(offset, int.from_bytes(head, signed=True))
 
     def store_timestamp_ms(self, offset: int, size_bytes: int) -> int:
         """When the record there was stored; -1 if it is not there (any more).
@@ -189,18 +192,13 @@ class CommitLog:
         Source: store/CommitLog.java#pickupStoreTimestamp (4.9.7)
         """
         record = self.read(offset, size_bytes)
-        if record is None or size_bytes < _BORN_HOST_AT + 28:
+        if record is None or size_bytes < _LEAST_RECORD_BYTES:
             return -1
-        return store_timestamp_ms(record)
+        (sys_flag,) = _INT32.unpack_from(record, _SYS_FLAG_AT)
+        born_host_bytes = V6_HOST_BYTES if sys_flag & MessageSysFlag.BORNHOST_V6 else V4_HOST_BYTES
+        timestamp_ms: int = _INT64.unpack_from(record, _BORN_HOST_AT + born_host_bytes)[0]
+        return timestamp_ms
 
     def delete_before(self, offset: int) -> int:
         """Delete the files wholly before ``offset``, but never the last; gives how many."""
         return self._queue.delete_before(offset)
-
-
-def store_timestamp_ms(record: memoryview) -> int:
-    """When a record was stored."""
-    (sys_flag,) = _INT32.unpack_from(record, _SYS_FLAG_AT)
-    host_bytes = 20 if sys_flag & MessageSysFlag.BORNHOST_V6 else 8
-    timestamp_ms: int = _INT64.unpack_from(record, _BORN_HOST_AT + host_bytes)[0]
-    return timestamp_ms

@@ -10,13 +10,9 @@ import time
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import java_string_hash
-from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, parse_record
-from fakemq.protocol.properties import (
-    KEY_SEPARATOR,
-    KEYS,
-    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    decode_properties,
-)
+from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.message import decode_record
+from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
 
 if TYPE_CHECKING:
@@ -175,23 +171,16 @@ class IndexService:
 
         Source: store/index/IndexService.java#buildIndex (4.9.7)
         """
-        fields = parse_record(record)
-        sys_flag, store_timestamp_ms, topic_bytes, properties_bytes = (
-            fields[7],
-            fields[10],
-            fields[15],
-            fields[16],
-        )
-        topic = topic_bytes.decode("utf-8", "replace")
-        properties = decode_properties(properties_bytes.decode("utf-8", "replace"))
+        message = decode_record(record)
+        store_timestamp_ms, topic = message.store_timestamp_ms, message.topic
         file = self._writable(store_timestamp_ms)
-        transaction = sys_flag & MessageSysFlag.TRANSACTION_MASK
+        transaction = message.sys_flag & MessageSysFlag.TRANSACTION_MASK
         if phy_offset < file.end_phy_offset or transaction == _ROLLBACK:
             return
-        uniq_key = properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        uniq_key = message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
         if uniq_key is not None:
             self._put(topic, uniq_key, phy_offset, store_timestamp_ms)
-        for key in properties.get(KEYS, "").split(KEY_SEPARATOR):
+        for key in (message.keys or "").split(KEY_SEPARATOR):
             if key:
                 self._put(topic, key, phy_offset, store_timestamp_ms)
 

@@ -6,11 +6,10 @@ Source: store/DefaultMessageStore.java#ReputMessageService (4.9.7)
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.events import Dispatched
-from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.message import tags_code as code_of
 from fakemq.protocol.properties import TAGS
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.commitlog import UNQUEUED
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from fakemq.journal import Journal
     from fakemq.store.consumequeues import ConsumeQueues
     from fakemq.store.index import IndexService
-
-_tags_hash = lru_cache(maxsize=1024)(java_string_hash)
 
 
 class MessageArrivingListener(Protocol):
@@ -74,8 +71,7 @@ class Reput:
         Prepared and rolled-back transactions come into no queue; the listener hears of all, as in
         Java. The index reads the log by itself, when it is asked.
         """
-        tags = properties.get(TAGS)
-        tags_code = _tags_hash(tags) if tags else 0
+        tags_code = code_of(properties.get(TAGS))
         if sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED:
             self._queues.find_or_make(topic, queue_id).append(
                 phy_offset, size_bytes, tags_code, queue_offset, now_ms

@@ -6,18 +6,21 @@ Source: store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.events import AppendRefused, LogAppended, Warned
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.consumequeues import ConsumeQueues
-from fakemq.store.encoder import Member, encode_batch, encode_one
 from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
+from fakemq.store.members import Member, members_of_batch, members_of_message
 from fakemq.store.reput import MessageArrivingListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
@@ -91,14 +94,14 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
         (4.9.7)
         """
-        return self._put(message, encode_one(message, self.config.max_message_size))
+        return self._put(message, members_of_message(message, self.config.max_message_size))
 
     def put_messages(self, batch: InnerMessage) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
         Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
-        return self._put(batch, encode_batch(batch, self.config.max_message_size))
+        return self._put(batch, members_of_batch(batch, self.config.max_message_size))
 
     def _put(
         self, message: InnerMessage, members: list[Member] | PutMessageStatus
@@ -283,6 +286,32 @@ class MessageStore:
         if size_bytes is None:
             return self._log.record_at(phy_offset)
         return self._log.read(phy_offset, size_bytes)
+
+    def look_message_by_offset(
+        self, phy_offset: int, size_bytes: int | None = None
+    ) -> MessageExt | None:
+        """The message at a physical offset; None if no record begins there.
+
+        Source: store/DefaultMessageStore.java#lookMessageByOffset (4.9.7)
+        """
+        record = self.select_one_message_by_offset(phy_offset, size_bytes)
+        try:
+            return None if record is None else decode_record(record)
+        except RemoteProtocolError:
+            return None
+
+    def messages_in_queue(self, topic: str, queue_id: int) -> Iterator[MessageExt]:
+        """Every message of a queue, in the order of offsets; deleted records are passed over."""
+        queue = self._queues.find(topic, queue_id)
+        if queue is None:
+            return
+        offset, end = queue.min_offset, queue.max_offset
+        while offset < end:
+            unit = queue.unit_at(offset)
+            message = None if unit is None else self.look_message_by_offset(unit[0], unit[1])
+            if message is not None:
+                yield message
+            offset += 1
 
     def query_message(
         self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int

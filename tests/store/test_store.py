@@ -251,3 +251,42 @@ def test_a_reset_store_is_as_new_and_costs_under_a_millisecond() -> None:
     appended = lab.put().append_result
     assert appended is not None
     assert (appended.wrote_offset, appended.logics_offset) == (0, 0)
+
+
+# -- messages, decoded ------------------------------------------------------------------------
+
+
+def test_messages_are_looked_up_by_offset_and_walked_by_queue() -> None:
+    lab = Lab(log_bytes=300)
+    for body in (b"1", b"2", b"3", b"4"):
+        lab.put(body, properties="KEYS\x01k")
+    lab.put(b"other", queue_id=1)
+    bodies = [message.body for message in lab.store.messages_in_queue("orders", 0)]
+    assert bodies == [b"1", b"2", b"3", b"4"]
+    message = lab.store.look_message_by_offset(0)
+    assert message is not None
+    assert (message.body, message.queue_offset, message.keys) == (b"1", 0, "k")
+    assert message.store_timestamp_ms == START_MS
+    assert lab.store.look_message_by_offset(1) is None
+    assert lab.store.look_message_by_offset(lab.store.max_phy_offset) is None
+    lab.store._log.delete_before(300)
+    bodies = [message.body for message in lab.store.messages_in_queue("orders", 0)]
+    assert bodies == [b"3", b"4"]
+    assert list(lab.store.messages_in_queue("orders", 9)) == []
+
+
+def test_ipv6_bits_of_a_client_do_not_make_a_record_unreadable() -> None:
+    lab = Lab()
+    assert lab.put(b"hello", sys_flag=0x30).ok
+    message = lab.store.look_message_by_offset(0)
+    assert message is not None
+    assert (message.body, message.sys_flag) == (b"hello", 0)
+
+
+def test_a_message_costs_its_record_and_twenty_bytes() -> None:
+    lab = Lab(log_bytes=BIG_LOG)
+    for _ in range(100):
+        lab.put(bytes(100), properties="UNIQ_KEY\x01u\x02KEYS\x01a b")
+    assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * 20
+    lab.store.query_message("orders", "a", 1, 0, 1)  # three index entries for each
+    assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * (20 + 3 * 20)
