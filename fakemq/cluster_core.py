@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from fakemq.config import BrokerConfig
     from fakemq.views import Deadline
 
-NODE = "cluster"
-"""Whose name journal entries about the whole cluster carry."""
-
 
 class ClusterCore:
     """The nodes of one cluster; ``namesrv_addrs`` and each config's ``listen_port`` are final.
@@ -164,7 +161,7 @@ class ClusterCore:
         return ms
 
     def _moved(self, how: str, by_ms: int) -> None:
-        self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
+        self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

@@ -215,7 +215,7 @@ class GroupHandle(_Handle):
 class JournalView(_Handle):
     """The journal: what happened, oldest first."""
 
-    def find(self, kind: type[EventT], **fields: object) -> list[EventT]:
+    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
         """Events of one class of `fakemq.events` whose fields have these values."""
         return self._call(lambda: self._core.journal.find(kind, **fields))
 

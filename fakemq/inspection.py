@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.events import Delivered
 from fakemq.journal import Entry, line
+from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_core import ClusterCore
     from fakemq.timers import Timer
+
+
+NODE = "cluster"
+"""The name under which the cluster as a whole asks and writes its journal."""
+READ_AT_ONCE = 32
 
 
 def deadline(timer: Timer, due_in_ms: int) -> Deadline:
@@ -92,35 +98,49 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 def messages(core: ClusterCore, topic: str) -> list[Message]:
     """Every message of ``topic``, in the order of being stored, with its deliveries."""
     delivered = _deliveries(core, topic)
-    found = []
-    for broker, queue_id in _queues(core, topic):
-        for stored in broker.store.messages_in_queue(topic, queue_id):
-            properties = stored.properties
-            found.append(
-                Message(
-                    topic=stored.topic,
-                    broker=broker.config.broker_name,
-                    queue_id=queue_id,
-                    offset=stored.queue_offset,
-                    body=stored.body,
-                    tags=properties.get("TAGS", ""),
-                    keys=properties.get("KEYS", ""),
-                    properties=dict(properties),
-                    msg_id=properties.get("UNIQ_KEY") or stored.offset_msg_id,
-                    offset_msg_id=stored.offset_msg_id,
-                    born_at_ms=stored.born_timestamp_ms,
-                    stored_at_ms=stored.store_timestamp_ms,
-                    born_host=stored.born_host,
-                    store_host=stored.store_host,
-                    sys_flag=stored.sys_flag,
-                    reconsume_times=stored.reconsume_times,
-                    commit_log_offset=stored.physical_offset,
-                    deliveries=tuple(
-                        delivered.get((broker.name, queue_id, stored.queue_offset), ())
-                    ),
-                )
-            )
+    found = [
+        _message(broker, stored, delivered.get((broker.name, queue_id, stored.queue_offset), []))
+        for broker, queue_id in _queues(core, topic)
+        for stored in _stored(broker, topic, queue_id)
+    ]
     return sorted(found, key=lambda message: (message.stored_at_ms, message.commit_log_offset))
+
+
+def _stored(broker: Broker, topic: str, queue_id: int) -> Iterator[MessageExt]:
+    store = broker.store
+    offset, end = (
+        store.min_offset_in_queue(topic, queue_id),
+        store.max_offset_in_queue(topic, queue_id),
+    )
+    while offset < end:
+        result = store.get_message(NODE, topic, queue_id, offset, READ_AT_ONCE)
+        yield from decode_records(result.body)
+        if result.next_begin_offset <= offset:
+            return  # what is left was removed
+        offset = result.next_begin_offset
+
+
+def _message(broker: Broker, stored: MessageExt, deliveries: list[Delivery]) -> Message:
+    return Message(
+        topic=stored.topic,
+        broker=broker.config.broker_name,
+        queue_id=stored.queue_id,
+        offset=stored.queue_offset,
+        body=decompressed_body(stored),
+        tags=stored.tags or "",
+        keys=stored.keys or "",
+        properties=dict(stored.properties),
+        msg_id=stored.msg_id,
+        offset_msg_id=stored.offset_msg_id,
+        born_at_ms=stored.born_timestamp_ms,
+        stored_at_ms=stored.store_timestamp_ms,
+        born_host=stored.born_host[0],
+        store_host=f"{stored.store_host[0]}:{stored.store_host[1]}",
+        sys_flag=stored.sys_flag,
+        reconsume_times=stored.reconsume_times,
+        commit_log_offset=stored.physical_offset,
+        deliveries=tuple(deliveries),
+    )
 
 
 def _deliveries(core: ClusterCore, topic: str) -> dict[tuple[str, int, int], list[Delivery]]:

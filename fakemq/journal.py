@@ -11,6 +11,7 @@ import msgspec
 
 from fakemq.clock import Clock
 from fakemq.events import Event, HandlerFailed, Warned
+from fakemq.protocol.codes import code_name
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -50,7 +51,7 @@ class Journal:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def find(self, kind: type[EventT], **fields: object) -> list[EventT]:
+    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
         """Events of one kind whose fields have these values, oldest first."""
         return [
             event
@@ -79,12 +80,23 @@ class Journal:
 
 
 def line(entry: Entry) -> str:
-    """An entry as one line of text: number, time, kind, node, fields."""
+    """An entry as one line of text: number, UTC time, kind, node, fields; codes by their names."""
     event = entry.event
     fields = " ".join(
-        f"{name}={getattr(event, name)!r}" for name in event.__struct_fields__ if name != "node"
+        f"{name}={_text(name, getattr(event, name))}"
+        for name in event.__struct_fields__
+        if name != "node"
     )
-    return f"{entry.seq:6} {entry.at_ms} {type(event).__name__:<16} {event.node:<12} {fields}"
+    seconds, ms = divmod(entry.at_ms, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    at = f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
+    return f"{entry.seq:>6} {at} {type(event).__name__:<16} {event.node:<10} {fields}"
+
+
+def _text(name: str, value: object) -> str:
+    if name == "code" and isinstance(value, int):
+        return code_name(value)
+    return str(value) if isinstance(value, int) else repr(value)
 
 
 def log(entry: Entry) -> None:

@@ -14,7 +14,10 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A stored message. Times are milliseconds since the epoch, offsets are queue offsets."""
+    """A stored message. Times are milliseconds since the epoch, ``offset`` is the queue's.
+
+    ``body`` is as its producer gave it; what it compressed is decompressed.
+    """
 
     topic: str
     broker: str
@@ -30,7 +33,9 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     born_at_ms: int
     stored_at_ms: int
     born_host: str
+    """The producer's IP address."""
     store_host: str
+    """The broker's ``ip:port``."""
     sys_flag: int
     reconsume_times: int
     commit_log_offset: int
