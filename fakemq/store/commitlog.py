@@ -170,7 +170,7 @@ class CommitLog:
             position = 0
             while data is not None and position < len(data):
                 size_bytes, magic = RECORD_HEAD.unpack_from(data, position)
-                if magic == BLANK_MAGIC_CODE:
+                if magic == BLANK_MAGIC_CODE or size_bytes <= 0:
                     break
                 if at + position >= end_offset:
                     return

@@ -6,7 +6,7 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
-import time
+from time import localtime, strftime  # to write a given time, not to read the present one
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import java_string_hash
@@ -96,7 +96,7 @@ class IndexFile:
             self.begin_phy_offset,
             self.end_phy_offset,
             self.hash_slot_count,
-            self.index_count,
+            self.index_count if self.index_count > 1 else 0,
         )
         self._file.write_at(0, header, self.end_timestamp_ms)
 
@@ -239,4 +239,4 @@ def key_hash(topic: str, key: str) -> int:
 def human_time(timestamp_ms: int) -> str:
     """Local time as 17 digits. Source: common/UtilAll.java#timeMillisToHumanString (4.9.7)"""
     seconds, ms = divmod(timestamp_ms, 1000)
-    return f"{time.strftime('%Y%m%d%H%M%S', time.localtime(seconds))}{ms:03}"
+    return f"{strftime('%Y%m%d%H%M%S', localtime(seconds))}{ms:03}"

@@ -110,6 +110,14 @@ def test_how_far_the_index_has_come() -> None:
     assert found.index_last_update_phyoffset == last.wrote_offset
 
 
+def test_a_message_without_keys_begins_a_file_and_leaves_it_empty() -> None:
+    lab = Lab()
+    lab.put()
+    assert offsets(lab, "k") == []
+    (path,) = lab.files.list("index")
+    assert bytes(lab.files.open(path, 0).view[:40]) == bytes(40)
+
+
 def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
     lab = Lab()
     for sys_flag in (0, 4, 8, 12):

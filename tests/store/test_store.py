@@ -157,6 +157,14 @@ def test_a_batch_never_spans_two_files() -> None:
     assert lab.store.put_messages(InnerMessage("orders", 0, too_large)).status is ILLEGAL
 
 
+def test_a_batch_of_none_is_stored_as_nothing() -> None:
+    lab = Lab()
+    appended = lab.store.put_messages(InnerMessage("t", 0, b"")).append_result
+    assert appended is not None
+    assert (appended.msg_num, appended.wrote_bytes, appended.msg_id) == (0, 0, "")
+    assert lab.store.max_offset_in_queue("t", 0) == 0
+
+
 @pytest.mark.parametrize(
     ("body", "sys_flag", "properties", "status"),
     [
