@@ -137,6 +137,7 @@ class _Reader:
             if end == quote:
                 break
             if not end:
+                self.at = match.end()
                 self.fail("a string without an end")
             parts.append(self.escape())
         text = "".join(parts)

@@ -6,7 +6,7 @@ import zlib
 from array import array
 from functools import lru_cache
 from operator import mul
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,14 +18,7 @@ _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 _CACHED_KEYS = 32
 
 
-class HasJavaHash(Protocol):
-    """An object whose Java twin overrides hashCode."""
-
-    def java_hash_code(self) -> int:
-        """The twin's hashCode, an int32."""
-
-
-JavaKey = TypeVar("JavaKey", bound="str | int | HasJavaHash")
+JavaKey = TypeVar("JavaKey", bound="str | int")
 
 
 def int32(value: int) -> int:
@@ -52,18 +45,16 @@ def java_string_hash(text: str) -> int:
     return int32(total)
 
 
-def java_hash(key: str | int | HasJavaHash) -> int:
-    """hashCode of a String, of an Integer (or a Long beyond int32), or of an object that knows it.
+def java_hash(key: str | int) -> int:
+    """hashCode of a String, or of an Integer (of a Long beyond int32).
 
     A Long below zero hashes unlike the Integer of the same value; ours is the Integer's.
     """
     if isinstance(key, str):
         return java_string_hash(key)
-    if isinstance(key, int):
-        if -0x8000_0000 <= key <= 0x7FFF_FFFF:
-            return key
-        return int32(key ^ (key & 0xFFFF_FFFF_FFFF_FFFF) >> 32)
-    return key.java_hash_code()
+    if -0x8000_0000 <= key <= 0x7FFF_FFFF:
+        return key
+    return int32(key ^ (key & 0xFFFF_FFFF_FFFF_FFFF) >> 32)
 
 
 def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> list[JavaKey]:
@@ -82,9 +73,7 @@ def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> 
     return [unique[index] for index in permute(unique, initial_capacity)]
 
 
-def _permutation(
-    keys: tuple[str | int | HasJavaHash, ...], initial_capacity: int
-) -> tuple[int, ...]:
+def _permutation(keys: tuple[str | int, ...], initial_capacity: int) -> tuple[int, ...]:
     mask = _capacity(len(keys), initial_capacity) - 1
     codes = [java_hash(key) & 0xFFFF_FFFF for key in keys]
     buckets = [(code ^ code >> 16) & mask for code in codes]

@@ -49,14 +49,6 @@ def test_number_hashes() -> None:
     assert java_hash(0x7FFF_FFFF) == 0x7FFF_FFFF
 
 
-def test_hash_of_an_object_is_its_own() -> None:
-    class Queue:
-        def java_hash_code(self) -> int:
-            return 17
-
-    assert java_hash(Queue()) == 17
-
-
 JOINED_KEY_SETS = {
     (1, 3): -843051166,
     (1, 12): 818403780,
