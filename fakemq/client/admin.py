@@ -1,0 +1,164 @@
+"""What admin tools and applications ask of brokers: offsets, topics, groups, single messages."""
+
+from __future__ import annotations
+
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.instance import ClientInstance
+from fakemq.client.messages import pulled_messages
+from fakemq.client.operation import Operation
+from fakemq.client.routes import masters
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.headers.offset import (
+    GetEarliestMsgStoretimeRequestHeader,
+    GetEarliestMsgStoretimeResponseHeader,
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    GetMinOffsetRequestHeader,
+    GetMinOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+)
+from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from fakemq.protocol.headers.rpc import RpcRequestHeader
+from fakemq.protocol.headers.topic import CreateTopicRequestHeader
+from fakemq.protocol.hosts import format_host
+from fakemq.protocol.message import MessageExt
+from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.sysflag import PermName
+
+
+class Admin:
+    """Looks and changes; belongs to no group.
+
+    Source: client/impl/MQAdminImpl.java (4.9.7)
+    """
+
+    def __init__(self, instance: ClientInstance) -> None:
+        self._instance = instance
+
+    # -- offsets of queues --------------------------------------------------------------------
+
+    def max_offset(self, queue: MessageQueue) -> Operation[int]:
+        """Where the queue's next message goes."""
+        header = GetMaxOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
+        fields = yield from self._ask(queue, RequestCode.GET_MAX_OFFSET, header)
+        return GetMaxOffsetResponseHeader.decode(fields).offset
+
+    def min_offset(self, queue: MessageQueue) -> Operation[int]:
+        """The first offset that is still there."""
+        header = GetMinOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
+        fields = yield from self._ask(queue, RequestCode.GET_MIN_OFFSET, header)
+        return GetMinOffsetResponseHeader.decode(fields).offset
+
+    def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Operation[int]:
+        """The offset of the first message stored at or after a time, by the broker's clock."""
+        header = SearchOffsetRequestHeader(
+            topic=queue.topic or "", queue_id=queue.queue_id, timestamp=timestamp_ms
+        )
+        fields = yield from self._ask(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+        return SearchOffsetResponseHeader.decode(fields).offset
+
+    def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
+        """When the queue's first message was stored; -1 if there is none."""
+        header = GetEarliestMsgStoretimeRequestHeader(
+            topic=queue.topic or "", queue_id=queue.queue_id
+        )
+        fields = yield from self._ask(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
+        return GetEarliestMsgStoretimeResponseHeader.decode(fields).timestamp
+
+    def _ask(
+        self, queue: MessageQueue, code: RequestCode, header: RpcRequestHeader
+    ) -> Operation[dict[str, str]]:
+        header.bname = queue.broker_name
+        addr = yield from self._instance.master_addr(queue)
+        response = yield from self._instance.invoke_ok(addr, self._instance.command(code, header))
+        return response.ext_fields
+
+    # -- messages -----------------------------------------------------------------------------
+
+    def view_message(self, offset_msg_id: str) -> Operation[MessageExt]:
+        """The message that an offset id points to. Raises MQClientError, MQBrokerError."""
+        try:
+            host, offset = decode_offset_id(offset_msg_id)
+        except RemoteProtocolError as error:
+            raise MQClientError(
+                f"query message by id finished, but no message: {error}", ResponseCode.NO_MESSAGE
+            ) from error
+        header = ViewMessageRequestHeader(offset=offset)
+        command = self._instance.command(RequestCode.VIEW_MESSAGE_BY_ID, header)
+        response = yield from self._instance.invoke_ok(format_host(host), command)
+        return pulled_messages(response.body)[0]
+
+    # -- topics and groups --------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        topic: str,
+        queues: int = 8,
+        *,
+        cluster: str | None = None,
+        perm: int = PermName.READ | PermName.WRITE,
+    ) -> Operation[list[str]]:
+        """Create or change a topic; gives the addresses of the masters that did.
+
+        That is every master of ``cluster``, or every one that the create-topic key is on. Raises
+        MQClientError if there is none, the last error if none did.
+        """
+        key = self._instance.config.create_topic_key
+        if cluster is None:
+            route = yield from self._instance.fetch_route(key)
+            addrs = masters(route.broker_datas) if route else []
+        else:
+            addrs = yield from self._masters_of(cluster)
+        if not addrs:
+            raise MQClientError(f"Not found broker, maybe key is wrong: {cluster or key}")
+        header = CreateTopicRequestHeader(
+            topic=topic,
+            default_topic=key,
+            read_queue_nums=queues,
+            write_queue_nums=queues,
+            perm=perm,
+            topic_filter_type="SINGLE_TAG",
+            topic_sys_flag=0,
+            order=False,
+        )
+        done: list[str] = []
+        failure: MQBrokerError | RemotingError | None = None
+        for addr in addrs:
+            command = self._instance.command(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+            try:
+                yield from self._instance.invoke_ok(addr, command)
+            except (MQBrokerError, RemotingError) as error:
+                failure = error
+            else:
+                done.append(addr)
+        if failure is not None and not done:
+            raise failure
+        return done
+
+    def create_group(
+        self, group: SubscriptionGroupConfig, *, cluster: str | None = None
+    ) -> Operation[list[str]]:
+        """Create or change a group at every master, or every one of a cluster; gives where."""
+        addrs = yield from self._masters_of(cluster)
+        if not addrs:
+            raise MQClientError(f"no master in cluster {cluster or 'of any name'}")
+        for addr in addrs:
+            command = self._instance.command(
+                RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=group.encode()
+            )
+            yield from self._instance.invoke_ok(addr, command)
+        return addrs
+
+    def _masters_of(self, cluster: str | None) -> Operation[list[str]]:
+        info = yield from self._instance.cluster_info()
+        if cluster is None:
+            brokers = info.broker_addr_table
+        else:
+            names = info.cluster_addr_table.get(cluster, [])
+            table = info.broker_addr_table
+            brokers = {name: table[name] for name in names if name in table}
+        return masters(list(brokers.values()))

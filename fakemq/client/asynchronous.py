@@ -1,0 +1,117 @@
+"""The client for asynchronous programs, on asyncio and trio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from fakemq.client.admin import Admin
+from fakemq.client.instance import ClientInstance
+from fakemq.client.operation import Operation
+from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.producer import Producer
+from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.remoting import local_ip
+from fakemq.client.remoting_async import AsyncRemoting
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def _run(
+    pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Operation[T]]
+) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """A method of `AsyncClient` that runs an operation of one of its parts."""
+
+    @wraps(operation)
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(operation(pick(self), *args, **kwargs))
+
+    return method
+
+
+def _instance(client: AsyncClient) -> ClientInstance:
+    return client.instance
+
+
+def _producer(client: AsyncClient) -> Producer:
+    return client.producer
+
+
+def _consumer(client: AsyncClient) -> PullConsumer:
+    return client.consumer
+
+
+def _admin(client: AsyncClient) -> Admin:
+    return client.admin
+
+
+class AsyncClient:
+    """A `fakemq.client.blocking.Client` whose methods are awaited; any number may be under way.
+
+    Leave the ``async with`` in the task that entered it.
+    """
+
+    def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
+        ip = local_ip(namesrv_addr.partition(";")[0])
+        config = ClientConfig(**options)
+        self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
+        self.producer = Producer(self.instance)
+        self.consumer = PullConsumer(self.instance)
+        self.admin = Admin(self.instance)
+        self._remoting = AsyncRemoting(self.instance.handle)
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Do an operation to its end and give its result."""
+        return await self._remoting.run(operation)
+
+    async def __aenter__(self) -> Self:
+        await self._remoting.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave all groups and close every connection."""
+        try:
+            await self.run(self.instance.unregister_all())
+        finally:
+            await self._remoting.__aexit__(kind, error, traceback)
+
+    def __repr__(self) -> str:
+        return f"<client {self.instance.client_id} of {self.instance.name_servers.addrs}>"
+
+    invoke = _run(_instance, ClientInstance.invoke)
+    update_route = _run(_instance, ClientInstance.update_route)
+    publish_queues = _run(_instance, ClientInstance.publish_queues)
+    subscribe_queues = _run(_instance, ClientInstance.subscribe_queues)
+    cluster_info = _run(_instance, ClientInstance.cluster_info)
+    heartbeat = _run(_instance, ClientInstance.heartbeat)
+    unregister = _run(_instance, ClientInstance.unregister)
+    consumer_ids = _run(_instance, ClientInstance.consumer_ids)
+
+    send = _run(_producer, Producer.send)
+    send_batch = _run(_producer, Producer.send_batch)
+    send_oneway = _run(_producer, Producer.send_oneway)
+
+    subscribe = _run(_consumer, PullConsumer.subscribe)
+    pull = _run(_consumer, PullConsumer.pull)
+    query_offset = _run(_consumer, PullConsumer.query_offset)
+    update_offset = _run(_consumer, PullConsumer.update_offset)
+    lock = _run(_consumer, PullConsumer.lock)
+    unlock = _run(_consumer, PullConsumer.unlock)
+
+    max_offset = _run(_admin, Admin.max_offset)
+    min_offset = _run(_admin, Admin.min_offset)
+    search_offset = _run(_admin, Admin.search_offset)
+    earliest_store_time_ms = _run(_admin, Admin.earliest_store_time_ms)
+    view_message = _run(_admin, Admin.view_message)
+    create_topic = _run(_admin, Admin.create_topic)
+    create_group = _run(_admin, Admin.create_group)

@@ -1,0 +1,119 @@
+"""The client for synchronous programs; for one thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from fakemq.client.admin import Admin
+from fakemq.client.instance import ClientInstance
+from fakemq.client.operation import Operation
+from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.producer import Producer
+from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.remoting import BlockingRemoting, local_ip
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def _run(
+    pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Operation[T]]
+) -> Callable[Concatenate[Client, P], T]:
+    """A method of `Client` that runs an operation of one of its parts."""
+
+    @wraps(operation)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.run(operation(pick(self), *args, **kwargs))
+
+    return method
+
+
+def _instance(client: Client) -> ClientInstance:
+    return client.instance
+
+
+def _producer(client: Client) -> Producer:
+    return client.producer
+
+
+def _consumer(client: Client) -> PullConsumer:
+    return client.consumer
+
+
+def _admin(client: Client) -> Admin:
+    return client.admin
+
+
+class Client:
+    """A client of any RocketMQ cluster: ``with Client("127.0.0.1:9876") as c: c.send(…)``.
+
+    Options are the fields of `ClientConfig`. It sends for ``producer_group`` and consumes for
+    ``consumer_group``; ``run`` does operations for other groups. What brokers ask goes to
+    ``instance.handlers`` while a call waits, or in `poll`.
+    Failures are `fakemq.client.errors`. `close` leaves all groups.
+    """
+
+    def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
+        ip = local_ip(namesrv_addr.partition(";")[0])
+        config = ClientConfig(**options)
+        self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
+        self.producer = Producer(self.instance)
+        self.consumer = PullConsumer(self.instance)
+        self.admin = Admin(self.instance)
+        self._remoting = BlockingRemoting(self.instance.handle)
+
+    def run(self, operation: Operation[T]) -> T:
+        """Do an operation to its end and give its result."""
+        return self._remoting.run(operation)
+
+    def poll(self, timeout_ms: int) -> None:
+        """Wait for what brokers ask, that long at most, and answer it."""
+        self._remoting.poll(timeout_ms)
+
+    def close(self) -> None:
+        """Leave all groups and close every connection."""
+        try:
+            self.run(self.instance.unregister_all())
+        finally:
+            self._remoting.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<client {self.instance.client_id} of {self.instance.name_servers.addrs}>"
+
+    invoke = _run(_instance, ClientInstance.invoke)
+    update_route = _run(_instance, ClientInstance.update_route)
+    publish_queues = _run(_instance, ClientInstance.publish_queues)
+    subscribe_queues = _run(_instance, ClientInstance.subscribe_queues)
+    cluster_info = _run(_instance, ClientInstance.cluster_info)
+    heartbeat = _run(_instance, ClientInstance.heartbeat)
+    unregister = _run(_instance, ClientInstance.unregister)
+    consumer_ids = _run(_instance, ClientInstance.consumer_ids)
+
+    send = _run(_producer, Producer.send)
+    send_batch = _run(_producer, Producer.send_batch)
+    send_oneway = _run(_producer, Producer.send_oneway)
+
+    subscribe = _run(_consumer, PullConsumer.subscribe)
+    pull = _run(_consumer, PullConsumer.pull)
+    query_offset = _run(_consumer, PullConsumer.query_offset)
+    update_offset = _run(_consumer, PullConsumer.update_offset)
+    lock = _run(_consumer, PullConsumer.lock)
+    unlock = _run(_consumer, PullConsumer.unlock)
+
+    max_offset = _run(_admin, Admin.max_offset)
+    min_offset = _run(_admin, Admin.min_offset)
+    search_offset = _run(_admin, Admin.search_offset)
+    earliest_store_time_ms = _run(_admin, Admin.earliest_store_time_ms)
+    view_message = _run(_admin, Admin.view_message)
+    create_topic = _run(_admin, Admin.create_topic)
+    create_group = _run(_admin, Admin.create_group)

@@ -1,0 +1,76 @@
+"""What can go wrong for a client.
+
+FakemqError
+ ├─ MQClientError                  the client itself sees that it cannot be done
+ ├─ MQBrokerError                  a server answered with an error
+ └─ RemotingError                  the transport failed
+     ├─ RemotingConnectError         nobody answers at the address; also a ConnectionError
+     ├─ RemotingSendRequestError     the connection was lost; also a ConnectionError
+     ├─ RemotingTimeoutError         no response in time; also a TimeoutError
+     └─ RemotingTooMuchRequestError  the time for all attempts is used up; also a TimeoutError
+
+Source: client/exception/*.java, remoting/exception/*.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from fakemq.errors import FakemqError
+from fakemq.protocol.codes import ResponseCode
+
+
+class MQClientError(FakemqError):
+    """The client cannot do it; ``code`` is Java's response code, -1 where it gives none."""
+
+    def __init__(self, text: str, code: int = -1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class MQBrokerError(FakemqError):
+    """A broker or name server answered with ``code`` and ``remark``."""
+
+    def __init__(self, code: int, remark: str | None, addr: str) -> None:
+        super().__init__(f"{_code_text(code)} from {addr}: {remark}")
+        self.code = code
+        self.remark = remark
+        self.addr = addr
+
+
+class RemotingError(FakemqError):
+    """The transport failed at ``addr``."""
+
+    def __init__(self, text: str, addr: str = "") -> None:
+        super().__init__(text)
+        self.addr = addr
+
+
+class RemotingConnectError(RemotingError, ConnectionError):
+    """Nobody answers at the address."""
+
+    def __init__(self, addr: str) -> None:
+        super().__init__(f"connect to {addr} failed", addr)
+
+
+class RemotingSendRequestError(RemotingError, ConnectionError):
+    """The connection was lost before the response came."""
+
+    def __init__(self, addr: str) -> None:
+        super().__init__(f"send request to <{addr}> failed", addr)
+
+
+class RemotingTimeoutError(RemotingError, TimeoutError):
+    """No response came in time."""
+
+    def __init__(self, addr: str, timeout_ms: int) -> None:
+        super().__init__(f"wait response on the channel <{addr}> timeout, {timeout_ms}(ms)", addr)
+
+
+class RemotingTooMuchRequestError(RemotingError, TimeoutError):
+    """The time for all attempts together is used up."""
+
+
+def _code_text(code: int) -> str:
+    try:
+        return f"{ResponseCode(code).name} ({code})"
+    except ValueError:
+        return f"code {code}"

@@ -1,0 +1,291 @@
+"""One client: who it is, what it knows of the cluster, and what it tells all brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.name_servers import NameServers
+from fakemq.client.operation import Operation, ask, ask_ok
+from fakemq.client.options import ClientConfig
+from fakemq.client.routes import MASTER_ID, Route, RouteTable
+from fakemq.machine_time import MachineTime, TimeSource
+from fakemq.protocol.bodies.heartbeat import (
+    ConsumerData,
+    GetConsumerListByGroupResponseBody,
+    HeartbeatData,
+    ProducerData,
+)
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import ClusterInfo, TopicRouteData
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.header import Header
+from fakemq.protocol.headers.client import (
+    GetConsumerListByGroupRequestHeader,
+    UnregisterClientRequestHeader,
+)
+from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
+from fakemq.protocol.message_id import UniqueIdGenerator
+from fakemq.randomness import Randomness
+
+NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
+SEE_FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
+"""Takes a broker's address and its request; gives the response, or None."""
+
+
+class ClientInstance:
+    """What producers, consumers and admin tools of one program share; sans-IO.
+
+    ``handlers`` answer what brokers ask, by request code. ``time``, ``ip`` and ``pid`` go into
+    ids; they are passed in so that a test can fix them.
+
+    Source: client/impl/factory/MQClientInstance.java (4.9.7)
+    """
+
+    def __init__(
+        self,
+        namesrv_addr: str,
+        config: ClientConfig | None = None,
+        *,
+        time: TimeSource | None = None,
+        ip: str = "127.0.0.1",
+        pid: int = 0,
+    ) -> None:
+        self.config = config = config or ClientConfig()
+        self.time = time or MachineTime()
+        self.random = Randomness(config.seed).stream("client")
+        addrs = [addr.strip() for addr in namesrv_addr.split(";") if addr.strip()]
+        self.name_servers = NameServers(addrs, self.random)
+        self.client_id = config.client_id or f"{ip}@{pid}#{self.random.getrandbits(48)}"
+        self.unique_ids = UniqueIdGenerator(ip, pid, self.random.getrandbits(32))
+        self.routes = RouteTable()
+        self.producer_groups: dict[str, None] = {}
+        self.consumers: dict[str, ConsumerData] = {}
+        self.broker_versions: dict[str, int] = {}
+        """What each address answered to a heartbeat, as MQVersion values."""
+        self.handlers: dict[int, Handler] = {}
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def command(
+        self, code: int, header: Header | None = None, body: bytes = b""
+    ) -> RemotingCommand:
+        """A request in this client's language, version and serialisation."""
+        return RemotingCommand(
+            code,
+            ext_fields=header.encode() if header is not None else {},
+            body=body,
+            language=self.config.language,
+            version=self.config.version,
+            serialize_type=self.config.serialize_type,
+        )
+
+    def invoke(
+        self, addr: str, command: RemotingCommand, timeout_ms: int | None = None
+    ) -> Operation[RemotingCommand]:
+        """Send any request anywhere and give its response, whatever its code."""
+        return ask(addr, command, self.config.api_timeout_ms if timeout_ms is None else timeout_ms)
+
+    def invoke_ok(self, addr: str, command: RemotingCommand) -> Operation[RemotingCommand]:
+        """Send any request anywhere; MQBrokerError unless it succeeds."""
+        return ask_ok(addr, command, self.config.api_timeout_ms)
+
+    def ask_namesrv(self, command: RemotingCommand) -> Operation[RemotingCommand]:
+        """Send a request to a name server that answers."""
+        return self.name_servers.ask(command, self.config.api_timeout_ms)
+
+    def handle(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
+        """What to answer a broker's request; None if nothing is.
+
+        Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
+        """
+        handler = self.handlers.get(request.code)
+        if handler is not None:
+            response = handler(addr, request)
+        else:
+            response = RemotingCommand(
+                ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                remark=f" request type {request.code} not supported",
+            )
+        if response is None or request.is_oneway:
+            return None
+        response.opaque = request.opaque
+        response.flag |= FLAG_RESPONSE
+        response.language = self.config.language
+        response.version = self.config.version
+        response.serialize_type = request.serialize_type
+        return response
+
+    # -- routes -------------------------------------------------------------------------------
+
+    def fetch_route(self, topic: str) -> Operation[TopicRouteData | None]:
+        """The topic's route as a name server has it now; None if it has none."""
+        header = GetRouteInfoRequestHeader(topic=topic)
+        command = self.command(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+        response = yield from self.ask_namesrv(command)
+        if response.code == ResponseCode.TOPIC_NOT_EXIST:
+            return None
+        if response.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
+        return TopicRouteData.decode(response.body)
+
+    def update_route(self, topic: str) -> Operation[Route | None]:
+        """Ask for the topic's route and remember it; what was known stays if there is none."""
+        data = yield from self.fetch_route(topic)
+        if data is None:
+            return None
+        return self.routes.put(topic, data, self.time.elapsed_ms())
+
+    def known_route(self, topic: str) -> Operation[Route | None]:
+        """The topic's route, asked for if it is not known or too old.
+
+        An old route serves on where no name server answers or none has it any more.
+        Differs: Java asks for all its routes every 30 s, whether it uses them or not.
+        """
+        route = self.routes.routes.get(topic)
+        if route is None:
+            return (yield from self.update_route(topic))
+        age_ms = self.time.elapsed_ms() - route.fetched_at_ms
+        if age_ms < self.config.route_interval_ms:
+            return route
+        try:
+            return (yield from self.update_route(topic)) or route
+        except RemotingError:
+            return route
+
+    def route_to_send(self, topic: str) -> Operation[Route]:
+        """A route with queues to send to; that of the create-topic key if the topic has none.
+
+        Source: DefaultMQProducerImpl.java#tryToFindTopicPublishInfo (4.9.7)
+        """
+        route = yield from self.known_route(topic)
+        if route is None:
+            data = yield from self.fetch_route(self.config.create_topic_key)
+            if data is not None:
+                for one in data.queue_datas:
+                    count = min(self.config.default_topic_queue_nums, one.read_queue_nums)
+                    one.read_queue_nums = one.write_queue_nums = count
+                route = self.routes.put(topic, data, self.time.elapsed_ms())
+        if route is None or not route.publish_queues:
+            raise MQClientError(
+                f"No route info of this topic: {topic}{SEE_FAQ}", NOT_FOUND_TOPIC_EXCEPTION
+            )
+        return route
+
+    def publish_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
+        """The queues that an existing topic can be sent to; MQClientError if there are none."""
+        route = yield from self.known_route(topic)
+        return self._some(topic, route.publish_queues if route else ())
+
+    def subscribe_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
+        """The queues that a topic can be pulled from; MQClientError if there are none."""
+        route = yield from self.known_route(topic)
+        return self._some(topic, route.subscribe_queues if route else ())
+
+    def _some(self, topic: str, queues: Sequence[MessageQueue]) -> Sequence[MessageQueue]:
+        if not queues:
+            raise MQClientError(f"Can not find Message Queue for this topic, {topic}{SEE_FAQ}")
+        return queues
+
+    def master_addr(self, queue: MessageQueue) -> Operation[str]:
+        """The address of the queue's master; MQClientError if nobody knows one."""
+        addr = self.routes.master_addr(queue.broker_name)
+        if addr is None:
+            yield from self.update_route(queue.topic or "")
+            addr = self.routes.master_addr(queue.broker_name)
+        if addr is None:
+            raise MQClientError(f"The broker[{queue.broker_name}] not exist")
+        return addr
+
+    def cluster_info(self) -> Operation[ClusterInfo]:
+        """Every cluster and broker that a name server knows."""
+        response = yield from self.ask_namesrv(self.command(RequestCode.GET_BROKER_CLUSTER_INFO))
+        if response.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
+        return ClusterInfo.decode(response.body)
+
+    # -- membership ---------------------------------------------------------------------------
+
+    def heartbeat_data(self) -> HeartbeatData:
+        """What this client tells every broker it knows."""
+        return HeartbeatData(
+            client_id=self.client_id,
+            producer_data_set=[ProducerData(group_name=name) for name in self.producer_groups],
+            consumer_data_set=list(self.consumers.values()),
+        )
+
+    def heartbeat(self) -> Operation[dict[str, int]]:
+        """Tell all known brokers of our groups; gives the versions of those that answered.
+
+        Without a consumer only masters are told; without any group nobody is.
+
+        Source: MQClientInstance.java#sendHeartbeatToAllBroker (4.9.7)
+        """
+        heard: dict[str, int] = {}
+        if not self.producer_groups and not self.consumers:
+            return heard
+        body = self.heartbeat_data().encode()
+        for addr in self._broker_addrs(masters_only=not self.consumers):
+            try:
+                response = yield from self.invoke_ok(
+                    addr, self.command(RequestCode.HEART_BEAT, body=body)
+                )
+            except (RemotingError, MQBrokerError):
+                continue  # a broker that is down hears the next one
+            heard[addr] = self.broker_versions[addr] = response.version
+        return heard
+
+    def unregister(
+        self, *, producer_group: str | None = None, consumer_group: str | None = None
+    ) -> Operation[None]:
+        """Leave a group of each kind at all known brokers; a broker that is down is passed over.
+
+        Source: MQClientInstance.java#unregisterClient (4.9.7)
+        """
+        self.producer_groups.pop(producer_group or "", None)
+        self.consumers.pop(consumer_group or "", None)
+        for addr in self._broker_addrs(masters_only=False):
+            header = UnregisterClientRequestHeader(
+                client_id=self.client_id,
+                producer_group=producer_group,
+                consumer_group=consumer_group,
+            )
+            try:
+                yield from self.invoke_ok(addr, self.command(RequestCode.UNREGISTER_CLIENT, header))
+            except (RemotingError, MQBrokerError):
+                continue
+
+    def unregister_all(self) -> Operation[None]:
+        """Leave every group, as a client does that shuts down."""
+        for group in list(self.consumers):
+            yield from self.unregister(consumer_group=group)
+        for group in list(self.producer_groups):
+            yield from self.unregister(producer_group=group)
+
+    def consumer_ids(self, topic: str, group: str) -> Operation[list[str]]:
+        """The client ids of a group's members, as a broker of the topic knows them.
+
+        Source: MQClientInstance.java#findConsumerIdList (4.9.7)
+        """
+        route = yield from self.known_route(topic)
+        brokers = route.data.broker_datas if route else []
+        if not brokers:
+            raise MQClientError(f"No route info of this topic: {topic}{SEE_FAQ}")
+        addr = self.routes.any_addr(self.random.choice(brokers).broker_name)
+        if addr is None:
+            raise MQClientError(f"no broker of {topic} has an address")
+        header = GetConsumerListByGroupRequestHeader(consumer_group=group)
+        command = self.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
+        response = yield from self.invoke_ok(addr.addr, command)
+        return GetConsumerListByGroupResponseBody.decode(response.body).consumer_id_list or []
+
+    def _broker_addrs(self, *, masters_only: bool) -> list[str]:
+        return [
+            addr
+            for addrs in self.routes.brokers.values()
+            for broker_id, addr in addrs.items()
+            if broker_id == MASTER_ID or not masters_only
+        ]

@@ -1,0 +1,134 @@
+"""What clients send and get: messages, and the results of sending and pulling."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+import msgspec
+
+from fakemq.protocol import properties as names
+from fakemq.protocol.batch import BatchMember, encode_batch
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
+from fakemq.protocol.properties import encode_properties_as_java
+
+_COMPRESS_LEVEL = 5
+
+
+class Message:
+    """A message to send; text becomes UTF-8. ``keys`` are words joined by blanks.
+
+    Source: common/message/Message.java (4.9.7)
+    """
+
+    __slots__ = ("body", "flag", "properties", "topic")
+
+    def __init__(
+        self,
+        topic: str,
+        body: bytes | str,
+        *,
+        tags: str = "",
+        keys: str = "",
+        flag: int = 0,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.topic = topic
+        self.body = body.encode() if isinstance(body, str) else bytes(body)
+        self.flag = flag
+        self.properties = dict(properties or {})
+        if tags:
+            self.properties[names.TAGS] = tags
+        if keys:
+            self.properties[names.KEYS] = keys
+        self.properties.setdefault(names.WAIT_STORE_MSG_OK, "true")
+
+    @property
+    def tags(self) -> str:
+        return self.properties.get(names.TAGS, "")
+
+    @property
+    def keys(self) -> str:
+        return self.properties.get(names.KEYS, "")
+
+    @property
+    def unique_id(self) -> str:
+        """Given by the producer that sends it; empty until then."""
+        return self.properties.get(names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
+
+    def __repr__(self) -> str:
+        return f"<message to {self.topic}, {len(self.body)} bytes, {self.properties}>"
+
+
+class SendStatus(Enum):
+    """How a send ended: stored, or stored with a doubt."""
+
+    SEND_OK = ResponseCode.SUCCESS
+    FLUSH_DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
+    FLUSH_SLAVE_TIMEOUT = ResponseCode.FLUSH_SLAVE_TIMEOUT
+    SLAVE_NOT_AVAILABLE = ResponseCode.SLAVE_NOT_AVAILABLE
+
+
+class SendResult(msgspec.Struct, frozen=True):
+    """Where a message went. Of a batch, ids are joined by commas and the offset is the first.
+
+    Source: client/producer/SendResult.java (4.9.7)
+    """
+
+    status: SendStatus
+    msg_id: str
+    """The unique id that the producer gave it."""
+    offset_msg_id: str
+    """The id that says where it is stored."""
+    queue: MessageQueue
+    queue_offset: int
+    transaction_id: str | None = None
+    region_id: str = ""
+
+
+class PullStatus(Enum):
+    """How a pull ended."""
+
+    FOUND = ResponseCode.SUCCESS
+    NO_NEW_MSG = ResponseCode.PULL_NOT_FOUND
+    NO_MATCHED_MSG = ResponseCode.PULL_RETRY_IMMEDIATELY
+    OFFSET_ILLEGAL = ResponseCode.PULL_OFFSET_MOVED
+
+
+class PullResult(msgspec.Struct, frozen=True):
+    """What a pull gave, and where to pull next.
+
+    Source: client/consumer/PullResult.java (4.9.7)
+    """
+
+    queue: MessageQueue
+    status: PullStatus
+    next_begin_offset: int
+    min_offset: int
+    max_offset: int
+    messages: list[MessageExt]
+    suggest_which_broker_id: int = 0
+
+
+def batch_body(messages: Iterable[Message]) -> bytes:
+    """The body of a SEND_BATCH_MESSAGE; LocalProtocolError for what it cannot carry."""
+    return encode_batch(
+        BatchMember(one.body, encode_properties_as_java(one.properties).encode(), one.flag)
+        for one in messages
+    )
+
+
+def pulled_messages(data: bytes) -> list[MessageExt]:
+    """The messages in the body of a pull or view, their own bodies as they were sent."""
+    messages = decode_records(data)
+    for message in messages:
+        message.body = decompressed_body(message)
+    return messages
+
+
+def compress(body: bytes) -> bytes:
+    """A body as a 4.9.7 producer compresses it by default: zlib, level 5."""
+    return zlib.compress(body, _COMPRESS_LEVEL)

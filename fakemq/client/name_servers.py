@@ -1,0 +1,44 @@
+"""Which name server a client asks, and whom it asks when that one is gone."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingError
+from fakemq.client.operation import Operation, ask
+from fakemq.protocol.command import RemotingCommand
+
+
+class NameServers:
+    """Asks one name server until it fails, then the next in a shuffled list.
+
+    One that refuses connections is passed over at once; a request that was sent and not answered
+    fails, and only the next request goes elsewhere. Differs: Java passes over a name server that
+    closed its connection, ours first tries to connect to it again.
+
+    Source: remoting/netty/NettyRemotingClient.java#getAndCreateNameserverChannel,
+    #updateNameServerAddressList (4.9.7)
+    """
+
+    def __init__(self, addrs: list[str], random: Random) -> None:
+        if not addrs:
+            raise MQClientError("no name server address: give host:port, several joined by ';'")
+        self.addrs = list(addrs)
+        random.shuffle(self.addrs)
+        self._index = random.randrange(1000)
+        self.chosen: str | None = None
+
+    def ask(self, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
+        """Send a request to a name server that answers; RemotingError if none does."""
+        for _ in self.addrs:
+            if self.chosen is None:
+                self._index += 1
+                self.chosen = self.addrs[self._index % len(self.addrs)]
+            try:
+                return (yield from ask(self.chosen, command, timeout_ms))
+            except RemotingConnectError:
+                self.chosen = None
+            except RemotingError:
+                self.chosen = None
+                raise
+        raise RemotingConnectError(f"[{', '.join(self.addrs)}]")

@@ -1,0 +1,48 @@
+"""Operations: what a client does, without saying how bytes travel.
+
+An operation is a generator. It yields a `Call` for every request it wants sent and is resumed with
+the response; a transport that fails throws its `RemotingError` in, so that trying the next name
+server or broker is written once, for blocking and asynchronous programs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from fakemq.client.errors import MQBrokerError
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+
+
+class Call(NamedTuple):
+    """One request to send to ``addr``; a one-way command is answered with None at once."""
+
+    addr: str
+    command: RemotingCommand
+    timeout_ms: int
+
+
+T = TypeVar("T")
+Operation: TypeAlias = Generator[Call, RemotingCommand | None, T]
+
+
+def ask(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
+    """Send a request and give its response, whatever its code."""
+    response = yield Call(addr, command, timeout_ms)
+    assert response is not None, "a transport answers every request or throws"
+    return response
+
+
+def ask_ok(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
+    """Send a request and give its response; MQBrokerError unless it is a SUCCESS."""
+    response = yield from ask(addr, command, timeout_ms)
+    if response.code != ResponseCode.SUCCESS:
+        raise MQBrokerError(response.code, response.remark, addr)
+    return response
+
+
+def tell(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[None]:
+    """Send a request that wants no response."""
+    command.flag |= FLAG_ONEWAY
+    yield Call(addr, command, timeout_ms)

@@ -1,0 +1,64 @@
+"""What can be chosen about a client, with the defaults of Java's."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import msgspec
+
+from fakemq.protocol.codes import LanguageCode
+from fakemq.protocol.command import VERSION_4_9_7, SerializeType
+
+
+class ClientOptions(TypedDict, total=False):
+    """The fields of `ClientConfig`, as both faces take them."""
+
+    client_id: str
+    seed: int
+    producer_group: str
+    consumer_group: str
+    send_timeout_ms: int
+    retry_times_when_send_failed: int
+    max_message_bytes: int
+    compress_over_bytes: int
+    smart_send: bool
+    vip_channel: bool
+    create_topic_key: str
+    default_topic_queue_nums: int
+    api_timeout_ms: int
+    route_interval_ms: int
+    language: LanguageCode
+    version: int
+    serialize_type: SerializeType
+
+
+class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The choices of one client.
+
+    Source: client/ClientConfig.java, client/producer/DefaultMQProducer.java (4.9.7)
+    """
+
+    client_id: str = ""
+    """Made of address, process and chance if empty."""
+    seed: int | None = None
+    """Fixes every random choice."""
+    producer_group: str = "DEFAULT_PRODUCER"
+    consumer_group: str = "DEFAULT_CONSUMER"
+    send_timeout_ms: int = 3_000
+    """For all attempts of one send together."""
+    retry_times_when_send_failed: int = 2
+    max_message_bytes: int = 4 * 1024 * 1024
+    compress_over_bytes: int = 4096
+    smart_send: bool = True
+    """Send by SEND_MESSAGE_V2 with its one-letter fields; else by SEND_MESSAGE."""
+    vip_channel: bool = False
+    """Send, heartbeat and ask at the port two below the broker's."""
+    create_topic_key: str = "TBW102"
+    """The topic whose route and settings a topic that does not exist yet gets."""
+    default_topic_queue_nums: int = 4
+    api_timeout_ms: int = 3_000
+    route_interval_ms: int = 30_000
+    """A route older than this is asked for again before it is used."""
+    language: LanguageCode = LanguageCode.PYTHON
+    version: int = VERSION_4_9_7
+    serialize_type: SerializeType = SerializeType.JSON

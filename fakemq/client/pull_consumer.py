@@ -1,0 +1,256 @@
+"""Pulling, offsets and queue locks of one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fakemq.client.errors import MQBrokerError, MQClientError
+from fakemq.client.instance import ClientInstance
+from fakemq.client.messages import PullResult, PullStatus, pulled_messages
+from fakemq.client.operation import Operation, ask, tell
+from fakemq.client.routes import MASTER_ID, BrokerAddr
+from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
+from fakemq.protocol.bodies.queue import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.offset import (
+    QueryConsumerOffsetRequestHeader,
+    QueryConsumerOffsetResponseHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
+from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from fakemq.protocol.subscription import build_subscription, is_tag_type
+from fakemq.protocol.sysflag import PullSysFlag
+
+PULL_TIMEOUT_MS = 10_000
+SUSPENDED_PULL_MARGIN_MS = 15_000
+"""How much longer than the broker may hold a pull its answer is waited for."""
+
+_STATUS_OF = {int(status.value): status for status in PullStatus}
+
+
+class PullConsumer:
+    """Consumes for one group, which need not be registered to pull.
+
+    Source: client/impl/consumer/DefaultMQPullConsumerImpl.java, PullAPIWrapper.java,
+    RebalanceImpl.java, client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
+    """
+
+    def __init__(self, instance: ClientInstance, group: str | None = None) -> None:
+        self._instance = instance
+        self.group = group or instance.config.consumer_group
+        self._pull_from: dict[MessageQueue, int] = {}
+
+    # -- membership ---------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topic: str,
+        expression: str = "*",
+        *,
+        expression_type: str = "TAG",
+        consume_type: str = "CONSUME_PASSIVELY",
+        message_model: str = "CLUSTERING",
+        consume_from_where: str = "CONSUME_FROM_LAST_OFFSET",
+    ) -> Operation[None]:
+        """Want a topic from the next heartbeat on, and learn where it is."""
+        subscription = build_subscription(topic, expression, expression_type)
+        subscription.sub_version = self._instance.time.wall_ms()
+        data = self._instance.consumers.get(self.group)
+        others = data.subscription_data_set if data else []
+        self._instance.consumers[self.group] = ConsumerData(
+            group_name=self.group,
+            consume_type=consume_type,
+            message_model=message_model,
+            consume_from_where=consume_from_where,
+            subscription_data_set=[
+                *(one for one in others if one.topic != topic),
+                subscription,
+            ],
+        )
+        yield from self._instance.known_route(topic)
+
+    def subscription(self, topic: str) -> SubscriptionData | None:
+        """What the group wants of a topic, if it was subscribed to here."""
+        data = self._instance.consumers.get(self.group)
+        found = data.subscription_data_set if data else []
+        return next((one for one in found if one.topic == topic), None)
+
+    # -- pulling ------------------------------------------------------------------------------
+
+    def pull(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        *,
+        max_messages: int = 32,
+        expression: str | None = "*",
+        expression_type: str = "TAG",
+        sub_version: int = 0,
+        suspend_ms: int = 0,
+        commit_offset: int | None = None,
+        timeout_ms: int | None = None,
+    ) -> Operation[PullResult]:
+        """Messages of a queue from ``offset`` on.
+
+        ``expression`` None means what the heartbeat said. With ``suspend_ms`` the broker may
+        hold the pull that long until a message comes; ``commit_offset`` is committed on the way.
+        Raises MQBrokerError, MQClientError, RemotingError.
+        """
+        broker = yield from self._addr(queue)
+        flags = PullSysFlag.SUSPEND if suspend_ms else 0
+        flags |= PullSysFlag.SUBSCRIPTION if expression is not None else 0
+        if commit_offset is not None and not broker.is_slave:
+            flags |= PullSysFlag.COMMIT_OFFSET
+        header = PullMessageRequestHeader(
+            consumer_group=self.group,
+            topic=queue.topic or "",
+            queue_id=queue.queue_id,
+            queue_offset=offset,
+            max_msg_nums=max_messages,
+            sys_flag=flags,
+            commit_offset=commit_offset or 0,
+            suspend_timeout_millis=suspend_ms,
+            subscription=expression,
+            sub_version=sub_version,
+            expression_type=expression_type,
+            bname=queue.broker_name,
+        )
+        if timeout_ms is None:
+            timeout_ms = suspend_ms + SUSPENDED_PULL_MARGIN_MS if suspend_ms else PULL_TIMEOUT_MS
+        command = self._instance.command(RequestCode.PULL_MESSAGE, header)
+        response = yield from ask(broker.addr, command, timeout_ms)
+        status = _STATUS_OF.get(response.code)
+        if status is None:
+            raise MQBrokerError(response.code, response.remark, broker.addr)
+        result = _pull_result(queue, status, response.ext_fields, response.body)
+        self._pull_from[queue] = result.suggest_which_broker_id
+        return _filtered(result, queue, expression, expression_type)
+
+    def _addr(self, queue: MessageQueue) -> Operation[BrokerAddr]:
+        routes = self._instance.routes
+        wanted = self._pull_from.get(queue, MASTER_ID)
+        found = routes.any_addr(queue.broker_name, wanted)
+        if found is None:
+            yield from self._instance.update_route(queue.topic or "")
+            found = routes.any_addr(queue.broker_name, wanted)
+        if found is None:
+            raise MQClientError(f"The broker[{queue.broker_name}] not exist")
+        return found
+
+    # -- offsets ------------------------------------------------------------------------------
+
+    def query_offset(self, queue: MessageQueue) -> Operation[int | None]:
+        """The group's committed offset; None if it has none. Raises MQBrokerError.
+
+        Differs: 4.9.7 takes any error for "none"; this is the rule of 5.3.
+        """
+        broker = yield from self._addr(queue)
+        header = QueryConsumerOffsetRequestHeader(
+            consumer_group=self.group,
+            topic=queue.topic or "",
+            queue_id=queue.queue_id,
+            bname=queue.broker_name,
+        )
+        command = self._instance.command(RequestCode.QUERY_CONSUMER_OFFSET, header)
+        response = yield from self._instance.invoke(broker.addr, command)
+        if response.code == ResponseCode.QUERY_NOT_FOUND:
+            return None
+        if response.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(response.code, response.remark, broker.addr)
+        return QueryConsumerOffsetResponseHeader.decode(response.ext_fields).offset
+
+    def update_offset(
+        self, queue: MessageQueue, offset: int, *, oneway: bool = True
+    ) -> Operation[None]:
+        """Commit an offset, forwards or back; ``oneway`` as consumers do, else it is confirmed."""
+        broker = yield from self._addr(queue)
+        header = UpdateConsumerOffsetRequestHeader(
+            consumer_group=self.group,
+            topic=queue.topic or "",
+            queue_id=queue.queue_id,
+            commit_offset=offset,
+            bname=queue.broker_name,
+        )
+        command = self._instance.command(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        if oneway:
+            yield from tell(broker.addr, command, self._instance.config.api_timeout_ms)
+        else:
+            yield from self._instance.invoke_ok(broker.addr, command)
+
+    # -- locks --------------------------------------------------------------------------------
+
+    def lock(self, queues: Iterable[MessageQueue]) -> Operation[set[MessageQueue]]:
+        """Lock queues for this client alone; gives those that it holds now.
+
+        Source: RebalanceImpl.java#lockAll (4.9.7)
+        """
+        locked: set[MessageQueue] = set()
+        for addr, some in (yield from self._by_broker(queues)).items():
+            body = LockBatchRequestBody(
+                consumer_group=self.group, client_id=self._instance.client_id, mq_set=some
+            )
+            command = self._instance.command(RequestCode.LOCK_BATCH_MQ, body=body.encode())
+            response = yield from self._instance.invoke_ok(addr, command)
+            locked.update(LockBatchResponseBody.decode(response.body).lock_ok_mq_set)
+        return locked
+
+    def unlock(self, queues: Iterable[MessageQueue], *, oneway: bool = False) -> Operation[None]:
+        """Give queues up. Source: RebalanceImpl.java#unlockAll (4.9.7)"""
+        for addr, some in (yield from self._by_broker(queues)).items():
+            body = UnlockBatchRequestBody(
+                consumer_group=self.group, client_id=self._instance.client_id, mq_set=some
+            )
+            command = self._instance.command(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
+            if oneway:
+                yield from tell(addr, command, self._instance.config.api_timeout_ms)
+            else:
+                yield from self._instance.invoke_ok(addr, command)
+
+    def _by_broker(
+        self, queues: Iterable[MessageQueue]
+    ) -> Operation[dict[str, list[MessageQueue]]]:
+        found: dict[str, list[MessageQueue]] = {}
+        for queue in queues:
+            addr = yield from self._instance.master_addr(queue)
+            found.setdefault(addr, []).append(queue)
+        return found
+
+
+def _pull_result(
+    queue: MessageQueue, status: PullStatus, ext_fields: dict[str, str], body: bytes
+) -> PullResult:
+    header = PullMessageResponseHeader.decode(ext_fields)
+    found = pulled_messages(body) if status is PullStatus.FOUND else []
+    return PullResult(
+        queue=queue,
+        status=status,
+        next_begin_offset=header.next_begin_offset,
+        min_offset=header.min_offset,
+        max_offset=header.max_offset,
+        messages=found,
+        suggest_which_broker_id=header.suggest_which_broker_id,
+    )
+
+
+def _filtered(
+    result: PullResult, queue: MessageQueue, expression: str | None, expression_type: str
+) -> PullResult:
+    """Without messages whose tag only had the hash of a wanted one.
+
+    Source: PullAPIWrapper.java#processPullResult (4.9.7)
+    """
+    if not result.messages or not expression or not is_tag_type(expression_type):
+        return result
+    tags = build_subscription(queue.topic or "", expression, expression_type).tags_set
+    if not tags:
+        return result
+    return msgspec.structs.replace(
+        result, messages=[one for one in result.messages if one.tags in tags]
+    )

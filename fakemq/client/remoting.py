@@ -1,0 +1,214 @@
+"""What carries an operation's calls for blocking programs: plain sockets.
+
+This and its twin in remoting_async keep one connection per address and answer what brokers ask
+meanwhile, also in front of a response: code 40 comes before the answer to the heartbeat that
+caused it. As in Java, a request without an answer in time costs its connection.
+
+Source: remoting/netty/NettyRemotingClient.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from collections.abc import Callable
+from typing import TypeVar
+
+from fakemq.client.errors import (
+    RemotingConnectError,
+    RemotingError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
+from fakemq.client.operation import Call, Operation
+from fakemq.machine_time import real_elapsed_ms
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.errors import RemoteProtocolError
+
+T = TypeVar("T")
+OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
+"""Takes an address and what its broker asks; gives the response, or None."""
+
+CONNECT_TIMEOUT_MS = 3_000
+"""Source: remoting/netty/NettyClientConfig.java#connectTimeoutMillis (4.9.7)"""
+
+READ_BYTES = 65_536
+
+
+def local_ip(peer_addr: str) -> str:
+    """The address of this machine as the peer sees it; sends nothing."""
+    host, port = split_addr(peer_addr)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((host, port))
+        except OSError:
+            return "127.0.0.1"
+        ip: str = probe.getsockname()[0]
+        return ip
+
+
+def split_addr(addr: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; RemotingConnectError for what is none."""
+    host, _, port = addr.rpartition(":")
+    if not host or not port.isdecimal():
+        raise RemotingConnectError(addr)
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+class BlockingChannel:
+    """One connection for one thread; several requests may wait for their responses.
+
+    Raises RemotingConnectError where nobody answers.
+    """
+
+    def __init__(
+        self, addr: str, on_request: OnRequest, *, timeout_ms: int = CONNECT_TIMEOUT_MS
+    ) -> None:
+        self.addr = addr
+        self.closed = False
+        self._on_request = on_request
+        self._connection = Connection()
+        self._waiting: set[int] = set()
+        self._responses: dict[int, RemotingCommand] = {}
+        try:
+            self.socket = socket.create_connection(split_addr(addr), timeout_ms / 1000)
+        except OSError as error:
+            raise RemotingConnectError(addr) from error
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:
+        """Send a request; gives its opaque, by which `receive` knows the response."""
+        command.opaque = self._connection.next_opaque()
+        if not command.is_oneway:
+            self._waiting.add(command.opaque)
+        self._write(command, timeout_ms)
+        return command.opaque
+
+    def receive(self, opaque: int, timeout_ms: int) -> RemotingCommand:
+        """The response to a request; RemotingTimeoutError if it does not come in time."""
+        until_ms = real_elapsed_ms() + timeout_ms
+        while opaque not in self._responses:
+            left_ms = until_ms - real_elapsed_ms()
+            if left_ms <= 0 or not self.poll(left_ms):
+                self._waiting.discard(opaque)
+                raise RemotingTimeoutError(self.addr, timeout_ms)
+        return self._responses.pop(opaque)
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Take what arrives within that time; False if nothing does.
+
+        Raises RemotingSendRequestError when the connection is lost.
+        """
+        self.socket.settimeout(timeout_ms / 1000)
+        try:
+            data = self.socket.recv(READ_BYTES)
+        except (TimeoutError, BlockingIOError):
+            return False
+        except OSError as error:
+            raise self._lost() from error
+        if not data:
+            raise self._lost()
+        try:
+            for command in self._connection.receive_data(data):
+                self._take(command)
+        except RemoteProtocolError as error:
+            raise self._lost() from error
+        return True
+
+    def close(self) -> None:
+        """Close the connection; again does nothing."""
+        self.closed = True
+        self.socket.close()
+
+    def _take(self, command: RemotingCommand) -> None:
+        if not command.is_response:
+            response = self._on_request(self.addr, command)
+            if response is not None:
+                self._write(response, CONNECT_TIMEOUT_MS)
+        elif command.opaque in self._waiting:
+            self._waiting.discard(command.opaque)
+            self._responses[command.opaque] = command
+
+    def _write(self, command: RemotingCommand, timeout_ms: int) -> None:
+        data = self._connection.encode(command)
+        self.socket.settimeout(timeout_ms / 1000)
+        try:
+            self.socket.sendall(data)
+        except OSError as error:
+            raise self._lost() from error
+
+    def _lost(self) -> RemotingSendRequestError:
+        self.close()
+        return RemotingSendRequestError(self.addr)
+
+    def __repr__(self) -> str:
+        return f"<channel to {self.addr}, {'closed' if self.closed else 'open'}>"
+
+
+class BlockingRemoting:
+    """Runs operations over plain sockets; for one thread."""
+
+    def __init__(self, on_request: OnRequest) -> None:
+        self._on_request = on_request
+        self._channels: dict[str, BlockingChannel] = {}
+
+    def run(self, operation: Operation[T]) -> T:
+        """Do an operation to its end and give its result."""
+        try:
+            call = next(operation)
+            while True:
+                try:
+                    response = self.call(call)
+                except RemotingError as error:
+                    call = operation.throw(error)
+                else:
+                    call = operation.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def call(self, call: Call) -> RemotingCommand | None:
+        """Send one request and give its response, None if it is one-way. RemotingError."""
+        addr, command, timeout_ms = call
+        channel = self.channel(addr)
+        opaque = channel.send(command, timeout_ms=timeout_ms)
+        if command.is_oneway:
+            return None
+        try:
+            return channel.receive(opaque, timeout_ms)
+        except RemotingTimeoutError:
+            channel.close()
+            raise
+
+    def channel(self, addr: str) -> BlockingChannel:
+        """The connection to an address, a new one if there is none or it was lost."""
+        channel = self._channels.get(addr)
+        if channel is not None:
+            try:
+                while not channel.closed and channel.poll(0):
+                    pass  # what arrived while nobody looked
+            except RemotingSendRequestError:
+                channel.close()
+        if channel is None or channel.closed:
+            channel = self._channels[addr] = BlockingChannel(addr, self._on_request)
+        return channel
+
+    def poll(self, timeout_ms: int) -> None:
+        """Wait for what brokers ask, on any connection, that long at most."""
+        with selectors.DefaultSelector() as selector:
+            for channel in self._channels.values():
+                if not channel.closed:
+                    selector.register(channel.socket, selectors.EVENT_READ, channel)
+            for key, _ in selector.select(timeout_ms / 1000) if selector.get_map() else ():
+                try:
+                    key.data.poll(0)
+                except RemotingSendRequestError:
+                    continue  # it is closed now; the next call connects again
+
+    def close(self) -> None:
+        """Close every connection."""
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()

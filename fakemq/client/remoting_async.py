@@ -1,0 +1,181 @@
+"""What carries an operation's calls for asynchronous programs: anyio, on asyncio and trio."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self, TypeVar
+
+import anyio
+from anyio.abc import SocketStream
+
+from fakemq.client.errors import (
+    RemotingConnectError,
+    RemotingError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
+from fakemq.client.operation import Call, Operation
+from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, split_addr
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.errors import RemoteProtocolError
+
+T = TypeVar("T")
+
+
+class _Waiter:
+    """One request that waits for its response."""
+
+    __slots__ = ("event", "response")
+
+    def __init__(self, event: anyio.Event) -> None:
+        self.event = event
+        self.response: RemotingCommand | None = None
+
+
+class AsyncChannel:
+    """One connection, read by a task of its own; any number of requests may wait."""
+
+    def __init__(self, addr: str, stream: SocketStream, on_request: OnRequest) -> None:
+        self.addr = addr
+        self.closed = False
+        self._on_request = on_request
+        self._stream = stream
+        self._connection = Connection()
+        self._waiting: dict[int, _Waiter] = {}
+        self._writing = anyio.Lock()
+
+    async def ask(self, command: RemotingCommand) -> RemotingCommand | None:
+        """Send a request and give its response, None at once if it is one-way."""
+        opaque = command.opaque = self._connection.next_opaque()
+        if command.is_oneway:
+            await self._write(command)
+            return None
+        waiter = self._waiting[opaque] = _Waiter(anyio.Event())
+        try:
+            await self._write(command)
+            await waiter.event.wait()
+        finally:
+            self._waiting.pop(opaque, None)
+        if waiter.response is None:
+            raise RemotingSendRequestError(self.addr)
+        return waiter.response
+
+    async def read(self) -> None:
+        """Take what the peer sends, until the connection ends."""
+        try:
+            while self._connection.failure is None:
+                for command in self._connection.receive_data(
+                    await self._stream.receive(READ_BYTES)
+                ):
+                    await self._take(command)
+        except (
+            anyio.EndOfStream,
+            anyio.BrokenResourceError,
+            anyio.ClosedResourceError,
+            RemoteProtocolError,
+            RemotingSendRequestError,
+        ):
+            pass  # whoever waits is told, and the next call connects again
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Close the connection and fail all requests that wait; again does nothing."""
+        if self.closed:
+            return
+        self.closed = True
+        for waiter in self._waiting.values():
+            waiter.event.set()
+        await anyio.aclose_forcefully(self._stream)
+
+    async def _take(self, command: RemotingCommand) -> None:
+        if not command.is_response:
+            response = self._on_request(self.addr, command)
+            if response is not None:
+                await self._write(response)
+            return
+        waiter = self._waiting.get(command.opaque)
+        if waiter is not None:
+            waiter.response = command
+            waiter.event.set()
+
+    async def _write(self, command: RemotingCommand) -> None:
+        data = self._connection.encode(command)
+        async with self._writing:
+            if self.closed:
+                raise RemotingSendRequestError(self.addr)
+            try:
+                await self._stream.send(data)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+                await self.close()
+                raise RemotingSendRequestError(self.addr) from error
+            except BaseException:
+                # Cancelled in the middle of a frame, perhaps: nothing can follow it.
+                await self.close()
+                raise
+
+
+class AsyncRemoting:
+    """Runs operations over anyio, on asyncio and trio; an asynchronous context manager."""
+
+    def __init__(self, on_request: OnRequest) -> None:
+        self._on_request = on_request
+        self._channels: dict[str, AsyncChannel] = {}
+        self._connecting: dict[str, anyio.Lock] = {}
+        self._tasks = anyio.create_task_group()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for channel in self._channels.values():
+            await channel.close()
+        self._tasks.cancel_scope.cancel()
+        await self._tasks.__aexit__(kind, error, traceback)
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Do an operation to its end and give its result."""
+        try:
+            call = next(operation)
+            while True:
+                try:
+                    response = await self.call(call)
+                except RemotingError as error:
+                    call = operation.throw(error)
+                else:
+                    call = operation.send(response)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def call(self, call: Call) -> RemotingCommand | None:
+        """Send one request and give its response, None if it is one-way. RemotingError."""
+        addr, command, timeout_ms = call
+        channel = await self.channel(addr)
+        with anyio.move_on_after(timeout_ms / 1000):
+            return await channel.ask(command)
+        await channel.close()
+        raise RemotingTimeoutError(addr, timeout_ms)
+
+    async def channel(self, addr: str) -> AsyncChannel:
+        """The connection to an address, a new one if there is none or it was lost."""
+        async with self._connecting.setdefault(addr, anyio.Lock()):
+            channel = self._channels.get(addr)
+            if channel is not None and not channel.closed:
+                return channel
+            host, port = split_addr(addr)
+            try:
+                with anyio.fail_after(CONNECT_TIMEOUT_MS / 1000):
+                    stream = await anyio.connect_tcp(host, port)
+            except OSError as error:  # TimeoutError is one
+                raise RemotingConnectError(addr) from error
+            channel = self._channels[addr] = AsyncChannel(addr, stream, self._on_request)
+            self._tasks.start_soon(channel.read)
+            return channel

@@ -1,0 +1,104 @@
+"""What a client knows of topics and brokers, from routes it was given by name servers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
+from fakemq.protocol.sysflag import PermName
+
+MASTER_ID = 0
+
+
+class Route(NamedTuple):
+    """One topic's route as it was at ``fetched_at_ms`` of elapsed time."""
+
+    data: TopicRouteData
+    publish_queues: tuple[MessageQueue, ...]
+    subscribe_queues: tuple[MessageQueue, ...]
+    fetched_at_ms: int
+
+
+class BrokerAddr(NamedTuple):
+    """Where to pull from."""
+
+    addr: str
+    is_slave: bool
+
+
+class RouteTable:
+    """Routes by topic, and addresses by broker name; a broker once known is never forgotten.
+
+    Source: client/impl/factory/MQClientInstance.java#topicRouteTable, #brokerAddrTable (4.9.7)
+    """
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Route] = {}
+        self.brokers: dict[str, dict[int, str]] = {}
+
+    def put(self, topic: str, data: TopicRouteData, now_ms: int) -> Route:
+        """Learn a route."""
+        for broker in data.broker_datas:
+            if broker.broker_name is not None:
+                self.brokers[broker.broker_name] = dict(broker.broker_addrs)
+        route = Route(data, publish_queues(topic, data), subscribe_queues(topic, data), now_ms)
+        self.routes[topic] = route
+        return route
+
+    def master_addr(self, broker_name: str | None) -> str | None:
+        """The master's address, if it is known."""
+        return self.brokers.get(broker_name or "", {}).get(MASTER_ID)
+
+    def any_addr(self, broker_name: str | None, broker_id: int = MASTER_ID) -> BrokerAddr | None:
+        """The address of that broker, or the next slave's, or any of the same name.
+
+        Source: MQClientInstance.java#findBrokerAddressInSubscribe (4.9.7)
+        """
+        addrs = self.brokers.get(broker_name or "", {})
+        wanted = (broker_id,) if broker_id == MASTER_ID else (broker_id, broker_id + 1)
+        for one in (*wanted, *addrs):
+            if one in addrs:
+                return BrokerAddr(addrs[one], one != MASTER_ID)
+        return None
+
+
+def publish_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]:
+    """The queues to send to: of every writable broker with a master, or of the order config.
+
+    Source: MQClientInstance.java#topicRouteData2TopicPublishInfo (4.9.7)
+    """
+    if data.order_topic_conf:
+        return tuple(
+            MessageQueue(topic=topic, broker_name=name, queue_id=queue_id)
+            for name, _, count in (one.partition(":") for one in data.order_topic_conf.split(";"))
+            for queue_id in range(int(count))
+        )
+    with_master = {one.broker_name for one in data.broker_datas if MASTER_ID in one.broker_addrs}
+    return tuple(
+        MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
+        for one in sorted(data.queue_datas, key=lambda one: one.broker_name or "")
+        if one.perm & PermName.WRITE and one.broker_name in with_master
+        for queue_id in range(one.write_queue_nums)
+    )
+
+
+def subscribe_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]:
+    """The queues to pull from, sorted.
+
+    Source: MQClientInstance.java#topicRouteData2TopicSubscribeInfo (4.9.7)
+    """
+    return tuple(
+        sorted(
+            MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
+            for one in data.queue_datas
+            if one.perm & PermName.READ
+            for queue_id in range(one.read_queue_nums)
+        )
+    )
+
+
+def masters(brokers: list[BrokerData]) -> list[str]:
+    """The addresses of the masters among ``brokers``, sorted by broker name."""
+    found = sorted(brokers, key=lambda one: one.broker_name or "")
+    return [one.broker_addrs[MASTER_ID] for one in found if MASTER_ID in one.broker_addrs]

@@ -1,0 +1,120 @@
+"""Plays the transport of an operation: scripted answers in, the calls it made out."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from fakemq.client.errors import RemotingError
+from fakemq.client.instance import ClientInstance
+from fakemq.client.operation import Call, Operation
+from fakemq.client.options import ClientConfig
+from fakemq.protocol.bodies.body import Body
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+
+T = TypeVar("T")
+Answer = RemotingCommand | RemotingError | None
+
+NAMESRV = "ns:9876"
+A, B = "a:10911", "b:10911"
+NOW_MS = 1_700_000_000_000
+
+
+class Stopwatch:
+    """Time as the test turns it."""
+
+    def __init__(self) -> None:
+        self.passed_ms = 0
+
+    def wall_ms(self) -> int:
+        return NOW_MS + self.passed_ms
+
+    def elapsed_ms(self) -> int:
+        return self.passed_ms
+
+
+class Play(Generic[T]):
+    """An operation that is answered by hand; ``result`` is there once it is ``over``."""
+
+    def __init__(self, operation: Operation[T], *answers: Answer) -> None:
+        self._operation = operation
+        self.calls: list[Call] = []
+        self.over = False
+        self._result: T | None = None
+        self._step(lambda: next(operation))
+        for answer in answers:
+            self.answer(answer)
+
+    def answer(self, answer: Answer) -> None:
+        assert not self.over, f"over after {self.calls}, and yet {answer!r}"
+        if isinstance(answer, RemotingError):
+            self._step(lambda: self._operation.throw(answer))
+        else:
+            self._step(lambda: self._operation.send(answer))
+
+    def _step(self, go_on: object) -> None:
+        assert callable(go_on)
+        try:
+            self.calls.append(go_on())
+        except StopIteration as stop:
+            self.over = True
+            self._result = stop.value
+
+    @property
+    def result(self) -> T:
+        assert self.over, f"still waiting for an answer to {self.calls[-1]}"
+        return self._result  # type: ignore[return-value]  # T may be None itself
+
+    @property
+    def addrs(self) -> list[str]:
+        return [call.addr for call in self.calls]
+
+    @property
+    def codes(self) -> list[int]:
+        return [call.command.code for call in self.calls]
+
+
+def answer(
+    code: int = 0, *, body: Body | bytes = b"", remark: str | None = None, **fields: object
+) -> RemotingCommand:
+    """A response; ``fields`` are ext fields under their wire names."""
+    return RemotingCommand(
+        code,
+        ext_fields={name: str(value) for name, value in fields.items()},
+        body=body.encode() if isinstance(body, Body) else body,
+        remark=remark,
+        flag=FLAG_RESPONSE,
+    )
+
+
+def route(*brokers: str, queues: int = 2, perm: int = 6) -> TopicRouteData:
+    """A route over brokers ``a`` and ``b`` that listen at `A` and `B`."""
+    return TopicRouteData(
+        queue_datas=[
+            QueueData(broker_name=one, read_queue_nums=queues, write_queue_nums=queues, perm=perm)
+            for one in brokers
+        ],
+        broker_datas=[
+            BrokerData(cluster="c", broker_name=one, broker_addrs={0: f"{one}:10911"})
+            for one in brokers
+        ],
+    )
+
+
+def sent(queue_id: int = 0, offset: int = 0) -> RemotingCommand:
+    """A broker's answer to a send."""
+    return answer(msgId="0A", queueId=queue_id, queueOffset=offset, MSG_REGION="DefaultRegion")
+
+
+def client(*brokers: str, time: Stopwatch | None = None, **options: object) -> ClientInstance:
+    """A client that knows the route of ``orders`` over these brokers."""
+    config = ClientConfig(seed=1, **options)  # type: ignore[arg-type]  # the test's own choice
+    instance = ClientInstance(NAMESRV, config, time=time or Stopwatch(), ip="10.0.0.1", pid=7)
+    if brokers:
+        instance.routes.put("orders", route(*brokers), 0)
+    return instance
+
+
+def queue(broker: str = "a", queue_id: int = 0, topic: str = "orders") -> MessageQueue:
+    return MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)

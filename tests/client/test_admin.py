@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.client.admin import Admin
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingConnectError
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.bodies.route import ClusterInfo
+from fakemq.protocol.message import encode_record
+from tests.client.play import A, B, Play, answer, client, queue, route
+
+HOST = ("127.0.0.1", 10911)
+
+
+def cluster() -> ClusterInfo:
+    brokers = {str(one.broker_name): one for one in route("a", "b").broker_datas}
+    return ClusterInfo(broker_addr_table=brokers, cluster_addr_table={"c": ["b"], "d": ["a"]})
+
+
+def test_offsets_come_from_the_queues_master() -> None:
+    admin = Admin(client("a"))
+    assert Play(admin.max_offset(queue()), answer(offset=5)).result == 5
+    assert Play(admin.min_offset(queue()), answer(offset=1)).result == 1
+    play = Play(admin.search_offset(queue(), 77), answer(offset=2))
+    assert (play.result, play.calls[0].command.ext_fields["timestamp"]) == (2, "77")
+    assert Play(admin.earliest_store_time_ms(queue()), answer(timestamp=-1)).result == -1
+    assert play.calls[0].command.ext_fields["bname"] == "a"
+
+
+def test_a_message_is_viewed_where_its_id_says() -> None:
+    body = encode_record("orders", b"body", "", queue_id=0, born_host=HOST, store_host=HOST)
+    play = Play(Admin(client()).view_message("7F00000100002A9F0000000000000010"), answer(body=body))
+    assert (play.addrs, play.calls[0].command.ext_fields) == (
+        ["127.0.0.1:10911"],
+        {"offset": "16"},
+    )
+    assert play.result.body == b"body"
+    with pytest.raises(MQClientError, match="no message id"):
+        Play(Admin(client()).view_message("x"))
+
+
+def test_a_topic_is_made_where_the_create_topic_key_is() -> None:
+    play = Play(
+        Admin(client()).create_topic("new", 4), answer(body=route("b", "a")), answer(), answer()
+    )
+    assert (play.addrs[1:], play.result) == ([A, B], [A, B])
+    assert play.calls[1].command.ext_fields == {
+        "topic": "new",
+        "defaultTopic": "TBW102",
+        "readQueueNums": "4",
+        "writeQueueNums": "4",
+        "perm": "6",
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": "0",
+        "order": "false",
+    }
+
+
+def test_a_topic_is_made_if_one_broker_takes_it() -> None:
+    admin = Admin(client())
+    play = Play(
+        admin.create_topic("new"),
+        answer(body=route("a", "b")),
+        RemotingConnectError(A),
+        answer(),
+    )
+    assert play.result == [B]
+    with pytest.raises(MQBrokerError):
+        Play(admin.create_topic("new"), answer(body=route("a")), answer(1, remark="no"))
+    with pytest.raises(MQClientError, match="TBW102"):
+        Play(admin.create_topic("new"), answer(17))
+
+
+def test_a_topic_is_made_in_one_cluster() -> None:
+    play = Play(Admin(client()).create_topic("new", cluster="c"), answer(body=cluster()), answer())
+    assert play.result == [B]
+
+
+def test_a_group_is_made_at_every_master() -> None:
+    config = SubscriptionGroupConfig(group_name="g", retry_max_times=3)
+    admin = Admin(client())
+    play = Play(admin.create_group(config), answer(body=cluster()), answer(), answer())
+    assert play.result == [A, B]
+    assert SubscriptionGroupConfig.decode(play.calls[1].command.body) == config
+    with pytest.raises(MQClientError, match="no master in cluster e"):
+        Play(admin.create_group(config, cluster="e"), answer(body=cluster()))

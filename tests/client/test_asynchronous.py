@@ -1,0 +1,74 @@
+"""The asynchronous face, end to end against the cluster, on both backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+import fakemq
+from fakemq.client import AsyncClient, Client, Message, PullResult, PullStatus
+from fakemq.events import PullHeld
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        yield mq
+
+
+async def test_a_held_pull_is_woken_by_a_send_on_the_same_connection(mq: fakemq.Cluster) -> None:
+    mq.reset()
+    results: list[PullResult] = []
+    async with AsyncClient(mq.namesrv_addr) as client:
+        queue = (await client.subscribe_queues("orders"))[0]
+
+        async def pull() -> None:
+            results.append(await client.pull(queue, 0, suspend_ms=15_000))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pull)
+            await anyio.to_thread.run_sync(lambda: mq.wait_for(lambda: mq.journal.find(PullHeld)))
+            await client.send(Message("orders", "x"), queue=queue)
+    assert [one.body for one in results[0].messages] == [b"x"]
+    assert results[0].status is PullStatus.FOUND
+
+
+async def test_many_sends_share_one_connection(mq: fakemq.Cluster) -> None:
+    mq.reset()
+    async with AsyncClient(mq.namesrv_addr) as client:
+
+        async def send(number: int) -> None:
+            await client.send(Message("orders", str(number)))
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(50):
+                tasks.start_soon(send, number)
+    assert {one.body for one in mq.messages("orders")} == {b"%d" % one for one in range(50)}
+
+
+async def test_a_client_that_leaves_is_no_member_any_more(mq: fakemq.Cluster) -> None:
+    mq.reset()
+    async with AsyncClient(mq.namesrv_addr, consumer_group="billing") as client:
+        await client.subscribe("orders")
+        await client.heartbeat()
+        assert [one.client_id for one in mq.group("billing").members()] == [
+            client.instance.client_id
+        ]
+    assert mq.group("billing").members() == []
+
+
+def test_both_faces_offer_the_same() -> None:
+    def offered(face: type) -> set[str]:
+        return {name for name in vars(face) if not name.startswith("_")}
+
+    assert offered(Client) - offered(AsyncClient) == {"close", "poll"}
+    assert offered(AsyncClient) <= offered(Client)

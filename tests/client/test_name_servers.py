@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingTimeoutError
+from fakemq.client.name_servers import NameServers
+from fakemq.protocol.command import RemotingCommand
+from tests.client.play import Play, answer
+
+ADDRS = ["n1:1", "n2:1", "n3:1"]
+
+
+def ask(servers: NameServers, *answers: object) -> Play[RemotingCommand]:
+    return Play(servers.ask(RemotingCommand(106), 3000), *answers)  # type: ignore[arg-type]
+
+
+def test_one_name_server_is_asked_until_it_is_gone() -> None:
+    servers = NameServers(ADDRS, Random(1))
+    first = ask(servers, answer()).addrs
+    assert ask(servers, answer()).addrs == first
+    assert ask(servers, RemotingConnectError(first[0]), answer()).addrs[0] == first[0]
+    assert servers.chosen not in (None, first[0])
+
+
+def test_all_are_tried_once_and_then_it_fails() -> None:
+    servers = NameServers(ADDRS, Random(1))
+    with pytest.raises(RemotingConnectError, match="n1:1"):
+        ask(servers, *(RemotingConnectError(one) for one in ADDRS))
+
+
+def test_no_answer_fails_and_the_next_request_goes_elsewhere() -> None:
+    servers = NameServers(ADDRS, Random(1))
+    first = ask(servers)
+    with pytest.raises(RemotingTimeoutError):
+        first.answer(RemotingTimeoutError(first.addrs[0], 3000))
+    assert ask(servers, answer()).addrs != first.addrs
+
+
+def test_the_order_is_the_seeds_choice() -> None:
+    assert NameServers(ADDRS, Random(3)).addrs == NameServers(ADDRS, Random(3)).addrs
+    assert sorted(NameServers(ADDRS, Random(3)).addrs) == ADDRS
+
+
+def test_without_an_address_it_says_what_is_missing() -> None:
+    with pytest.raises(MQClientError, match="host:port"):
+        NameServers([], Random(1))

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakemq.client.errors import (
+    RemotingConnectError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
+from fakemq.client.operation import Call, Operation, ask, tell
+from fakemq.client.remoting import BlockingRemoting, local_ip, split_addr
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from tests.client import scripts
+from tests.client.play import client
+from tests.client.scripted_broker import ScriptedBroker, refused_addr
+
+TIMEOUT_MS = 5_000
+
+
+class Seen(list[tuple[str, int]]):
+    """What brokers asked, answered as a client without handlers does."""
+
+    def __call__(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
+        self.append((addr, request.code))
+        return client().handle(addr, request)
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture
+def remoting(seen: Seen) -> Iterator[BlockingRemoting]:
+    remoting = BlockingRemoting(seen)
+    yield remoting
+    remoting.close()
+
+
+def call(remoting: BlockingRemoting, addr: str, timeout_ms: int = TIMEOUT_MS) -> RemotingCommand:
+    response = remoting.call(Call(addr, RemotingCommand(34), timeout_ms))
+    assert response is not None
+    return response
+
+
+def test_what_a_broker_asks_before_its_answer(remoting: BlockingRemoting, seen: Seen) -> None:
+    with ScriptedBroker(scripts.asks_before_it_answers) as broker:
+        assert call(remoting, broker.addr).code == 7
+    assert seen == [(broker.addr, scripts.NOTIFY), (broker.addr, scripts.RUNNING_INFO)]
+
+
+def test_responses_find_their_requests(remoting: BlockingRemoting) -> None:
+    with ScriptedBroker(scripts.answers_in_reverse) as broker:
+        channel = remoting.channel(broker.addr)
+        opaques = [channel.send(RemotingCommand(code)) for code in (1, 2)]
+        assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
+
+
+def test_a_response_nobody_waits_for_is_dropped(remoting: BlockingRemoting) -> None:
+    with ScriptedBroker(scripts.answers_what_nobody_asked) as broker:
+        assert call(remoting, broker.addr).code == 7
+
+
+def test_no_answer_in_time_costs_the_connection(remoting: BlockingRemoting) -> None:
+    with ScriptedBroker(scripts.stays_silent, scripts.answers) as broker:
+        with pytest.raises(RemotingTimeoutError, match=r"timeout, 30\(ms\)"):
+            call(remoting, broker.addr, timeout_ms=30)
+        assert call(remoting, broker.addr).code == 0
+
+
+@pytest.mark.parametrize("script", [scripts.hangs_up, scripts.talks_nonsense])
+def test_a_lost_connection_fails_the_request_and_is_made_anew(
+    remoting: BlockingRemoting, script: object
+) -> None:
+    assert callable(script)
+    with ScriptedBroker(script, scripts.answers) as broker:
+        with pytest.raises(RemotingSendRequestError):
+            call(remoting, broker.addr)
+        assert call(remoting, broker.addr).code == 0
+
+
+def test_a_connection_lost_while_idle_is_made_anew_before_it_is_used(
+    remoting: BlockingRemoting,
+) -> None:
+    with ScriptedBroker(scripts.answers, scripts.answers) as broker:
+        assert call(remoting, broker.addr).code == 0
+        remoting.poll(TIMEOUT_MS)
+        assert call(remoting, broker.addr).code == 0
+
+
+@pytest.mark.parametrize("addr", ["nonsense", "127.0.0.1:x", ":1"])
+def test_nobody_there(remoting: BlockingRemoting, addr: str) -> None:
+    with pytest.raises(RemotingConnectError, match="connect to"):
+        call(remoting, addr)
+    with pytest.raises(RemotingConnectError):
+        call(remoting, refused_addr())
+
+
+def test_failures_are_thrown_into_the_operation(remoting: BlockingRemoting) -> None:
+    def either(*addrs: str) -> Operation[int]:
+        for addr in addrs:
+            try:
+                response = yield from ask(addr, RemotingCommand(34), TIMEOUT_MS)
+            except RemotingConnectError:
+                continue
+            return response.code
+        return -1
+
+    with ScriptedBroker(scripts.answers) as broker:
+        assert remoting.run(either(refused_addr(), broker.addr)) == 0
+    assert remoting.run(either(refused_addr())) == -1
+
+
+def test_one_way_does_not_wait(remoting: BlockingRemoting) -> None:
+    with ScriptedBroker(scripts.hangs_up) as broker:
+        command = RemotingCommand(15)
+        remoting.run(tell(broker.addr, command, TIMEOUT_MS))
+        assert command.flag == FLAG_ONEWAY
+
+
+def test_polling_without_connections_only_waits(remoting: BlockingRemoting) -> None:
+    remoting.poll(0)
+
+
+def test_addresses() -> None:
+    assert split_addr("[::1]:9876") == ("::1", 9876)
+    assert local_ip("127.0.0.1:9876") == "127.0.0.1"

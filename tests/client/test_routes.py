@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from fakemq.client.routes import BrokerAddr, RouteTable, masters
+from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from tests.client.play import queue, route
+
+
+def test_a_route_says_where_to_send_and_to_pull() -> None:
+    table = RouteTable()
+    known = table.put("orders", route("b", "a", queues=1), 5)
+    assert known.publish_queues == known.subscribe_queues == (queue("a"), queue("b"))
+    assert table.routes["orders"].fetched_at_ms == 5
+    assert table.master_addr("b") == "b:10911"
+    assert table.master_addr("c") is None
+
+
+def test_a_broker_without_write_permission_is_pulled_from_only() -> None:
+    known = RouteTable().put("orders", route("a", queues=1, perm=4), 0)
+    assert known.publish_queues == ()
+    assert known.subscribe_queues == (queue("a"),)
+
+
+def test_a_broker_without_master_is_not_sent_to() -> None:
+    data = TopicRouteData(
+        queue_datas=[QueueData(broker_name="a", read_queue_nums=1, write_queue_nums=1, perm=6)],
+        broker_datas=[BrokerData(broker_name="a", broker_addrs={1: "a:2"})],
+    )
+    table = RouteTable()
+    assert table.put("orders", data, 0).publish_queues == ()
+    assert table.any_addr("a") == BrokerAddr("a:2", True)
+
+
+def test_an_order_topic_is_sent_to_where_its_config_says() -> None:
+    data = TopicRouteData(order_topic_conf="a:2;b:1", broker_datas=[], queue_datas=[])
+    known = RouteTable().put("orders", data, 0)
+    assert known.publish_queues == (queue("a", 0), queue("a", 1), queue("b", 0))
+
+
+def test_the_suggested_broker_is_taken_or_the_next_slave_or_any() -> None:
+    data = TopicRouteData(
+        broker_datas=[BrokerData(broker_name="a", broker_addrs={0: "a:0", 2: "a:2"})]
+    )
+    table = RouteTable()
+    table.put("orders", data, 0)
+    assert table.any_addr("a", 2) == BrokerAddr("a:2", True)
+    assert table.any_addr("a", 1) == BrokerAddr("a:2", True)
+    assert table.any_addr("a", 7) == BrokerAddr("a:0", False)
+    assert table.any_addr("b", 0) is None
+
+
+def test_masters_come_sorted_by_broker() -> None:
+    brokers = route("b", "a").broker_datas
+    brokers.append(BrokerData(broker_name="c", broker_addrs={1: "c:2"}))
+    assert masters(brokers) == ["a:10911", "b:10911"]
