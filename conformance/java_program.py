@@ -111,7 +111,8 @@ def observe(
         watchdog.start()
         try:
             assert process.stdout is not None
-            printed = process.stdout.read()
+            with process.stdout as stdout:
+                printed = stdout.read()
             status = process.wait()
         finally:
             watchdog.cancel()

@@ -6,6 +6,7 @@ through the codec that the recordings check.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -79,16 +80,30 @@ def json_header(whole: bytes) -> dict[str, object]:
 class RawConnection:
     """A connection that sends and receives whole frames; a context manager."""
 
-    def __init__(self, address: str, timeout: float = 10.0) -> None:
+    def __init__(self, address: str, timeout: float | None = 10.0) -> None:
         host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout)
+        self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout)
         self._buffer = bytearray()
+
+    @classmethod
+    def over(cls, connected: socket.socket) -> RawConnection:
+        """Takes over a socket that is connected already."""
+        connection = cls.__new__(cls)
+        connection._socket = connected
+        connection._buffer = bytearray()
+        return connection
+
+    def close(self) -> None:
+        """Closes at once, also under another thread's ``receive``; twice does nothing."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
 
     def __enter__(self) -> RawConnection:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._socket.close()
+        self.close()
 
     def send(self, whole: bytes) -> None:
         self._socket.sendall(whole)
