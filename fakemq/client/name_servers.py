@@ -20,12 +20,12 @@ class NameServers:
     #updateNameServerAddressList (4.9.7)
     """
 
-    def __init__(self, addrs: list[str], random: Random) -> None:
+    def __init__(self, addrs: list[str], choices: Random) -> None:
         if not addrs:
             raise MQClientError("no name server address: give host:port, several joined by ';'")
         self.addrs = list(addrs)
-        random.shuffle(self.addrs)
-        self._index = random.randrange(1000)
+        choices.shuffle(self.addrs)
+        self._index = choices.randrange(1000)
         self.chosen: str | None = None
 
     def ask(self, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:

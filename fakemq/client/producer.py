@@ -109,14 +109,14 @@ class Producer:
         self, message: Message, batch: Sequence[Message] | None, timeout_ms: int | None
     ) -> Operation[SendResult]:
         """Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)"""
-        config, time = self._instance.config, self._instance.time
-        begin_ms = time.elapsed_ms()
+        config, clock = self._instance.config, self._instance.time
+        begin_ms = clock.elapsed_ms()
         limit_ms = config.send_timeout_ms if timeout_ms is None else timeout_ms
         tried: list[str] = []
         failure: MQClientError | MQBrokerError | RemotingError | None = None
         for _ in range(1 + config.retry_times_when_send_failed):
             queue = yield from self._choose(message.topic, tried[-1] if tried else None)
-            left_ms = begin_ms + limit_ms - time.elapsed_ms()
+            left_ms = begin_ms + limit_ms - clock.elapsed_ms()
             if left_ms < 0:
                 raise RemotingTooMuchRequestError("sendDefaultImpl call timeout") from failure
             tried.append(queue.broker_name or "")
@@ -128,7 +128,7 @@ class Producer:
                 failure = error
             except (MQClientError, RemotingError) as error:
                 failure = error
-        cost_ms = time.elapsed_ms() - begin_ms
+        cost_ms = clock.elapsed_ms() - begin_ms
         raise MQClientError(
             f"Send [{len(tried)}] times, still failed, cost [{cost_ms}]ms,"
             f" Topic: {message.topic}, BrokersSent: [{', '.join(tried)}]{SEE_FAQ}",
@@ -179,10 +179,10 @@ class Producer:
     def _command(
         self, message: Message, batch: Sequence[Message] | None, queue: MessageQueue
     ) -> RemotingCommand:
-        config, time = self._instance.config, self._instance.time
+        config, clock = self._instance.config, self._instance.time
         if batch is None and not message.unique_id:
             message.properties[names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX] = (
-                self._instance.unique_ids.create(time.wall_ms())
+                self._instance.unique_ids.create(clock.wall_ms())
             )
         properties, body, sys_flag = dict(message.properties), message.body, 0
         if batch is None and len(body) >= config.compress_over_bytes:
@@ -201,7 +201,7 @@ class Producer:
             default_topic_queue_nums=config.default_topic_queue_nums,
             queue_id=queue.queue_id,
             sys_flag=sys_flag,
-            born_timestamp=time.wall_ms(),
+            born_timestamp=clock.wall_ms(),
             flag=message.flag,
             properties=encode_properties_as_java(properties),
             reconsume_times=int(reconsume_times),
