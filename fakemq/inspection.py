@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.events import Delivered
+from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
-from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
+from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
     from fakemq.timers import Timer
 
-
 NODE = "cluster"
 """The name under which the cluster as a whole asks and writes its journal."""
-READ_AT_ONCE = 32
 
 
 def deadline(timer: Timer, due_in_ms: int) -> Deadline:
@@ -97,27 +96,22 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 
 def messages(core: ClusterCore, topic: str) -> list[Message]:
     """Every message of ``topic``, in the order of being stored, with its deliveries."""
-    delivered = _deliveries(core, topic)
-    found = [
-        _message(broker, stored, delivered.get((broker.name, queue_id, stored.queue_offset), []))
-        for broker, queue_id in _queues(core, topic)
-        for stored in _stored(broker, topic, queue_id)
-    ]
-    return sorted(found, key=lambda message: (message.stored_at_ms, message.commit_log_offset))
+    return _messages(core, topic, {})
 
 
-def _stored(broker: Broker, topic: str, queue_id: int) -> Iterator[MessageExt]:
-    store = broker.store
-    offset, end = (
-        store.min_offset_in_queue(topic, queue_id),
-        store.max_offset_in_queue(topic, queue_id),
-    )
-    while offset < end:
-        result = store.get_message(NODE, topic, queue_id, offset, READ_AT_ONCE)
-        yield from decode_records(result.body)
-        if result.next_begin_offset <= offset:
-            return  # what is left was removed
-        offset = result.next_begin_offset
+def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int]) -> list[Message]:
+    """Messages of ``topic``; of the queues in ``since`` those from an offset on."""
+    appended, delivered = _biographies(core, topic)
+    found: list[tuple[tuple[int, int, int], Message]] = []
+    for broker, queue_id in _queues(core, topic):
+        offset = since.get((broker, queue_id), 0)
+        for stored in broker.store.messages_in_queue(topic, queue_id, offset):
+            place = (broker.name, queue_id, stored.queue_offset)
+            # What the journal has forgotten is older than what it knows.
+            order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
+            found.append((order, _message(broker, stored, delivered.get(place, []))))
+    found.sort(key=itemgetter(0))
+    return [message for _, message in found]
 
 
 def _message(broker: Broker, stored: MessageExt, deliveries: list[Delivery]) -> Message:
@@ -143,25 +137,45 @@ def _message(broker: Broker, stored: MessageExt, deliveries: list[Delivery]) -> 
     )
 
 
-def _deliveries(core: ClusterCore, topic: str) -> dict[tuple[str, int, int], list[Delivery]]:
-    found: dict[tuple[str, int, int], list[Delivery]] = defaultdict(list)
+Place: TypeAlias = "tuple[str, int, int]"
+"""Node, queue id and queue offset of a message."""
+
+
+def _biographies(
+    core: ClusterCore, topic: str
+) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
+    """What the journal knows of a topic's messages: when in its order stored, and deliveries."""
+    appended: dict[Place, int] = {}
+    delivered: dict[Place, list[Delivery]] = defaultdict(list)
     for entry in core.journal:
         event = entry.event
-        if isinstance(event, Delivered) and event.topic == topic:
+        if isinstance(event, LogAppended):
+            if event.topic == topic:
+                appended[event.node, event.queue_id, event.queue_offset] = entry.seq
+        elif isinstance(event, Delivered) and event.topic == topic:
             delivery = Delivery(event.group, event.peer, entry.at_ms)
             for offset in event.offsets:
-                found[event.node, event.queue_id, offset].append(delivery)
-    return found
+                delivered[event.node, event.queue_id, offset].append(delivery)
+    return appended, delivered
 
 
 def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: str) -> list[Message]:
-    """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored."""
+    """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
+
+    Brokers that do not run get none; RuntimeError if none runs.
+    """
     if not list(_queues(core, topic)):
         core.create_topic(topic, 8)
-    targets = list(_queues(core, topic))
-    before = {message.offset_msg_id for message in messages(core, topic)}
+    queues = list(_queues(core, topic))
+    targets = [(broker, queue_id) for broker, queue_id in queues if broker.state == "running"]
+    if not targets:
+        raise RuntimeError(f"no broker runs that could store messages for {topic}")
+    before = {
+        (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
+        for broker, queue_id in queues
+    }
     for number, body in enumerate(bodies):
         broker, queue_id = targets[number % len(targets)]
         broker.seed(topic, queue_id, body, tags, keys)
     core.network.settle()
-    return [message for message in messages(core, topic) if message.offset_msg_id not in before]
+    return _messages(core, topic, before)

@@ -8,32 +8,12 @@ from typing import TYPE_CHECKING
 from fakemq.cluster_core import ClusterCore
 from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
-from fakemq.net.memory import Accept
-from fakemq.net.tcp import BrokerPorts, Port, SessionProtocol, TcpConnector
+from fakemq.net.listener import Listener
+from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_spec import ClusterSpec
-
-
-class _Listener:
-    """One listening port with its node's way of accepting."""
-
-    def __init__(self, port: Port, accept: Accept) -> None:
-        self._port = port
-        self._accept = accept
-        self._server: asyncio.Server | None = None
-
-    async def open(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: SessionProtocol(self._accept), sock=self._port.listener()
-        )
-
-    def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
 
 
 class ClusterServer:
@@ -60,7 +40,7 @@ class ClusterServer:
         )
         self._driver: Driver | None = None
         self._journal_file: JournalFile | None = None
-        self._listeners: dict[str, list[_Listener]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
 
     def _port(self, number: int) -> Port:
         port = Port(self.spec.listen, number)
@@ -80,22 +60,21 @@ class ClusterServer:
         self._driver = Driver(self.core.clock, self.core.network)
         self.core.start()
         for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
-            self._listeners[name_server.name] = [_Listener(port, name_server.accept)]
+            self._listeners[name_server.name] = [Listener(port, name_server.accept)]
         for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
             self._listeners[broker.name] = [
-                _Listener(ports.main, broker.accept),
-                _Listener(ports.vip, broker.accept_fast),
+                Listener(ports.main, broker.accept),
+                Listener(ports.vip, broker.accept_fast),
             ]
         for name in self._listeners:
-            await self._listen(name)
+            self._listen(name)
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
         for broker in self.core.brokers.values():
             await self.stop_broker(broker)
-        for listeners in self._listeners.values():
-            for listener in listeners:
-                listener.close()
+        for name in self._listeners:
+            self._close_listeners(name)
         self.core.stop()
         await self._tcp.close()
         if self._driver is not None:
@@ -103,6 +82,9 @@ class ClusterServer:
         if self._journal_file is not None:
             self._journal_file.close()
         self._close_ports()
+        for listeners in self._listeners.values():
+            for listener in listeners:
+                await listener.settled()
         await asyncio.sleep(0)  # transports close on the loop's next turn
 
     async def stop_broker(self, broker: Broker) -> None:
@@ -124,11 +106,11 @@ class ClusterServer:
         await self.stop_broker(broker)
         self.core.start_broker(broker)
         self.core.network.settle()
-        await self._listen(broker.name)
+        self._listen(broker.name)
 
-    async def _listen(self, name: str) -> None:
+    def _listen(self, name: str) -> None:
         for listener in self._listeners[name]:
-            await listener.open()
+            listener.open()
 
     def _close_listeners(self, name: str) -> None:
         for listener in self._listeners[name]:

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from typing import cast
 
 from fakemq.errors import FakemqError
-from fakemq.net.memory import Accept
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import Dispatch, Owner, Session
+from fakemq.net.session import Dispatch, Link, Owner, Session
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
@@ -129,9 +128,12 @@ class TcpLink:
 
 
 class SessionProtocol(asyncio.Protocol):
-    """Feeds a session from an asyncio transport; a slow reader is not read from until it reads."""
+    """Feeds a session from an asyncio transport; a slow reader is not read from until it reads.
 
-    def __init__(self, accept: Accept) -> None:
+    ``accept`` makes the session, or gives None to a connection that is to be closed at once.
+    """
+
+    def __init__(self, accept: Callable[[Link], Session | None]) -> None:
         self._accept = accept
         self._transport: asyncio.Transport | None = None
         self.session: Session | None = None
@@ -139,6 +141,8 @@ class SessionProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.session = self._accept(TcpLink(self._transport))
+        if self.session is None:
+            self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self.session is not None:

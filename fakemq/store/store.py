@@ -300,12 +300,12 @@ class MessageStore:
         except RemoteProtocolError:
             return None
 
-    def messages_in_queue(self, topic: str, queue_id: int) -> Iterator[MessageExt]:
-        """Every message of a queue, in the order of offsets; deleted records are passed over."""
+    def messages_in_queue(self, topic: str, queue_id: int, since: int = 0) -> Iterator[MessageExt]:
+        """The messages of a queue from ``since`` on, in order; deleted records are passed over."""
         queue = self._queues.find(topic, queue_id)
         if queue is None:
             return
-        offset, end = queue.min_offset, queue.max_offset
+        offset, end = max(since, queue.min_offset), queue.max_offset
         while offset < end:
             unit = queue.unit_at(offset)
             message = None if unit is None else self.look_message_by_offset(unit[0], unit[1])
