@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -33,9 +34,16 @@ def real_cluster(java: None) -> Iterator[JavaCluster]:
         yield cluster
 
 
+class FakeProcess(NamedTuple):
+    """Where ``python -m fakemq`` listens."""
+
+    namesrv_addr: str
+    broker_addrs: list[str]
+
+
 @pytest.fixture(scope="session")
-def fake_namesrv_addr() -> Iterator[str]:
-    """The name server of ``python -m fakemq`` with two masters."""
+def fake_process() -> Iterator[FakeProcess]:
+    """``python -m fakemq`` with two masters, in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="fakemq-") as home:
         ready = Path(home) / "ready.json"
         output = Path(home) / "output.txt"
@@ -51,7 +59,8 @@ def fake_namesrv_addr() -> Iterator[str]:
             wait_until(lambda: ready.exists() or process.poll() is not None, 30.0)
             if not ready.exists():
                 pytest.fail(f"python -m fakemq is not ready:\n{output.read_text()}")
-            yield json.loads(ready.read_text())["namesrv"]
+            info = json.loads(ready.read_text())
+            yield FakeProcess(info["namesrv"], [broker["addr"] for broker in info["brokers"]])
         finally:
             process.terminate()
             try:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from conformance.java_jars import class_path
-from conformance.raw import call, frame, json_header
+from conformance.raw import call, create_topic, frame
 
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
@@ -38,7 +38,6 @@ _LOGBACK = """<configuration>
   <root level="INFO"><appender-ref ref="F"/></root>
 </configuration>
 """
-_UPDATE_AND_CREATE_TOPIC = 17
 _GET_BROKER_CLUSTER_INFO = 106
 
 
@@ -241,21 +240,9 @@ class JavaCluster:
 
     def create_topic(self, name: str, queues: int, perm: int = 6) -> None:
         """Creates or changes the topic on every running master."""
-        fields = {
-            "topic": name,
-            "defaultTopic": "TBW102",
-            "readQueueNums": str(queues),
-            "writeQueueNums": str(queues),
-            "perm": str(perm),
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": "0",
-            "order": "false",
-        }
         for broker in self.brokers:
             if broker.running:
-                answer = json_header(call(broker.addr, frame(_UPDATE_AND_CREATE_TOPIC, fields)))
-                if answer["code"] != 0:
-                    raise JavaClusterError(f"{broker.name} refused topic {name}: {answer}")
+                create_topic(broker.addr, name, queues, perm)
 
     def __enter__(self) -> JavaCluster:
         for attempt in range(4):

@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from conformance.conftest import FakeProcess
 from conformance.java_cluster import JavaCluster
 from conformance.java_jars import CLIENT_VERSIONS, REFERENCE
 from conformance.java_program import SCENARIOS, JavaConsumer, JavaProducer, observe
+from conformance.raw import create_topic
 
 # Seconds, not milliseconds: every case starts two JVMs, the first also two masters and maybe Maven.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -26,35 +28,41 @@ def assert_same(real: JavaCluster, fake: str, scenario: str, version: str, *, bi
 @pytest.mark.parametrize("version", CLIENT_VERSIONS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_java_client_sees_the_same(
-    real_cluster: JavaCluster, fake_namesrv_addr: str, scenario: str, version: str
+    real_cluster: JavaCluster, fake_process: FakeProcess, scenario: str, version: str
 ) -> None:
-    assert_same(real_cluster, fake_namesrv_addr, scenario, version, binary=False)
+    assert_same(real_cluster, fake_process.namesrv_addr, scenario, version, binary=False)
 
 
 @pytest.mark.parametrize("scenario", ["sync", "batch", "push", "offsets"])
 def test_java_client_with_binary_headers_sees_the_same(
-    real_cluster: JavaCluster, fake_namesrv_addr: str, scenario: str
+    real_cluster: JavaCluster, fake_process: FakeProcess, scenario: str
 ) -> None:
-    assert_same(real_cluster, fake_namesrv_addr, scenario, REFERENCE, binary=True)
+    assert_same(real_cluster, fake_process.namesrv_addr, scenario, REFERENCE, binary=True)
 
 
 @pytest.mark.parametrize("version", CLIENT_VERSIONS)
-def test_drivers_produce_and_consume(java: None, fake_namesrv_addr: str, version: str) -> None:
+@pytest.mark.parametrize("where", ["real", "fake"])
+def test_drivers_produce_and_consume(
+    real_cluster: JavaCluster, fake_process: FakeProcess, where: str, version: str
+) -> None:
     topic = f"Drivers-{version.replace('.', '-')}"
+    if where == "real":
+        namesrv, masters = real_cluster.namesrv_addr, [b.addr for b in real_cluster.brokers]
+    else:
+        namesrv, masters = fake_process
+    for master in masters:
+        create_topic(master, topic, 4)
     with (
-        JavaProducer(fake_namesrv_addr, topic, per_second=100, version=version) as producer,
-        JavaConsumer(fake_namesrv_addr, topic, version=version) as consumer,
+        JavaProducer(namesrv, topic, per_second=100, version=version) as producer,
+        JavaConsumer(namesrv, topic, version=version) as consumer,
     ):
-        first = producer.send("first")
-        assert first.status == "SEND_OK"
+        assert len(consumer.wait_assigned(8)) == 8
+        assert producer.send("first").status == "SEND_OK"
         producer.go()
         producer.wait_for(lambda: len(producer.acks) >= 20, "20 acks")
-        producer.pause()
-        consumer.wait_for(lambda: len(consumer.received) >= 20, "20 messages")
         producer.stop()
         sent = {ack.id for ack in producer.acks}
         consumer.wait_for(lambda: {m.id for m in consumer.received} == sent, "all messages")
         assert producer.failures == []
         assert len(consumer.received) == len(sent)
-        assert len(consumer.wait_assigned(8)) == 8
         consumer.stop()

@@ -3,11 +3,9 @@ package conformance;
 import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -30,11 +28,13 @@ import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
-/** Names, clients and printing for one scenario; closes what it made. */
-final class Lab implements AutoCloseable {
+/**
+ * Names, clients and printing for one scenario. Clients are left running: the JVM halts when the scenario is over, and a
+ * 5.5.0 client waits seconds for its own thread pools. Scenarios shut down those whose leaving is observed.
+ */
+final class Lab {
     final String namesrv;
     private final String suffix = System.getProperty("conformance.suffix", "");
-    private final Deque<Runnable> closers = new ArrayDeque<>();
     private final Map<String, String> masters = new TreeMap<>();
     private DefaultMQAdminExt admin;
     private DefaultMQPullConsumer reader;
@@ -60,16 +60,6 @@ final class Lab implements AutoCloseable {
         return "G" + name + suffix;
     }
 
-    void onClose(Runnable closer) {
-        closers.push(closer);
-    }
-
-    @Override
-    public void close() {
-        // Side by side: a 5.5.0 client waits seconds for its own thread pools.
-        closers.parallelStream().forEach(Runnable::run);
-    }
-
     DefaultMQProducer producer(String name) throws MQClientException {
         DefaultMQProducer producer = new DefaultMQProducer(group(name));
         producer.setNamesrvAddr(namesrv);
@@ -77,7 +67,6 @@ final class Lab implements AutoCloseable {
         // A JVM that shares two cores with a cluster may start slowly; a timeout would turn that into a retry.
         producer.setSendMsgTimeout(10_000);
         producer.start();
-        onClose(producer::shutdown);
         return producer;
     }
 
@@ -96,7 +85,6 @@ final class Lab implements AutoCloseable {
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName("pull-" + group);
         consumer.start();
-        onClose(consumer::shutdown);
         return consumer;
     }
 
@@ -127,7 +115,6 @@ final class Lab implements AutoCloseable {
             admin.setNamesrvAddr(namesrv);
             admin.setInstanceName("admin");
             admin.start();
-            onClose(admin::shutdown);
         }
         String topic = topic(name);
         for (String address : masters().values()) {

@@ -50,9 +50,8 @@ final class Pushes {
             });
         }
 
-        Ear start(Lab lab) throws Exception {
+        Ear start() throws Exception {
             consumer.start();
-            lab.onClose(consumer::shutdown);
             return this;
         }
 
@@ -73,11 +72,11 @@ final class Pushes {
     static void push(Lab lab) throws Exception {
         String topic = lab.createTopic("Push", 2);
         DefaultMQProducer producer = lab.producer("Push");
-        Ear all = new Ear(lab.pushConsumer("PushAll", "all"), topic, "*").start(lab);
-        Ear tagA = new Ear(lab.pushConsumer("PushA", "tagA"), topic, "TagA").start(lab);
-        Ear tagAc = new Ear(lab.pushConsumer("PushAC", "tagAC"), topic, "TagA || TagC").start(lab);
+        Ear all = new Ear(lab.pushConsumer("PushAll", "all"), topic, "*").start();
+        Ear tagA = new Ear(lab.pushConsumer("PushA", "tagA"), topic, "TagA").start();
+        Ear tagAc = new Ear(lab.pushConsumer("PushAC", "tagAC"), topic, "TagA || TagC").start();
         // "Aa" and "BB" have the same hash code: the broker's filter passes both, the client's must not.
-        Ear collide = new Ear(lab.pushConsumer("PushAa", "tagAa"), topic, "Aa").start(lab);
+        Ear collide = new Ear(lab.pushConsumer("PushAa", "tagAa"), topic, "Aa").start();
         String[] tags = {"TagA", "TagB", "TagC", "Aa", "BB", null};
         for (int i = 0; i < 12; i++) {
             producer.send(message(topic, tags[i % tags.length], "m" + (char) ('a' + i)));
@@ -98,7 +97,7 @@ final class Pushes {
         DefaultMQPushConsumer last = lab.pushConsumer("PushLast", "last");
         Ear fromLast = new Ear(last, topic, "*");
         last.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET);
-        fromLast.start(lab);
+        fromLast.start();
         Lab.await("12 from last", () -> fromLast.heard.size() >= 12);
         lab.say("CONSUME_FROM_LAST_OFFSET got", fromLast.keys() + " in " + fromLast.heard.size());
         lab.say("retry topic queues", Lab.queues(lab.queuesOf("%RETRY%" + lab.group("PushLast"))));
@@ -111,7 +110,7 @@ final class Pushes {
         }
         lab.say("committed at shutdown, sum of offsets", sum);
         committed.shutdown(); // as a member of the group it would be given a share of the queues
-        Ear again = new Ear(lab.pushConsumer("PushAll", "again"), topic, "*").start(lab);
+        Ear again = new Ear(lab.pushConsumer("PushAll", "again"), topic, "*").start();
         producer.send(message(topic, "TagA", "later"));
         Lab.await("the later one", () -> !again.heard.isEmpty());
         lab.say("after restart got", again.keys());
@@ -152,13 +151,13 @@ final class Pushes {
     static void rebalance(Lab lab) throws Exception {
         String topic = lab.createTopic("Rebalance", 4);
         DefaultMQProducer producer = lab.producer("Rebalance");
-        Ear one = new Ear(lab.pushConsumer("Rebalance", "c1"), topic, "*").start(lab);
+        Ear one = new Ear(lab.pushConsumer("Rebalance", "c1"), topic, "*").start();
         Lab.await("one has all", () -> assigned(one.consumer, topic).size() == 8);
         lab.say("alone", one.share(topic));
         sendRound(producer, topic, "a");
         Lab.await("round a", () -> one.keys().size() == 16);
 
-        Ear two = new Ear(lab.pushConsumer("Rebalance", "c2"), topic, "*").start(lab);
+        Ear two = new Ear(lab.pushConsumer("Rebalance", "c2"), topic, "*").start();
         Lab.await("halves", () -> assigned(one.consumer, topic).size() == 4 && assigned(two.consumer, topic).size() == 4);
         lab.say("first of two", one.share(topic));
         lab.say("second of two", two.share(topic));
@@ -193,10 +192,9 @@ final class Pushes {
     static void dying(Lab lab) throws Exception {
         String topic = lab.createTopic("Dying", 4);
         DefaultMQProducer producer = lab.producer("Dying");
-        Ear survivor = new Ear(lab.pushConsumer("Dying", "c1"), topic, "*").start(lab);
+        Ear survivor = new Ear(lab.pushConsumer("Dying", "c1"), topic, "*").start();
         Lab.await("all queues", () -> assigned(survivor.consumer, topic).size() == 8);
         Process doomed = otherJvm(lab.namesrv, "consume", topic, lab.group("Dying"), "*", "c2");
-        lab.onClose(doomed::destroyForcibly);
         Lab.await("halves", () -> assigned(survivor.consumer, topic).size() == 4);
         lab.say("beside the doomed", survivor.share(topic));
         sendRound(producer, topic, "a");
@@ -246,7 +244,7 @@ final class Pushes {
         for (int i = 1; i <= 2; i++) {
             Ear ear = new Ear(lab.pushConsumer("Broadcast", "c" + i), topic, "*");
             Lab.broadcasting(ear.consumer);
-            ears.add(ear.start(lab));
+            ears.add(ear.start());
             Lab.await("all queues", () -> assigned(ear.consumer, topic).size() == 4);
             lab.say("share of " + i, ear.share(topic));
         }
@@ -270,7 +268,7 @@ final class Pushes {
         Lab.await("4 more", () -> ears.get(1).keys().size() == 12);
         Ear again = new Ear(lab.pushConsumer("Broadcast", "c1"), topic, "*");
         Lab.broadcasting(again.consumer);
-        again.start(lab);
+        again.start();
         Lab.await("4 missed", () -> again.keys().size() >= 4);
         lab.say("after restart heard", again.keys() + " in " + again.heard.size());
     }

@@ -58,6 +58,8 @@ final class Sends {
             lab.say("stored at " + message.getBrokerName() + ":" + message.getQueueId() + "@" + message.getQueueOffset(),
                 lab.describe(message));
         }
+        producer.shutdown();
+        lab.sayFailure("after shutdown", () -> producer.send(message(topic, "t", "k")).getSendStatus());
     }
 
     private static void sayPlace(Lab lab, String key, SendResult result) {
