@@ -57,6 +57,7 @@ class PermName:
     READ: Final = 0x4
     WRITE: Final = 0x2
     INHERIT: Final = 0x1
+    READ_WRITE: Final = READ | WRITE
 
 
 def transaction_type(sys_flag: int) -> int:

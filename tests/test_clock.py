@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from fakemq.clock import Clock, NodeClock, next_tick_ms
@@ -95,7 +97,7 @@ def test_the_network_settles_after_every_timer(machine: Machine) -> None:
     order: list[str] = []
     clock.settle = lambda: order.append("settle")
     for name in "ab":
-        clock.call_later(1, lambda name=name: order.append(name), kind="kv_config_print", owner="n")
+        clock.call_later(1, partial(order.append, name), kind="kv_config_print", owner="n")
     clock.advance(1)
     assert order == ["a", "settle", "b", "settle"]
 
@@ -123,7 +125,7 @@ def test_outside_peers_age_when_asked_to_in_step_with_the_cluster(machine: Machi
     order: list[str] = []
     for at_ms, name, outside in ((10, "in10", False), (5, "out5", True), (15, "out15", True)):
         clock.call_later(
-            at_ms, lambda name=name: order.append(name), kind="pull_hold", owner="n",
+            at_ms, partial(order.append, name), kind="pull_hold", owner="n",
             outside=outside,
         )  # fmt: skip
     clock.advance(0.012, outside_peers=True)
@@ -141,7 +143,11 @@ def test_time_does_not_go_back(machine: Machine) -> None:
 
 def test_advancing_from_within_a_timer_is_refused(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
-    clock.call_later(1, lambda: clock.advance(1) and None, kind="kv_config_print", owner="n")
+
+    def advance() -> None:
+        clock.advance(1)
+
+    clock.call_later(1, advance, kind="kv_config_print", owner="n")
     with pytest.raises(RuntimeError, match="within a timer"):
         clock.advance(1)
     assert clock.advance(1) == []  # and the clock still works

@@ -17,7 +17,6 @@ from fakemq.broker.holds import PullRequestHoldService
 from fakemq.broker.hosts import record_host
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
-from fakemq.broker.perm import PERM_READ, PERM_WRITE
 from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
@@ -29,6 +28,7 @@ from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message_id import UniqueIdGenerator
+from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Broker:
         """Register with every name server now."""
         self.registration.register_all()
 
-    def create_topic(self, topic: str, queues: int, *, perm: int = PERM_READ | PERM_WRITE) -> None:
+    def create_topic(self, topic: str, queues: int, *, perm: int = PermName.READ_WRITE) -> None:
         """Create a topic, or give it this many queues, and tell the name servers."""
         config = TopicConfig(
             topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.broker.perm import is_writeable
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, RETRY_PREFIX, topic_config_text
 from fakemq.dispatch import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -63,7 +63,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {_human_time(start_ms)}"
         )
     topic = header.topic
-    if not is_writeable(broker.config.broker_permission) and broker.topics.is_order(topic):
+    if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] sending message is forbidden",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.checks import FAQ
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
-from fakemq.broker.perm import is_readable
 from fakemq.dispatch import Parked, Refused, Reply, Request
 from fakemq.events import Delivered
 from fakemq.protocol.codes import ResponseCode
@@ -22,7 +21,7 @@ from fakemq.protocol.subscription import (
     build_subscription,
     is_tag_type,
 )
-from fakemq.protocol.sysflag import PullSysFlag
+from fakemq.protocol.sysflag import PermName, PullSysFlag
 from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _process(
 
 
 def _check_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
-    if not is_readable(broker.config.broker_permission):
+    if not broker.config.broker_permission & PermName.READ:
         raise Refused(
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] pulling message is forbidden",
@@ -127,7 +126,7 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
         raise Refused(
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
         )
-    if not is_readable(config.perm):
+    if not config.perm & PermName.READ:
         raise Refused(
             ResponseCode.NO_PERMISSION, f"the topic[{topic}] pulling message is forbidden"
         )

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.broker.perm import is_readable, is_writeable
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -28,6 +27,7 @@ from fakemq.protocol.headers.namesrv import (
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
+from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -243,7 +243,7 @@ class Registration:
     def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
         """What the name servers get: a broker that is not RW gives its own perm to every topic."""
         perm = self._broker.config.broker_permission
-        if is_readable(perm) and is_writeable(perm):
+        if perm & PermName.READ_WRITE == PermName.READ_WRITE:
             return wrapper
         return TopicConfigSerializeWrapper(
             topic_config_table={

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.broker.perm import PERM_INHERIT, PERM_READ, PERM_WRITE, is_inherited, perm_text
 from fakemq.broker.required import required
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig, TopicConfigSerializeWrapper
+from fakemq.protocol.sysflag import PermName, perm_to_string
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -33,7 +33,7 @@ DLQ_PREFIX = "%DLQ%"
 REPLY_POSTFIX = "REPLY_TOPIC"
 SYSTEM_TOPIC_PREFIX = "rmq_sys_"
 
-_RW = PERM_READ | PERM_WRITE
+_RW = PermName.READ_WRITE
 _SCHEDULE_QUEUES = 18
 
 NOT_ALLOWED_SEND_TOPICS = frozenset(
@@ -112,14 +112,14 @@ class TopicConfigManager:
             # Java switches the default topic itself, for good.
             default = msgspec.structs.replace(default, perm=_RW)
             self._table[default_topic] = default
-        if not is_inherited(default.perm):
+        if not default.perm & PermName.INHERIT:
             return None
         queue_nums = max(0, min(client_queue_nums, default.write_queue_nums))
         config = TopicConfig(
             topic_name=topic,
             read_queue_nums=queue_nums,
             write_queue_nums=queue_nums,
-            perm=default.perm & ~PERM_INHERIT,
+            perm=default.perm & ~PermName.INHERIT,
             topic_sys_flag=topic_sys_flag,
             topic_filter_type=default.topic_filter_type,
         )
@@ -206,15 +206,15 @@ def _first_boot(broker: Broker) -> dict[str, TopicConfig]:
     own = [(SELF_TEST_TOPIC, 1, _RW)]
     if config.auto_create_topic_enable:
         nums = config.default_topic_queue_nums
-        own.append((AUTO_CREATE_TOPIC_KEY_TOPIC, nums, _RW | PERM_INHERIT))
+        own.append((AUTO_CREATE_TOPIC_KEY_TOPIC, nums, _RW | PermName.INHERIT))
     own += [
         (BENCHMARK_TOPIC, 1024, _RW),
         (
             config.broker_cluster_name,
             16,
-            PERM_INHERIT | (_RW if config.cluster_topic_enable else 0),
+            PermName.INHERIT | (_RW if config.cluster_topic_enable else 0),
         ),
-        (config.broker_name, 1, PERM_INHERIT | (_RW if config.broker_topic_enable else 0)),
+        (config.broker_name, 1, PermName.INHERIT | (_RW if config.broker_topic_enable else 0)),
         (OFFSET_MOVED_EVENT_TOPIC, 1, _RW),
         (SCHEDULE_TOPIC, _SCHEDULE_QUEUES, _RW),
     ]
@@ -231,7 +231,7 @@ def topic_config_text(config: TopicConfig) -> str:
     """As Java prints a topic in its error texts. Source: common/TopicConfig.java (4.9.7)"""
     return (
         f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums},"
-        f" writeQueueNums={config.write_queue_nums}, perm={perm_text(config.perm)},"
+        f" writeQueueNums={config.write_queue_nums}, perm={perm_to_string(config.perm)},"
         f" topicFilterType={config.topic_filter_type}, topicSysFlag={config.topic_sys_flag},"
         f" order={'true' if config.order else 'false'}]"
     )

@@ -16,14 +16,12 @@ from fakemq.events import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
 from fakemq.namesrv.route_tables import MASTER_ID, BrokerLiveInfo, Channel, RouteTables
 from fakemq.protocol.bodies.route import BrokerData, QueueData
+from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.journal import Journal
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
-
-PERM_WRITE = 1 << 1
-PERM_READ = 1 << 2
 
 
 class RegisterBrokerResult:
@@ -243,7 +241,7 @@ class Registration:
         """
         touched = self._queues_of(broker_name)
         for queue_data in touched:
-            queue_data.perm &= ~PERM_WRITE
+            queue_data.perm &= ~PermName.WRITE
         return len(touched)
 
     def add_write_perm(self, broker_name: str) -> int:
@@ -253,7 +251,7 @@ class Registration:
         """
         touched = self._queues_of(broker_name)
         for queue_data in touched:
-            queue_data.perm = PERM_READ | PERM_WRITE
+            queue_data.perm = PermName.READ_WRITE
         return len(touched)
 
     def _queues_of(self, broker_name: str) -> Sequence[QueueData]:

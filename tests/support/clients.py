@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock
@@ -107,9 +108,9 @@ def consume(peer: Peer, client_id: str = "client-1", group: str = GROUP) -> Remo
     return beat(peer, client_id, consumers=[consumer_data(group)])
 
 
-def pull_header(offset: int = 0, **fields: str | int | None) -> PullMessageRequestHeader:
+def pull_header(offset: int = 0, **fields: Any) -> PullMessageRequestHeader:
     """A pull with its subscription inside, that does not wait and commits nothing."""
-    values: dict[str, str | int | None] = {
+    values: dict[str, Any] = {
         "consumer_group": GROUP,
         "topic": TOPIC,
         "queue_id": 0,
@@ -125,7 +126,7 @@ def pull_header(offset: int = 0, **fields: str | int | None) -> PullMessageReque
     return PullMessageRequestHeader(**(values | fields))
 
 
-def pull(peer: Peer, offset: int = 0, **fields: str | int | None) -> RemotingCommand:
+def pull(peer: Peer, offset: int = 0, **fields: Any) -> RemotingCommand:
     """Pull without waiting."""
     return peer.ask(RequestCode.PULL_MESSAGE, pull_header(offset, **fields))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.support.clients import subscription
 from tests.support.peer import Peer
 
 
-def check(peer: Peer, **fields: object) -> RemotingCommand:
+def check(peer: Peer, **fields: Any) -> RemotingCommand:
     body = {"clientId": "one", "group": "g", "subscriptionData": subscription(**fields)}
     return peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=json.dumps(body).encode())
 

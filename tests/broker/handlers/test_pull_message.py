@@ -336,7 +336,7 @@ def slave(world: World, **config: bool) -> tuple[Broker, Peer]:
     broker = world.broker()
     peer = world.peer(broker.addr)
     send(peer)
-    broker.config.assign({"broker_role": "SLAVE"} | config)
+    broker.config.assign({"broker_role": "SLAVE", **config})
     return broker, peer
 
 
