@@ -53,10 +53,11 @@ class Clock:
 
     def now_ms(self) -> int:
         """Wall time of the cluster, in milliseconds since the epoch."""
-        wall_ms = (
-            self._frozen_wall_ms if self.frozen else self._source.wall_ms() + self._wall_offset_ms
-        )
-        return wall_ms - (self._cluster.target_ms() - self._cluster.elapsed_ms())
+        if not self._cluster.running:
+            wall_ms = self._frozen_wall_ms
+        else:
+            wall_ms = self._source.wall_ms() + self._wall_offset_ms
+        return wall_ms - self._cluster.behind_ms()
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Time on the cluster's axis, or on that of outside peers; never goes back."""

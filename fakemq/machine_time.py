@@ -34,11 +34,8 @@ class TimeSource(Protocol):
 class MachineTime:
     """The machine's own time."""
 
-    def wall_ms(self) -> int:
-        return real_wall_ms()
-
-    def elapsed_ms(self) -> int:
-        return real_elapsed_ms()
+    wall_ms = staticmethod(real_wall_ms)
+    elapsed_ms = staticmethod(real_elapsed_ms)
 
 
 class Axis:
@@ -60,6 +57,10 @@ class Axis:
 
     def elapsed_ms(self) -> int:
         return self.target_ms() if self._at_ms is None else self._at_ms
+
+    def behind_ms(self) -> int:
+        """How far the deadline being fired is behind where the axis has arrived."""
+        return 0 if self._at_ms is None else self.target_ms() - self._at_ms
 
     def run(self, running: bool) -> None:
         self._passed_ms = self.target_ms()
