@@ -96,7 +96,9 @@ class JavaNode:
         config = self.home / "node.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         command = [
-            *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData", f"-Duser.home={self.home}"),
+            *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData"),
+            # Netty leaves a certificate in the temporary folder at every start.
+            *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
             *("-cp", class_path(), "conformance.Launcher", self._main, "-c", str(config)),
         ]
         with open(self.home / "stdout.log", "wb") as out:
