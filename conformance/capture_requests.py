@@ -233,7 +233,6 @@ def broker_requests() -> list[Ask]:
 
 def namesrv_requests() -> list[Ask]:
     """In order; the last one gets no answer at all from a 4.9.7 name server."""
-    config = {"namespace": "golden", "key": "k"}
     broker = {
         "brokerName": "broker-g",
         "brokerAddr": "127.0.0.1:10911",
@@ -292,6 +291,15 @@ def namesrv_requests() -> list[Ask]:
         Ask("WIPE_WRITE_PERM_OF_BROKER", 205, {"brokerName": "broker-g"}),
         Ask("ADD_WRITE_PERM_OF_BROKER", 327, {"brokerName": "broker-g"}),
         Ask("DELETE_TOPIC_IN_NAMESRV", 216, route),
+        *_namesrv_config_requests(),
+        Ask("UNREGISTER_BROKER", 104, broker),
+        Ask("unknown_code", 999, {}),
+    ]
+
+
+def _namesrv_config_requests() -> list[Ask]:
+    config = {"namespace": "golden", "key": "k"}
+    return [
         Ask("PUT_KV_CONFIG", 100, config | {"value": "v"}),
         Ask("PUT_KV_CONFIG.no_fields", 100, {}),
         Ask("GET_KV_CONFIG", 101, config),
@@ -302,6 +310,4 @@ def namesrv_requests() -> list[Ask]:
         Ask("UPDATE_NAMESRV_CONFIG", 318, None, b"orderMessageEnable=true\n"),
         Ask("UPDATE_NAMESRV_CONFIG.forbidden", 318, None, b"kvConfigPath=/x\n"),
         Ask("GET_NAMESRV_CONFIG", 319),
-        Ask("UNREGISTER_BROKER", 104, broker),
-        Ask("unknown_code", 999, {}),
     ]
