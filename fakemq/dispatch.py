@@ -11,14 +11,13 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 
 from __future__ import annotations
 
-import pkgutil
 import traceback
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from fakemq.events import HandlerFailed, RequestHandled
-from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.codes import ResponseCode, code_name
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, NumberFormatError
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
@@ -26,6 +25,7 @@ from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 if TYPE_CHECKING:
     from fakemq.journal import Journal
     from fakemq.net.session import Session
+    from fakemq.protocol.header import Header
 
 
 class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
@@ -165,9 +165,27 @@ class Handlers(Generic[NodeT]):
 
         return register
 
+    def find(self, code: int) -> tuple[Row[Any, Any], Callable[..., Any]] | None:
+        """The row and handler of one code; most runs never see most codes.
+
+        The module called like the code is imported first, and only if that is not it, all are.
+        """
+        if code not in self._by_code and not self._loaded:
+            module = f"{self._package}.{code_name(code).lower()}"
+            try:
+                import_module(module)
+            except ModuleNotFoundError as error:
+                if error.name != module:
+                    raise
+            if code not in self._by_code:
+                self.load()
+        return self._by_code.get(code)
+
     def load(self) -> dict[int, tuple[Row[Any, Any], Callable[..., Any]]]:
         """Import every module of the package and give code → (row, handler)."""
         if not self._loaded:
+            import pkgutil
+
             package = import_module(self._package)
             for module in pkgutil.iter_modules(package.__path__):
                 import_module(f"{self._package}.{module.name}")
@@ -188,22 +206,22 @@ class Dispatcher(Generic[NodeT]):
     ) -> None:
         self._node = node
         self._on_unknown = on_unknown
-        self._handlers = {
-            code: (row.request_header, handler)
-            for code, (row, handler) in handlers.load().items()
-            if code not in without
-        }
+        self._all = handlers
+        self._without = without
+        self._handlers: dict[int, tuple[type[Header], Callable[..., Any]]] = {}
+        """Those that have been asked for."""
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
-        entry = self._handlers.get(command.code)
-        if entry is None:
-            self._answer(session, command, self._on_unknown(command.code))
-            return
-        header_class, handler = entry
+        outcome: Parked[Any] | Outcome
         try:
-            header = header_class.decode(command.ext_fields)
-            outcome = handler(self._node, Request(command, header, session))
+            entry = self._handlers.get(command.code) or self._find(command.code)
+            if entry is None:
+                outcome = self._on_unknown(command.code)
+            else:
+                header_class, handler = entry
+                header = header_class.decode(command.ext_fields)
+                outcome = handler(self._node, Request(command, header, session))
         except Refused as refused:
             outcome = refused
         except HeaderError as error:
@@ -224,6 +242,14 @@ class Dispatcher(Generic[NodeT]):
             outcome.when_resolved(lambda later: self._answer(session, command, later))
         else:
             self._answer(session, command, outcome)
+
+    def _find(self, code: int) -> tuple[type[Header], Callable[..., Any]] | None:
+        found = None if code in self._without else self._all.find(code)
+        if found is None:
+            return None
+        row, handler = found
+        entry = self._handlers[code] = (row.request_header, handler)
+        return entry
 
     def _answer(
         self, session: Session, command: RemotingCommand, outcome: Outcome, *, as_json: bool = False
