@@ -62,7 +62,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {_human_time(start_ms)}"
         )
-    topic = header.topic
+    topic: str = vars(header).get("topic", "")  # to StringUtils null is blank
     if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from fakemq.dispatch import Request
 from fakemq.protocol.errors import NullFieldError
+from fakemq.protocol.table import NoHeader
 
 T = TypeVar("T")
 
@@ -14,3 +16,8 @@ def required(value: T | None, bean: str, field: str) -> T:
     if value is None:
         raise NullFieldError(bean, field)
     return value
+
+
+def body_of(request: Request[NoHeader]) -> bytes:
+    """The request's body; NullFieldError if it has none, where Java would decode null."""
+    return required(request.body or None, "RemotingSerializable", "data")

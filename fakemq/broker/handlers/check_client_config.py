@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.pull import check_filter_type
+from fakemq.broker.required import body_of
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 @handles(table.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    if request.body:  # Java takes no body for nothing to check
-        subscription = CheckClientRequestBody.decode(request.body).subscription_data
-        if subscription is not None:
-            check_filter_type(subscription)
+    subscription = CheckClientRequestBody.decode(body_of(request)).subscription_data
+    if subscription is not None:
+        check_filter_type(subscription)
     return Reply()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
+from fakemq.broker.required import body_of, required
 from fakemq.broker.topics import RETRY_PREFIX
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
@@ -27,7 +27,7 @@ UNIT_SUB = 2
 
 @handles(table.HEART_BEAT)
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    heartbeat = HeartbeatData.decode(request.body)
+    heartbeat = HeartbeatData.decode(body_of(request))
     command = request.command
     channel = ClientChannelInfo(
         request.session,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
+from fakemq.broker.required import body_of, required
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponseBody
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @handles(table.LOCK_BATCH_MQ)
 def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    body = LockBatchRequestBody.decode(request.body)
+    body = LockBatchRequestBody.decode(body_of(request))
+    if not body.mq_set:  # then Java looks at nothing else
+        return Reply(body=LockBatchResponseBody().encode())
     locked = broker.locks.try_lock_batch(
         required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),
         body.mq_set,

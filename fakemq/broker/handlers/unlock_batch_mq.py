@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
+from fakemq.broker.required import body_of, required
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import UnlockBatchRequestBody
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @handles(table.UNLOCK_BATCH_MQ)
 def unlock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    body = UnlockBatchRequestBody.decode(request.body)
+    body = UnlockBatchRequestBody.decode(body_of(request))
     broker.locks.unlock_batch(
         required(body.consumer_group, "UnlockBatchRequestBody", "consumerGroup"),
         body.mq_set,

@@ -31,12 +31,13 @@ def update_and_create_topic(
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     check_not_slave(broker)
     header = request.header
-    filter_type = header.topic_filter_type
+    # Decoding looks at this field and at no other: null is as bad a value as any.
+    filter_type: str | None = vars(header).get("topic_filter_type")
     if filter_type not in FILTER_TYPES:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
             "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
-            f" topicFilterType = [{filter_type}] value invalid,"
+            f" topicFilterType = [{filter_type or 'null'}] value invalid,"
             " org.apache.rocketmq.common.protocol.header.CreateTopicRequestHeader"
             ".checkFields(CreateTopicRequestHeader.java:50)",
         )

@@ -33,10 +33,16 @@ def test_a_5_x_client_says_one_thing_more(peer: Peer) -> None:
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES}
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"nonsense", b'{"consumerGroup":"g"}'])
+@pytest.mark.parametrize("content", [b"", b"nonsense", b'{"mqSet":[{}]}'])
 def test_a_body_that_is_none_is_answered_with_code_1(
     world: World, broker: Broker, peer: Peer, content: bytes
 ) -> None:
     assert peer.ask(RequestCode.LOCK_BATCH_MQ, body=content).code == 1
     assert world.journal.find(HandlerFailed) == []
     assert broker.locks.snapshot() == {}
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"consumerGroup":"g"}'])
+def test_of_no_queues_none_is_locked_whoever_asks(peer: Peer, content: bytes) -> None:
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=content)
+    assert json.loads(response.body) == {"lockOKMQSet": []}

@@ -36,6 +36,8 @@ def test_it_is_answered_in_the_requests_own_serialisation(peer: Peer) -> None:
 
 def test_no_field_is_required_until_it_is_read(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x")
+    assert (response.code, response.remark) == (1, "The specified topic is blank.")
+    response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x", ext_fields={"topic": "orders"})
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert response.remark is not None
     assert response.remark.startswith("java.lang.NullPointerException: ")
