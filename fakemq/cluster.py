@@ -114,6 +114,10 @@ class ClusterBase:
 
     # -- messages, topics, groups -------------------------------------------------------------
 
+    def name(self, topic_or_group: str) -> str:
+        """The name itself; a cluster shared with others, of ``rocketmq_noproc``, adds a suffix."""
+        return topic_or_group
+
     def create_topic(self, topic: str, queues: int = 8) -> None:
         """Create or change a topic on every master, with ``queues`` read and write queues each."""
         core = self._core

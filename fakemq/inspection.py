@@ -12,7 +12,7 @@ from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fakemq.broker.broker import Broker
     from fakemq.cluster_core import ClusterCore
@@ -109,18 +109,23 @@ def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int
             place = (broker.name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
-            found.append((order, _message(broker, stored, delivered.get(place, []))))
+            body = decompressed_body(stored)
+            view = message_view(stored, body, broker.config.broker_name, delivered.get(place, ()))
+            found.append((order, view))
     found.sort(key=itemgetter(0))
     return [message for _, message in found]
 
 
-def _message(broker: Broker, stored: MessageExt, deliveries: list[Delivery]) -> Message:
+def message_view(
+    stored: MessageExt, body: bytes, broker_name: str, deliveries: Iterable[Delivery] = ()
+) -> Message:
+    """The snapshot of a stored message; ``body`` is as it was sent."""
     return Message(
         topic=stored.topic,
-        broker=broker.config.broker_name,
+        broker=broker_name,
         queue_id=stored.queue_id,
         offset=stored.queue_offset,
-        body=decompressed_body(stored),
+        body=body,
         tags=stored.tags or "",
         keys=stored.keys or "",
         properties=dict(stored.properties),
