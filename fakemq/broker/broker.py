@@ -210,10 +210,12 @@ class Broker:
             return
         self.state = "running"
         self.journal.add(NodeStopped(node=self.name, how="resume"))
-        self.clock.resume()
+        # What arrived before what fell due: a late timer must see heartbeats, answers and closings
+        # that have long been there, or it puts out live clients and registers into a dead link.
         for session in list(self.sessions):
             session.resume()
         self.outbound.resume()
+        self.clock.resume()
 
     def silence(self, silent: bool = True) -> None:
         """Stop talking to the name servers (or go on), with all connections left open."""

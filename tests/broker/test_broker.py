@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fakemq.broker.broker import Broker
@@ -145,6 +147,36 @@ def test_a_paused_broker_does_not_register_until_it_goes_on(world: World) -> Non
     broker.resume()
     world.network.settle()
     assert server.codes() == [RequestCode.REGISTER_BROKER]
+
+
+def test_a_broker_that_was_put_out_while_paused_registers_when_it_goes_on(world: World) -> None:
+    server = world.name_server(NS)
+    broker = world.broker(namesrv_addrs=(NS,))
+    broker.pause()
+    world.clock.advance("100s")
+    server.sessions[0].close("expired")
+    world.network.settle()
+    server.requests.clear()
+    broker.resume()
+    world.network.settle()
+    assert server.codes() == [RequestCode.REGISTER_BROKER]
+    assert len(server.sessions) == 2
+
+
+def test_a_heartbeat_that_came_to_a_paused_broker_counts_when_it_goes_on(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    heartbeat = {"clientID": "client-1", "producerDataSet": [{"groupName": "senders"}]}
+    body = json.dumps(heartbeat).encode()
+    peer.ask(RequestCode.HEART_BEAT, body=body)
+    broker.pause()
+    world.clock.advance("110s")
+    answer = peer.send(RequestCode.HEART_BEAT, body=body, timeout_ms=60_000)
+    world.clock.advance("20s")
+    broker.resume()
+    world.network.settle()
+    assert answer.response is not None
+    assert list(broker.producers.snapshot()) == ["senders"]
 
 
 def test_who_connects_to_a_paused_broker_waits_too(world: World, broker: Broker) -> None:
