@@ -130,8 +130,7 @@ class ClusterBase:
 
         A topic that does not exist is created. Gives what was stored.
         """
-        core = self._core
-        payloads = [body.encode() if isinstance(body, str) else bytes(body) for body in bodies]
+        core, payloads = self._core, inspection.payloads(bodies)
         return self._thread().call(lambda: inspection.seed(core, topic, payloads, tags, keys))
 
     def messages(self, topic: str) -> list[Message]:

@@ -164,6 +164,13 @@ def _biographies(
     return appended, delivered
 
 
+def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
+    """The bodies to seed, text as UTF-8; TypeError for one body where several belong."""
+    if isinstance(bodies, bytes | bytearray | str):
+        raise TypeError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
+    return [body.encode() if isinstance(body, str) else bytes(body) for body in bodies]
+
+
 def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: str) -> list[Message]:
     """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
 

@@ -1,0 +1,210 @@
+"""Handles ask again each time, and say what they are; snapshots say what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fakemq.cluster import Cluster
+from fakemq.errors import ConfigError
+from fakemq.events import BrokerGone, LogAppended
+from fakemq.handles import Fault
+from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
+from fakemq.views import Deadline, Delivery, Member, Message, Queue
+from tests.support.tcp import TcpPeer
+
+START = "2024-02-29T12:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Cluster]:
+    with Cluster(clock="frozen", start_at=START, topics={"orders": 2}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mq(running: Cluster) -> Cluster:
+    running.reset()
+    return running
+
+
+# -- the clock --------------------------------------------------------------------------------
+
+
+def test_reading_the_clock(mq: Cluster) -> None:
+    assert mq.clock.now() == datetime(2024, 2, 29, 12, tzinfo=UTC)
+    assert mq.clock.now_ms() == 1_709_208_000_000
+    assert mq.clock.frozen
+    assert repr(mq.clock) == "<clock frozen at 2024-02-29T12:00:00.000+00:00>"
+    mq.clock.unfreeze()
+    assert not mq.clock.frozen
+    assert repr(mq.clock).startswith("<clock running at 2024-02-29T12:00:0")
+
+
+def test_advance_gives_what_fired_in_order(mq: Cluster) -> None:
+    mq.clock.advance("1m")
+    fired = mq.clock.advance("90s")
+    assert mq.clock.now() == datetime(2024, 2, 29, 12, 2, 30, tzinfo=UTC)
+    assert [one.kind for one in fired].count("register_broker") == 3
+    assert {one.owner for one in fired} >= {"broker-a-0", "namesrv-0"}
+    assert {one.due_in_ms for one in fired} == {0}
+    assert mq.clock.advance(0) == []
+
+
+@pytest.mark.parametrize("duration", ["2h", 7200, 7200.0, timedelta(hours=2)])
+def test_durations_as_people_write_them(mq: Cluster, duration: str | float | timedelta) -> None:
+    before_ms = mq.clock.now_ms()
+    mq.clock.advance(duration)
+    assert mq.clock.now_ms() - before_ms == 7_200_000
+
+
+def test_advance_to(mq: Cluster) -> None:
+    mq.clock.advance_to("2024-02-29T13:00:00Z")
+    assert mq.clock.now().hour == 13
+    mq.clock.advance_to(datetime(2024, 3, 1, tzinfo=UTC))
+    assert mq.clock.now().day == 1
+    with pytest.raises(ValueError, match="time does not go back"):
+        mq.clock.advance_to(START)
+    with pytest.raises(ConfigError, match="advance_to='noon'"):
+        mq.clock.advance_to("noon")
+
+
+def test_advance_to_next(mq: Cluster) -> None:
+    fired = mq.clock.advance_to_next("register_broker")
+    assert fired[-1].kind == "register_broker"
+    assert mq.clock.now_ms() <= 1_709_208_000_000 + 30_000
+    with pytest.raises(LookupError, match=r"no 'rpc_timeout' is pending; pending are: .*register"):
+        mq.clock.advance_to_next("rpc_timeout")
+
+
+def test_timers_are_sorted_by_when_they_are_due(mq: Cluster) -> None:
+    pending = mq.clock.timers()
+    assert [one.due_in_ms for one in pending] == sorted(one.due_in_ms for one in pending)
+    assert {one.kind for one in pending} >= {"register_broker", "broker_expiry"}
+    assert not any(one.outside for one in pending)
+
+
+def test_a_peer_outside_does_not_age_when_time_is_advanced(mq: Cluster) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        peer.ask(RequestCode.GET_BROKER_CONFIG)
+        mq.clock.advance("2h")
+        assert peer.ask(RequestCode.GET_BROKER_CONFIG).code == 0
+        fired = mq.clock.advance("121s", outside_peers=True)
+        assert any(one.outside and one.kind == "channel_idle" for one in fired)
+        assert peer.at_end()
+
+
+def test_a_hold_stops_the_running_clock_from_firing(mq: Cluster) -> None:
+    with mq.clock.hold("looking around") as hold:
+        assert hold.why == "looking around"
+        assert mq._core.clock._holds == ["looking around"]
+    assert mq._core.clock._holds == []
+
+
+# -- brokers, groups, faults, journal ---------------------------------------------------------
+
+
+def test_a_broker_says_where_it_is(mq: Cluster) -> None:
+    broker = mq.broker("broker-a")
+    host, port = broker.addr.split(":")
+    assert broker.vip_addr == f"{host}:{int(port) - 2}"
+    assert broker.ha_addr == f"{host}:{int(port) + 1}"
+    assert repr(broker) == f"<broker broker-a-0 at {broker.addr}, running>"
+    broker.pause()
+    assert repr(broker).endswith(", paused>")
+    broker.resume()
+    broker.kill()
+    assert repr(mq.broker("broker-a")).endswith(", stopped>")
+
+
+def test_a_group(mq: Cluster) -> None:
+    group = mq.group("billing")
+    mq.seed("orders", [b"one", b"two", b"three"])
+    assert (group.lag("orders"), group.offsets("orders"), group.members()) == (3, {}, [])
+    assert repr(group) == "<group billing, 0 members>"
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        consumer = ConsumerData(
+            group_name="billing",
+            consume_type="CONSUME_PASSIVELY",
+            message_model="CLUSTERING",
+            consume_from_where="CONSUME_FROM_LAST_OFFSET",
+        )
+        beat = HeartbeatData(client_id="me", consumer_data_set=[consumer])
+        assert peer.ask(RequestCode.HEART_BEAT, body=beat.encode()).code == 0
+        header = UpdateConsumerOffsetRequestHeader(
+            consumer_group="billing", topic="orders", queue_id=0, commit_offset=2
+        )
+        assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == 0
+        (member,) = group.members()
+        host, port = peer.sock.getsockname()
+        assert member == Member("me", f"{host}:{port}")
+        assert repr(group) == "<group billing, 1 members>"
+    assert group.offsets("orders") == {("broker-a", 0): 2}
+    assert group.lag("orders") == 1
+
+
+def test_faults(mq: Cluster) -> None:
+    assert repr(mq.faults) == "<faults []>"
+    fault = mq.faults.silence("broker-a")
+    assert repr(fault) == "<fault silence broker-a-0>"
+    assert repr(mq.faults) == "<faults [<fault silence broker-a-0>]>"
+    assert (fault.placed, fault.used, mq.faults.unused()) == (True, True, [])
+    mq.clock.advance("131s")
+    assert mq.journal.find(BrokerGone)
+    fault.remove()
+    fault.remove()
+    assert repr(fault) == "<fault silence broker-a-0, removed>"
+    assert mq.faults.placed() == []
+    with pytest.raises(LookupError, match="no broker 'broker-z'"):
+        mq.faults.silence("broker-z")
+
+
+def test_an_unused_fault() -> None:
+    removed = []
+    fault = Fault("something", used=lambda: False, remove=lambda: removed.append(1))
+    assert not fault.used
+    fault.remove()
+    fault.remove()
+    assert removed == [1]
+
+
+def test_the_journal(mq: Cluster) -> None:
+    mq.seed("orders", [b"one", b"two"], keys="k")
+    assert len(mq.journal.find(LogAppended)) == 2
+    assert [one.queue_offset for one in mq.journal.find(LogAppended, queue_id=1)] == [0]
+    assert mq.journal.find(LogAppended, queue_id=7) == []
+    entries = list(mq.journal)
+    assert [entry.seq for entry in entries] == list(range(1, len(mq.journal) + 1))
+    assert mq.journal.tail(2) == entries[-2:]
+    assert repr(mq.journal) == f"<journal of {len(entries)} entries, last seq {len(entries)}>"
+
+
+# -- snapshots --------------------------------------------------------------------------------
+
+
+def test_what_snapshots_say() -> None:
+    delivery = Delivery("billing", "127.0.0.1:5", 7)
+    message = Message(
+        topic="orders", broker="broker-a", queue_id=1, offset=2, body=b"x" * 50, tags="", keys="",
+        properties={}, msg_id="ID", offset_msg_id="OFF", born_at_ms=1, stored_at_ms=2,
+        born_host="h", store_host="s:1", sys_flag=0, reconsume_times=0, commit_log_offset=0,
+        deliveries=(delivery,),
+    )  # fmt: skip
+    assert repr(message) == (
+        f"<message ID in orders broker-a/1@2 {b'x' * 37 + b'...'!r} delivered 1 times>"
+    )
+    assert repr(delivery) == "Delivery(group='billing', peer='127.0.0.1:5', at_ms=7)"
+    assert repr(Queue("orders", "broker-a", 0, 1, 2)) == (
+        "Queue(topic='orders', broker='broker-a', queue_id=0, min_offset=1, max_offset=2)"
+    )
+    assert repr(Deadline("pull_hold", "broker-a-0", 5, "liveness", False)) == (
+        "Deadline(kind='pull_hold', owner='broker-a-0', due_in_ms=5, domain='liveness',"
+        " outside=False)"
+    )
+    assert repr(Member("me", "127.0.0.1:5")) == "Member(client_id='me', peer='127.0.0.1:5')"
+    with pytest.raises(AttributeError):
+        delivery.at_ms = 8  # type: ignore[misc]
