@@ -1,0 +1,249 @@
+"""One end of one connection in a scenario: raw frames out, whatever comes in, all written down."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from conformance.normalise import Normaliser
+from conformance.raw import VERSION_4_9_7, RawConnection, binary_frame, frame, split
+from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
+from fakemq.protocol.frame import decode_frame
+
+ONEWAY = 2
+ANSWER_TIMEOUT_S = 10.0
+SILENCE_S = 0.2
+"""How long nothing comes where nothing will."""
+
+Body: TypeAlias = bytes | str | Mapping[str, object] | list[object]
+"""Bytes as they are, text as UTF-8, anything else as JSON."""
+
+_WITH_RECORDS = frozenset(
+    (RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE)
+)
+
+
+class Frame(NamedTuple):
+    """One frame as it came in."""
+
+    is_binary: bool
+    code: int
+    flag: int
+    opaque: int
+    remark: str | None
+    fields: dict[str, str] | None
+    """None where the header has none, which some clients cannot read."""
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What a scenario needs of an answer."""
+
+    code: int
+    fields: dict[str, str]
+    body: bytes
+
+
+class Pending:
+    """A request under way."""
+
+    def __init__(self, peer: Peer, code: int, opaque: int, hidden: tuple[str, ...]) -> None:
+        self._peer = peer
+        self._code = code
+        self._opaque = opaque
+        self._hidden = hidden
+
+    def has_come(self) -> bool:
+        """Whether the answer is there; takes in what has arrived."""
+        return self._peer.has_answer(self._opaque)
+
+    def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Answer:
+        """Wait for the answer and write it down. Raises TimeoutError."""
+        return self._peer.take_answer(self._code, self._opaque, timeout_s, self._hidden)
+
+    def no_answer(self) -> None:
+        """Write down that nothing came; AssertionError if something did."""
+        assert not self._peer.has_answer(self._opaque, SILENCE_S), "an answer came after all"
+        self._peer.say("no answer")
+
+
+class Peer:
+    """A client's, broker's or admin's connection to one place."""
+
+    def __init__(
+        self, name: str, place: str, addr: str, normaliser: Normaliser, lines: list[str]
+    ) -> None:
+        self.name = name
+        self.place = place
+        self._normaliser = normaliser
+        self._lines = lines
+        host, _, port = addr.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
+        self._connection = RawConnection.over(self._socket)
+        self._answers: dict[int, Frame] = {}
+        self._opaque = 0
+        host, port = self._socket.getsockname()[:2]
+        normaliser.names[f"{host}:{port}"] = name
+
+    def send(
+        self,
+        code: int,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+        *,
+        oneway: bool = False,
+        binary: bool = False,
+        version: int = VERSION_4_9_7,
+        hidden: tuple[str, ...] = (),
+    ) -> Pending:
+        """Send a request and write it down; ``hidden`` fields differ from run to run."""
+        self._opaque += 1
+        flag = ONEWAY if oneway else 0
+        texts = {name: _text(value) for name, value in (fields or {}).items()}
+        data = _body(body)
+        make = binary_frame if binary else frame
+        self._connection.send(
+            make(code, texts, data, opaque=self._opaque, flag=flag, version=version)
+        )
+        more = [
+            *(["one-way"] if oneway else []),
+            *(["binary header"] if binary else []),
+            *([f"version {version}"] if version != VERSION_4_9_7 else []),
+        ]
+        self._say("->", f"{code_name(code)} ({code})", more)
+        self._say_fields(texts, hidden)
+        if code == RequestCode.SEND_BATCH_MESSAGE:
+            self._lines.append(f"    body: a batch of {len(data)} bytes")
+        else:
+            self._say_body(data)
+        return Pending(self, code, self._opaque, hidden)
+
+    def take_requests(self, count: int = 1) -> None:
+        """Wait for requests from the other side, which are written down as they come."""
+        for _ in range(count):
+            came = self._receive(ANSWER_TIMEOUT_S)
+            assert came is not None, f"{self.place} asked nothing of {self.name}"
+            assert not came.flag & 1, f"{self.place} answered what nobody waits for: {came}"
+
+    def nothing_comes(self) -> None:
+        """Write down that the other side is silent."""
+        came = self._receive(SILENCE_S)
+        assert came is None, f"{self.place} sent {came} to {self.name}"
+        self.say("nothing more")
+
+    def has_answer(self, opaque: int, timeout_s: float = 0.001) -> bool:
+        while opaque not in self._answers and self._receive(timeout_s) is not None:
+            pass
+        return opaque in self._answers
+
+    def take_answer(
+        self, code: int, opaque: int, timeout_s: float, hidden: tuple[str, ...]
+    ) -> Answer:
+        while opaque not in self._answers:
+            if self._receive(timeout_s) is None:
+                raise TimeoutError(f"{self.place} does not answer {code_name(code)}")
+        answer = self._answers.pop(opaque)
+        form = ["binary header"] if answer.is_binary else []
+        none = ["no ext fields"] if answer.fields is None else []
+        self._say("<-", _code_text(answer.code), [*form, *none])
+        if answer.remark is not None:
+            self._lines.append(f"    remark: {_printable(self._normaliser.text(answer.remark))}")
+        self._say_fields(answer.fields or {}, hidden)
+        self._say_body(answer.body, records=code in _WITH_RECORDS and answer.code == 0)
+        return Answer(answer.code, answer.fields or {}, answer.body)
+
+    def hang_up(self) -> None:
+        """Close the connection and write it down."""
+        self._say("->", "hangs up", [])
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def say(self, text: str) -> None:
+        """A line about this connection."""
+        self._say("<-", text, [])
+
+    # -- frames -------------------------------------------------------------------------------
+
+    def _receive(self, timeout_s: float) -> Frame | None:
+        """Take in one frame, None if none comes in time; a request is written down at once."""
+        self._socket.settimeout(timeout_s)
+        try:
+            whole = self._connection.receive()
+        except TimeoutError:
+            return None
+        came = _decode(whole)
+        if came.flag & 1:
+            self._answers[came.opaque] = came
+        else:
+            form = ["binary header"] if came.is_binary else []
+            form += ["one-way"] if came.flag & ONEWAY else []
+            self._say("<-", f"asks {code_name(came.code)} ({came.code})", form)
+            self._say_fields(came.fields or {})
+            self._say_body(came.body)
+        return came
+
+    # -- words --------------------------------------------------------------------------------
+
+    def _say(self, arrow: str, what: str, more: list[str]) -> None:
+        self._lines.append(f"{self.name} {arrow} {self.place}  {', '.join([what, *more])}")
+
+    def _say_fields(self, fields: Mapping[str, str], hidden: tuple[str, ...] = ()) -> None:
+        for name, value in sorted(fields.items()):
+            text = "<hidden>" if name in hidden else self._normaliser.text(value)
+            self._lines.append(f"    {name}: {_printable(text)}")
+
+    def _say_body(self, body: bytes, *, records: bool = False) -> None:
+        self._lines += (f"    {line}" for line in self._normaliser.body(body, records=records))
+
+
+def _code_text(code: int) -> str:
+    try:
+        return f"{ResponseCode(code).name} ({code})"
+    except ValueError:
+        return f"code {code}"
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _printable(text: str) -> str:
+    """The separators of properties, and line ends, as one reads them."""
+    return text.replace("\x01", "=").replace("\x02", " ; ").replace("\n", "\\n")
+
+
+def _body(body: Body) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        return body.encode()
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def _decode(whole: bytes) -> Frame:
+    serialisation, header, body = split(whole)
+    if serialisation != 0:
+        command = decode_frame(memoryview(whole))
+        return Frame(
+            True,
+            command.code,
+            command.flag,
+            command.opaque,
+            command.remark,
+            command.ext_fields,
+            body,
+        )
+    fields = json.loads(header)
+    return Frame(
+        False,
+        fields["code"],
+        fields["flag"],
+        fields["opaque"],
+        fields.get("remark"),
+        fields.get("extFields"),
+        body,
+    )

@@ -1,0 +1,226 @@
+"""Scenarios: written once, run on any cluster over sockets, and what they write down.
+
+A scenario is a function of a `Run`. Every verb of a run adds to its transcript what was sent and
+what came back, normalised; the transcript of the real cluster is the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import NamedTuple, Protocol
+
+from conformance.normalise import Normaliser
+from conformance.peer import Answer, Body, Peer, Pending
+from conformance.raw import VERSION_4_9_7
+from fakemq.client import Client, Message
+from fakemq.machine_time import real_elapsed_ms, real_wall_ms
+from fakemq.protocol import properties as names
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
+from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
+
+MASTERS = 2
+UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
+STEP_MS = 500
+SETTLE_MS = 10_000
+"""How long a real cluster may take to do what the fake does at once."""
+
+
+class Target(Protocol):
+    """A cluster with two masters, broker-a and broker-b, that scenarios run on."""
+
+    namesrv_addr: str
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass, for the cluster and for clients outside it."""
+
+
+class Scenario(NamedTuple):
+    """One scenario; its recording is a file of the name of its function."""
+
+    title: str
+    function: Callable[[Run], None]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def transcript(self, target: Target) -> str:
+        """Run it, and give what was seen."""
+        with Run(self.title, target).running() as run:
+            self.function(run)
+            return "".join(f"{line}\n" for line in run.lines)
+
+
+_scenarios: dict[str, Scenario] = {}
+
+
+def scenario(title: str) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
+    """Registers the function below as a scenario; its name names the recording."""
+
+    def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
+        found = Scenario(title, function)
+        if found.name in _scenarios:
+            raise ValueError(f"two scenarios are called {found.name}")
+        _scenarios[found.name] = found
+        return function
+
+    return register
+
+
+def scenarios() -> list[Scenario]:
+    """Every scenario in the folder, by name."""
+    folder = Path(__file__).parent / "scenarios"
+    for module in sorted(one.name for one in iter_modules([str(folder)])):
+        import_module(f"conformance.scenarios.{module}")
+    return [_scenarios[name] for name in sorted(_scenarios)]
+
+
+class Run:
+    """One run of a scenario on one cluster.
+
+    Places are ``namesrv``, ``broker-a``, ``broker-b`` and, for a broker's fast port, ``broker-a
+    vip``. Peers are connections by the names of who speaks: ``client`` where it does not matter.
+    """
+
+    def __init__(self, title: str, target: Target) -> None:
+        self._target = target
+        self._peers: dict[tuple[str, str], Peer] = {}
+        self.lines = [f"# {title}"]
+        self.client = Client(target.namesrv_addr, seed=1)
+        """The client core, for what a scenario needs and does not write down."""
+        self.addrs = {"namesrv": target.namesrv_addr}
+        for name, broker in self.client.cluster_info().broker_addr_table.items():
+            host, _, port = broker.broker_addrs[0].rpartition(":")
+            self.addrs[name] = f"{host}:{port}"
+            self.addrs[f"{name} vip"] = f"{host}:{int(port) - 2}"
+            self.addrs[f"{name} ha"] = f"{host}:{int(port) + 1}"
+        names = {addr: place for place, addr in self.addrs.items()}
+        self.normaliser = Normaliser(names, real_wall_ms())
+
+    @contextmanager
+    def running(self) -> Iterator[Run]:
+        """Closes every connection at the end."""
+        try:
+            yield self
+        finally:
+            for peer in self._peers.values():
+                peer.close()
+            self.client.close()
+
+    # -- what is written down -----------------------------------------------------------------
+
+    def peer(self, name: str, place: str) -> Peer:
+        """The connection of ``name`` to a place, a new one at first use."""
+        peer = self._peers.get((name, place))
+        if peer is None:
+            peer = Peer(name, place, self.addrs[place], self.normaliser, self.lines)
+            self._peers[name, place] = peer
+        return peer
+
+    def ask(
+        self,
+        place: str,
+        code: int,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+        *,
+        peer: str = "client",
+        binary: bool = False,
+        version: int = VERSION_4_9_7,
+        hidden: tuple[str, ...] = (),
+    ) -> Answer:
+        """Send a request and give its answer; ``hidden`` fields differ from run to run."""
+        connection = self.peer(peer, place)
+        pending = connection.send(code, fields, body, binary=binary, version=version, hidden=hidden)
+        return pending.answer()
+
+    def send(
+        self,
+        place: str,
+        code: int,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+        *,
+        peer: str = "client",
+        oneway: bool = False,
+    ) -> Pending:
+        """Send a request that is answered later or never."""
+        return self.peer(peer, place).send(code, fields, body, oneway=oneway)
+
+    def note(self, text: str) -> None:
+        """Say something to the reader."""
+        self.lines.append(f"# {text}")
+
+    # -- what is not --------------------------------------------------------------------------
+
+    def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
+        """Have a topic with so many queues on each broker; gives its name."""
+        self.client.create_topic(name, queues, perm=perm)
+        self.note(f"topic {name}: {queues} queue{'s' * (queues > 1)} on each broker")
+        self.until(lambda: self._is_routed(name), f"a route of {name} with both brokers")
+        return name
+
+    def store(self, topic: str, *tags: str, queue_id: int = 0, stored: int = 0) -> None:
+        """Have one message per tag in a queue of broker-a, where ``stored`` lie already."""
+        self.note(f"stored in {topic}, queue {queue_id}: messages with tags {', '.join(tags)}")
+        queue = MessageQueue(topic=topic, broker_name="broker-a", queue_id=queue_id)
+        for offset, tag in enumerate(tags, stored):
+            unique_id = {names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX: UNIQUE_ID.format(offset)}
+            self.client.send(Message(topic, tag, tags=tag, properties=unique_id), queue=queue)
+        self.until_stored("broker-a", topic, stored + len(tags), queue_id)
+
+    def until_stored(self, place: str, topic: str, max_offset: int, queue_id: int = 0) -> None:
+        """Wait until a queue ends there: a real broker fills its queues a moment later."""
+        header = GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
+
+        def is_stored() -> bool:
+            command = self.client.instance.command(RequestCode.GET_MAX_OFFSET, header)
+            response = self.client.invoke(self.addrs[place], command)
+            return response.ext_fields.get("offset") == str(max_offset)
+
+        self.until(is_stored, f"{max_offset} messages in {topic}")
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait in real time; TimeoutError names ``what`` did not come."""
+        until_ms = real_elapsed_ms() + SETTLE_MS
+        while not condition():
+            if real_elapsed_ms() > until_ms:
+                raise TimeoutError(f"{what}: not within {SETTLE_MS} ms")
+            self._target.pass_time(5)
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass: really on a real cluster, at once on the fake."""
+        self._target.pass_time(ms)
+
+    def answer_within(self, pending: Pending, ms: int) -> Answer:
+        """The answer to a held request, which must come when that much time has passed."""
+        for _ in range(0, ms, STEP_MS):
+            if pending.has_come():
+                break
+            self._target.pass_time(STEP_MS)
+        return pending.answer()
+
+    def stored_at_ms(self, place: str, topic: str, offset: int) -> int:
+        """When the message at ``offset`` of queue 0 was stored."""
+        queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
+        return self.client.pull(queue, offset, max_messages=1).messages[0].store_timestamp_ms
+
+    def is_member(self, place: str, group: str) -> bool:
+        """Whether a group has any member at a broker."""
+        header = GetConsumerListByGroupRequestHeader(consumer_group=group)
+        command = self.client.instance.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
+        return self.client.invoke(self.addrs[place], command).code == 0
+
+    def hang_up(self, peer: str, place: str) -> None:
+        """End a connection."""
+        self._peers.pop((peer, place)).hang_up()
+
+    def _is_routed(self, topic: str) -> bool:
+        route = self.client.update_route(topic)
+        return route is not None and len(route.data.queue_datas) == MASTERS

@@ -1,0 +1,1 @@
+"""The scenarios, one file per family; each runs on any cluster."""

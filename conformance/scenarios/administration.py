@@ -1,0 +1,117 @@
+"""Topics and groups made by admin tools, and requests that are not whole."""
+
+from __future__ import annotations
+
+from conformance.scenario import Run, scenario
+from conformance.scenarios.requests import properties, pull_fields, send_fields, send_v2_fields
+from fakemq.protocol.codes import RequestCode
+
+
+def topic_fields(topic: str, **more: object) -> dict[str, object]:
+    """The fields of UPDATE_AND_CREATE_TOPIC."""
+    return {
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "readQueueNums": 4,
+        "writeQueueNums": 2,
+        "perm": 6,
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": 0,
+        "order": True,
+    } | more
+
+
+@scenario("create topic: made, changed, refused")
+def create_topic(run: Run) -> None:
+    def create(topic: str, **more: object) -> None:
+        run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(topic, **more))
+
+    create("SMade")
+    run.until(lambda: run.client.update_route("SMade") is not None, "its route")
+    run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SMade"})
+    create("SMade", readQueueNums=8, writeQueueNums=8, perm=4)
+
+    def is_changed() -> bool:
+        route = run.client.update_route("SMade")
+        return route is not None and route.data.queue_datas[0].perm == 4
+
+    run.until(is_changed, "the change")
+    run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SMade"})
+    run.note("a topic that may not be written is sent to all the same")
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields("SMade"), "x")
+    run.note("refused")
+    create("TBW102")
+    create("RMQ_SYS_TRACE_TOPIC")
+    create("no blanks")
+    create("")
+    create("SFiltered", topicFilterType="NO_TAG")
+
+
+@scenario("create group: made, and no more consumed when it is switched off")
+def create_group(run: Run) -> None:
+    topic = run.topic("SGroupTopic")
+    group = {
+        "brokerId": 0,
+        "consumeBroadcastEnable": True,
+        "consumeEnable": False,
+        "consumeFromMinEnable": True,
+        "groupName": "GSwitchedOff",
+        "notifyConsumerIdsChangedEnable": True,
+        "retryMaxTimes": 16,
+        "retryQueueNums": 1,
+        "whichBrokerWhenConsumeSlowly": 1,
+    }
+    run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, group)
+    fields = pull_fields(topic, consumerGroup="GSwitchedOff")
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, fields)
+    on = group | {"consumeEnable": True}
+    run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, on)
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, fields)
+    run.note("nothing said at all")
+    run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {})
+
+
+@scenario("requests that are not whole: what is missing is noticed where it is read")
+def missing_fields(run: Run) -> None:
+    run.ask("broker-a", RequestCode.SEND_MESSAGE, {})
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, {"b": "SMissing"})
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields("SMissing", e="many"), "x")
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, {})
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueOffset": "x"})
+    run.ask("broker-a", RequestCode.QUERY_CONSUMER_OFFSET, {})
+    run.ask("broker-a", RequestCode.UPDATE_CONSUMER_OFFSET, {})
+    run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": "SMissing"})
+    run.ask("broker-a", RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {"topic": "SMissing"})
+    run.ask("broker-a", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {})
+    run.ask("broker-a", RequestCode.UNREGISTER_CLIENT, {})
+    run.ask("broker-a", RequestCode.VIEW_MESSAGE_BY_ID, {})
+    run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topic": "SMissing"})
+    run.note("a body that is none")
+    run.ask("broker-a", RequestCode.HEART_BEAT, {}, "no JSON")
+    run.ask("broker-a", RequestCode.HEART_BEAT, {})
+    run.ask("broker-a", RequestCode.LOCK_BATCH_MQ, {})
+    run.ask("broker-a", RequestCode.UNLOCK_BATCH_MQ, {})
+    run.ask("broker-a", RequestCode.CHECK_CLIENT_CONFIG, {})
+    run.ask("broker-a", RequestCode.LOCK_BATCH_MQ, {}, {"mqSet": []})
+    run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, "[1]")
+    run.note("a batch that is none")
+    fields = send_v2_fields(run.topic("SMissingBatch"), m=True)
+    run.ask("broker-a", RequestCode.SEND_BATCH_MESSAGE, fields, "no batch at all, but text")
+    run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {})
+    run.ask("namesrv", RequestCode.REGISTER_BROKER, {})
+
+
+@scenario("binary headers are answered in binary, also by those that refuse")
+def binary_headers(run: Run) -> None:
+    topic = run.topic("SBinary")
+    text = properties(TAGS="t", UNIQ_KEY="AC110001000018B4AAC27E5E1C2B0001")
+    fields = send_v2_fields(topic, i=text)
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, fields, "binary", binary=True)
+    run.until_stored("broker-a", topic, 1)
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic), binary=True)
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, pull_fields("SNowhere"), binary=True)
+    run.ask("broker-a", RequestCode.SEND_MESSAGE, send_fields(topic, queueId=9), "x", binary=True)
+    run.ask("broker-a", RequestCode.PULL_MESSAGE, {}, binary=True)
+    run.ask("broker-a", 9999, {}, binary=True)
+    run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, binary=True)
+    run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SNowhere"}, binary=True)

@@ -1,0 +1,131 @@
+"""The fields of common requests, as a 4.9.7 client fills them."""
+
+from __future__ import annotations
+
+import struct
+
+BORN_MS = 1_100_000_000_000
+"""Long ago: never taken for a time of the run."""
+
+GROUP = "GScenario"
+SUBSCRIPTION_FLAG, SUSPEND_FLAG, COMMIT_FLAG = 4, 2, 1
+
+
+def properties(**pairs: str) -> str:
+    return "\x02".join(f"{name}\x01{value}" for name, value in pairs.items())
+
+
+def send_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, object]:
+    """SEND_MESSAGE, by its long names."""
+    return {
+        "producerGroup": "PScenario",
+        "topic": topic,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": 4,
+        "queueId": queue_id,
+        "sysFlag": 0,
+        "bornTimestamp": BORN_MS,
+        "flag": 0,
+        "properties": "",
+        "reconsumeTimes": 0,
+        "unitMode": False,
+        "batch": False,
+    } | more
+
+
+def send_v2_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, object]:
+    """SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE, by their one-letter names."""
+    return {
+        "a": "PScenario",
+        "b": topic,
+        "c": "TBW102",
+        "d": 4,
+        "e": queue_id,
+        "f": 0,
+        "g": BORN_MS,
+        "h": 0,
+        "i": "",
+        "j": 0,
+        "k": False,
+        "m": False,
+    } | more
+
+
+def batch(*bodies: bytes, text: str = "") -> bytes:
+    """The body of a SEND_BATCH_MESSAGE."""
+    tail = text.encode()
+    return b"".join(
+        struct.pack(">iiiii", 22 + len(one) + len(tail), 0, 0, 0, len(one))
+        + one
+        + struct.pack(">h", len(tail))
+        + tail
+        for one in bodies
+    )
+
+
+def pull_fields(topic: str, offset: int = 0, **more: object) -> dict[str, object]:
+    """PULL_MESSAGE of everything, not ready to wait."""
+    return {
+        "consumerGroup": GROUP,
+        "topic": topic,
+        "queueId": 0,
+        "queueOffset": offset,
+        "maxMsgNums": 32,
+        "sysFlag": SUBSCRIPTION_FLAG,
+        "commitOffset": 0,
+        "suspendTimeoutMillis": 15_000,
+        "subscription": "*",
+        "subVersion": 0,
+        "expressionType": "TAG",
+    } | more
+
+
+def queue_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, object]:
+    return {"topic": topic, "queueId": queue_id} | more
+
+
+def offset_fields(topic: str, group: str = GROUP, **more: object) -> dict[str, object]:
+    return {"consumerGroup": group, "topic": topic, "queueId": 0} | more
+
+
+def message_queue(topic: str, queue_id: int = 0, broker: str = "broker-a") -> dict[str, object]:
+    return {"brokerName": broker, "queueId": queue_id, "topic": topic}
+
+
+def heartbeat(
+    client_id: str, group: str, topic: str, *, expression: str = "*", sub_version: int = 1
+) -> dict[str, object]:
+    """A heartbeat of one push consumer."""
+    tags = [] if expression == "*" else expression.split("||")
+    return {
+        "clientID": client_id,
+        "consumerDataSet": [
+            {
+                "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+                "consumeType": "CONSUME_PASSIVELY",
+                "groupName": group,
+                "messageModel": "CLUSTERING",
+                "subscriptionDataSet": [
+                    {
+                        "classFilterMode": False,
+                        "codeSet": [java_hash(tag) for tag in tags],
+                        "expressionType": "TAG",
+                        "subString": expression,
+                        "subVersion": sub_version,
+                        "tagsSet": tags,
+                        "topic": topic,
+                    }
+                ],
+                "unitMode": False,
+            }
+        ],
+        "producerDataSet": [],
+    }
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode."""
+    value = 0
+    for char in text:
+        value = (31 * value + ord(char)) % 2**32
+    return value - 2**32 if value >= 2**31 else value

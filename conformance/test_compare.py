@@ -1,0 +1,80 @@
+"""Accepted differences are rows, and a row that no longer applies is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import compare
+from conformance.compare import Difference, StaleDifferenceError, differences, expected, stale
+from conformance.scenario import Run, Scenario
+
+RECORDED = "# a title\none <- two  SUCCESS (0), odd\n    value: java's\nend, odd\n"
+
+
+def some(run: Run) -> None:
+    raise NotImplementedError
+
+
+SCENARIO = Scenario("a title", some)
+
+
+@pytest.fixture(autouse=True)
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "RECORDINGS", tmp_path)
+    compare.record(SCENARIO, RECORDED)
+
+
+def row(java: str, fakemq: str, scenario: str = "some") -> Difference:
+    return Difference(scenario, "what", "why", java, fakemq)
+
+
+def test_a_row_replaces_whole_lines() -> None:
+    assert expected(SCENARIO, [row("    value: java's", "    value: ours\n    more: 1")]) == (
+        "# a title\none <- two  SUCCESS (0), odd\n    value: ours\n    more: 1\nend, odd\n"
+    )
+    assert "value" not in expected(SCENARIO, [row("    value: java's", "")])
+
+
+def test_a_row_for_every_scenario_replaces_how_lines_end() -> None:
+    text = expected(SCENARIO, [row(", odd", "", "*")])
+    assert text == RECORDED.replace(", odd", "")
+
+
+def test_a_row_of_another_scenario_does_nothing() -> None:
+    assert expected(SCENARIO, [row("x", "y", "other")]) == RECORDED
+
+
+def test_a_row_that_no_longer_applies_fails() -> None:
+    with pytest.raises(StaleDifferenceError, match="take out the row 'what'"):
+        expected(SCENARIO, [row("value: java's", "part of a line only")])
+    rows = [row("x", "y", "other"), row("nowhere", "", "*"), row(", odd", "", "*")]
+    assert stale(rows, [SCENARIO]) == ["other: what", "*: what"]
+
+
+def test_rows_are_read_from_toml(tmp_path: Path) -> None:
+    path = tmp_path / "differences.toml"
+    path.write_text(
+        '[[difference]]\nscenario = "some"\nwhat = "w"\nwhy = "y"\njava = """\n a\n b\n"""\n'
+        'fakemq = ""\n'
+    )
+    assert differences(path) == [Difference("some", "w", "y", " a\n b", "")]
+    path.write_text('[[difference]]\nscenario = "some"\n')
+    with pytest.raises(TypeError):
+        differences(path)
+
+
+def test_what_is_missing_says_how_to_make_it() -> None:
+    def unrecorded(run: Run) -> None:
+        raise NotImplementedError
+
+    with pytest.raises(FileNotFoundError, match="python -m conformance --record"):
+        expected(Scenario("another", unrecorded), [])
+
+
+def test_a_difference_is_shown_in_its_place() -> None:
+    assert compare.diff(RECORDED, RECORDED, SCENARIO, "fakemq") == ""
+    shown = compare.diff(RECORDED, RECORDED.replace("java's", "ours"), SCENARIO, "fakemq")
+    assert "-    value: java's\n+    value: ours" in shown
+    assert "some on fakemq" in shown

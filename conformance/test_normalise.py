@@ -1,0 +1,123 @@
+"""Every rule takes out what differs from run to run, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.normalise import (
+    DAY_MS,
+    Normaliser,
+    without_addresses,
+    without_offset_ids,
+    without_order,
+    without_stack,
+    without_times,
+    without_versions,
+)
+from fakemq.protocol.message import encode_record
+from fakemq.protocol.message_id import create_offset_id
+
+NOW_MS = 1_700_000_000_000
+NAMES = {"127.0.0.1:10911": "broker-a", "127.0.0.1:5": "client"}
+
+
+@pytest.fixture
+def normaliser() -> Normaliser:
+    return Normaliser(dict(NAMES), NOW_MS)
+
+
+def test_addresses_become_names_and_chosen_ones_stay() -> None:
+    text = "127.0.0.1:10911 127.0.0.1:5 127.0.0.1:77 10.0.0.1:10911"
+    assert without_addresses(text, NAMES) == "<broker-a> <client> <address> 10.0.0.1:10911"
+
+
+def test_of_an_offset_id_the_broker_stays_and_unique_ids_stay_whole() -> None:
+    place = create_offset_id(("127.0.0.1", 10911), 12345)
+    other = create_offset_id(("10.0.0.1", 10911), 12345)
+    assert without_offset_ids(f"{place},{other}", NAMES) == f"<offset id at broker-a>,{other}"
+
+
+def test_times_of_the_run_go_and_chosen_times_stay() -> None:
+    text = f"{NOW_MS + DAY_MS - 1} {NOW_MS + DAY_MS} 1100000000000 170000000000"
+    assert without_times(text, NOW_MS) == f"<now> {NOW_MS + DAY_MS} 1100000000000 170000000000"
+
+
+@pytest.mark.parametrize(
+    ("remark", "wanted"),
+    [
+        (
+            "java.lang.NullPointerException: Cannot invoke x, org.apache.Y.z(Y.java:7)",
+            "<thrown java.lang.NullPointerException>",
+        ),
+        ("com.alibaba.fastjson.JSONException: a\nb", "<thrown com.alibaba.fastjson.JSONException>"),
+        ("no java.lang.NullPointerException", "no java.lang.NullPointerException"),
+        ("java.lang.String", "java.lang.String"),
+    ],
+)
+def test_of_an_exception_the_class_stays(remark: str, wanted: str) -> None:
+    assert without_stack(remark) == wanted
+
+
+def test_the_order_of_maps_and_of_hash_tables_goes_and_other_lists_stay() -> None:
+    value = {"topicList": ["b", "a"], "a": [2, 1], 1: {"z": 0, "y": 0}}
+    seen = without_order(value)
+    assert seen == {"1": {"y": 0, "z": 0}, "a": [2, 1], "topicList": ["a", "b"]}
+    assert isinstance(seen, dict)
+    assert list(seen) == ["1", "a", "topicList"]
+
+
+def test_a_counter_goes_where_the_cluster_has_counted() -> None:
+    own = {"dataVersion": {"counter": 5, "timestamp": NOW_MS}}
+    chosen = [{"counter": 5, "timestamp": 1}]
+    assert without_versions(own, NOW_MS) == {
+        "dataVersion": {"counter": "<count>", "timestamp": NOW_MS}
+    }
+    assert without_versions(chosen, NOW_MS) == chosen
+
+
+def test_a_body_says_its_dialect_and_is_sorted_after_its_addresses_are_named(
+    normaliser: Normaliser,
+) -> None:
+    normaliser.names["127.0.0.1:9"] = "a"
+    quoted = normaliser.body(b'{"topicList":["127.0.0.1:5","127.0.0.1:9"]}')
+    assert quoted == [
+        "body: JSON, every key quoted",
+        "{",
+        ' "topicList": [',
+        '  "<a>",',
+        '  "<client>"',
+        " ]",
+        "}",
+    ]
+    assert normaliser.body(b"{0:1}")[:1] == ["body: JSON, fastjson's own dialect"]
+
+
+def test_other_bodies(normaliser: Normaliser) -> None:
+    assert normaliser.body(b"") == []
+    assert normaliser.body(b"a\n127.0.0.1:5") == ["body: a", "body: <client>"]
+    assert normaliser.body(b"x" * 401) == ["body: 401 bytes of text"]
+    assert normaliser.body(b"\xff\xfe") == ["body: 2 bytes that are no text"]
+
+
+def test_messages_without_their_place_in_the_log(normaliser: Normaliser) -> None:
+    record = encode_record(
+        "orders",
+        b"body",
+        "TAGS\x01t",
+        queue_id=1,
+        queue_offset=2,
+        physical_offset=12345,
+        born_host=("127.0.0.1", 5),
+        store_host=("127.0.0.1", 10911),
+        born_timestamp_ms=1,
+        store_timestamp_ms=NOW_MS,
+    )
+    assert normaliser.body(record, records=True) == [
+        "message orders queue 1 offset 2",
+        "  body b'body' of 4 bytes, crc 1537739698",
+        "  flag 0 sysFlag 0 reconsumed 0",
+        "  prepared at 0, 107 bytes",
+        "  born 1 at <client>",
+        "  stored <now> at <broker-a>",
+        "  TAGS: t",
+    ]
