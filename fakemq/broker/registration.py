@@ -71,6 +71,8 @@ class Registration:
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
         self._silent = False
+        self.first_round = Round(0)
+        """The registration that `start` began."""
         self.master_addr: str | None = None
         """A slave's master, as the last name server to answer knew it."""
         self.master_ha_addr: str | None = None
@@ -87,7 +89,7 @@ class Registration:
         self._outside = set()
         self._silent = False
         self.master_addr = self.master_ha_addr = None
-        self.register_all()
+        self.first_round = self.register_all()
         self._schedule(FIRST_PERIODIC_MS, outside=False)
 
     def stop(self) -> None:

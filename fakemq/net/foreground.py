@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
 from fakemq.net.driver import EventLoop
@@ -45,13 +45,23 @@ async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -
         loop.add_signal_handler(number, stop, number)
     await server.start()
     try:
-        on_ready(_ready_info(server))
-        # What was imported and built until now lives as long as the process does.
-        gc.collect()
-        gc.freeze()
-        await told.wait()
+        await _either(server.registered(), told.wait())
+        if not told.is_set():
+            on_ready(_ready_info(server))
+            # What was imported and built until now lives as long as the process does.
+            gc.collect()
+            gc.freeze()
+            await told.wait()
     finally:
         await server.stop()
+
+
+async def _either(*waits: Coroutine[object, object, object]) -> None:
+    """Wait for the first of several, and give up the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
 
 
 def _ready_info(server: ClusterServer) -> ReadyInfo:

@@ -53,7 +53,7 @@ class ClusterServer:
         return ports
 
     async def start(self) -> None:
-        """Start all nodes, then listen: who can connect finds everything registered."""
+        """Start all nodes, then listen: who can connect finds everything registered here."""
         if self.spec.journal_path is not None:
             self._journal_file = JournalFile(self.spec.journal_path)
             self.core.journal.listen(self._journal_file)
@@ -68,6 +68,13 @@ class ClusterServer:
             ]
         for name in self._listeners:
             self._listen(name)
+
+    async def registered(self) -> None:
+        """Wait until name servers elsewhere have answered every broker, or had their time to."""
+        for broker in self.core.brokers.values():
+            done = asyncio.Event()
+            broker.registration.first_round.when_done(done.set)
+            await done.wait()
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
