@@ -96,15 +96,16 @@ def test_lag_counts_what_is_behind_the_committed_offset(mq: Cluster) -> None:
 
 
 def test_looking_at_what_is_not_there(mq: Cluster) -> None:
-    assert mq.messages("unknown") == mq.queues("unknown") == []
+    assert mq.messages("unknown") == []
+    assert mq.queues("unknown") == []
 
 
 def test_seeding_gives_what_was_stored(mq: Cluster) -> None:
     mq.seed("orders", [b"before"])
-    stored = mq.seed("orders", ["text", b"bytes", bytearray(b"array")])
-    assert [one.body for one in stored] == [b"text", b"bytes", b"array"]
+    stored = mq.seed("orders", ["text", b"bytes"])
+    assert [one.body for one in stored] == [b"text", b"bytes"]
     assert mq.seed("orders", []) == []
-    assert len(mq.messages("orders")) == 4
+    assert len(mq.messages("orders")) == 3
 
 
 @pytest.mark.parametrize("bodies", ["one", b"one"])

@@ -194,7 +194,7 @@ class TcpConnector:
                     host,
                     int(port),
                 )
-        except (OSError, TimeoutError, ValueError):
+        except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
             opened(None)
             return
         opened(protocol.session)

@@ -1,0 +1,119 @@
+"""Moving clock and network on a loop: woken when something is due, and never otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from freezegun import freeze_time
+
+from fakemq.clock import Clock
+from fakemq.net.driver import Driver, EventLoop
+from fakemq.net.memory import MemoryNetwork
+
+
+def run(main: object) -> None:
+    loop = EventLoop()
+    try:
+        loop.run_until_complete(main)  # type: ignore[arg-type]
+    finally:
+        loop.close()
+
+
+def turns(driver: Driver) -> list[int]:
+    """Counts the turns that the driver takes from now on."""
+    counted: list[int] = []
+    take = driver._take_turn
+
+    def count() -> None:
+        counted.append(1)
+        take()
+
+    driver._take_turn = count  # type: ignore[method-assign]
+    return counted
+
+
+def test_a_timer_fires_by_itself() -> None:
+    async def main() -> None:
+        clock, fired = Clock(), asyncio.Event()
+        driver = Driver(clock, MemoryNetwork())
+        counted = turns(driver)
+        clock.call_later(20, fired.set, kind="pull_hold", owner="lab")
+        await asyncio.wait_for(fired.wait(), 5)
+        assert len(counted) == 2, "one to see the timer, one to fire it"
+        driver.close()
+
+    run(main())
+
+
+def test_nothing_to_do_is_nothing_done() -> None:
+    async def main() -> None:
+        clock = Clock(frozen=True)
+        driver = Driver(clock, MemoryNetwork())
+        clock.call_later(0, lambda: None, kind="pull_hold", owner="lab")
+        await asyncio.sleep(0)
+        counted = turns(driver)
+        await asyncio.sleep(0.02)  # the one sleep: that nothing happens takes time to see
+        assert counted == []
+        assert driver._wake is None
+        driver.close()
+
+    run(main())
+
+
+def test_what_is_posted_is_settled_by_the_next_turn() -> None:
+    async def main() -> None:
+        network = MemoryNetwork()
+        arrived: list[int] = []
+        driver = Driver(Clock(), network)
+        for number in range(3):
+            network.post(partial(arrived.append, number))
+        assert arrived == []
+        await asyncio.sleep(0)
+        assert arrived == [0, 1, 2]
+        driver.close()
+
+    run(main())
+
+
+def test_a_timer_that_posts_is_settled_within_the_same_turn() -> None:
+    async def main() -> None:
+        clock, network = Clock(frozen=True), MemoryNetwork()
+        done: list[int] = []
+        driver = Driver(clock, network)
+        for number in range(2):
+            clock.call_later(
+                10,
+                partial(network.post, partial(done.append, number)),
+                kind="pull_hold",
+                owner="lab",
+            )
+        clock.advance("10ms")
+        assert done == [0, 1]
+        driver.close()
+
+    run(main())
+
+
+def test_a_closed_driver_is_no_longer_told() -> None:
+    async def main() -> None:
+        clock, network = Clock(), MemoryNetwork()
+        fired: list[int] = []
+        driver = Driver(clock, network)
+        clock.call_later(0, lambda: fired.append(1), kind="pull_hold", owner="lab")
+        driver.close()
+        clock.call_later(0, lambda: fired.append(2), kind="pull_hold", owner="lab")
+        network.post(lambda: fired.append(3))
+        await asyncio.sleep(0.01)
+        assert fired == []
+
+    run(main())
+
+
+def test_the_loop_runs_on_where_time_is_frozen() -> None:
+    loop = EventLoop()
+    with freeze_time("2001-02-03"):
+        before = loop.time()
+        loop.run_until_complete(asyncio.sleep(0.005))
+        assert loop.time() > before
+    loop.close()

@@ -1,0 +1,135 @@
+"""Links inside a cluster: the same bytes as on a socket, delivered when the network settles."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.journal import Journal
+from fakemq.net.memory import MemoryNetwork
+from fakemq.net.session import Link, Session
+from fakemq.protocol.command import RemotingCommand
+
+ADDR = "127.0.0.1:1"
+
+
+class Lab:
+    """Both ends of every connection."""
+
+    name = "lab"
+
+    def __init__(self) -> None:
+        clock = Clock(frozen=True)
+        self.clock = NodeClock(clock, self.name)
+        self.journal = Journal(clock)
+        self.network = MemoryNetwork()
+        self.requests: list[tuple[Session, int]] = []
+        self.closed: list[Session] = []
+        self.posts = 0
+        self.network.on_post = self._posted
+        self.network.listen(ADDR, self.accept)
+
+    def _posted(self) -> None:
+        self.posts += 1
+
+    def accept(self, link: Link) -> Session:
+        return Session(link, self, self.take)
+
+    def take(self, session: Session, command: RemotingCommand) -> None:
+        self.requests.append((session, command.code))
+
+    def session_closed(self, session: Session) -> None:
+        self.closed.append(session)
+
+    def connect(self) -> Session:
+        session = self.network.connect(ADDR, self, self.take)
+        assert session is not None
+        return session
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+def test_bytes_arrive_when_the_network_settles(lab: Lab) -> None:
+    near = lab.connect()
+    near.invoke_oneway(RemotingCommand(7))
+    assert lab.requests == []
+    lab.network.settle()
+    ((far, code),) = lab.requests
+    assert code == 7
+    assert far is not near
+    assert (far.remote_addr, near.remote_addr) == (near.link.local_addr, ADDR)
+    assert not near.outside
+
+
+def test_order_is_that_of_writing(lab: Lab) -> None:
+    one, two = lab.connect(), lab.connect()
+    for code in range(6):
+        (two if code % 2 else one).invoke_oneway(RemotingCommand(code))
+    lab.network.settle()
+    assert [code for _, code in lab.requests] == list(range(6))
+
+
+def test_the_driver_is_told_once_until_it_settles(lab: Lab) -> None:
+    session = lab.connect()
+    for code in range(3):
+        session.invoke_oneway(RemotingCommand(code))
+    assert lab.posts == 1
+    lab.network.settle()
+    session.invoke_oneway(RemotingCommand(3))
+    assert lab.posts == 2
+
+
+def test_an_answer_given_while_settling_arrives_too(lab: Lab) -> None:
+    hops = []
+
+    def bounce(session: Session, command: RemotingCommand) -> None:
+        hops.append(command.code)
+        lab.network.settle()  # a handler that settles does not run inside itself
+        if command.code < 5:
+            session.invoke_oneway(RemotingCommand(command.code + 1))
+
+    lab.take = bounce  # type: ignore[method-assign]
+    session = lab.network.connect(ADDR, lab, bounce)
+    assert session is not None
+    session.invoke_oneway(RemotingCommand(0))
+    lab.network.settle()
+    assert hops == list(range(6))
+
+
+def test_nobody_listens(lab: Lab) -> None:
+    assert lab.network.knows(ADDR)
+    lab.network.unlisten(ADDR)
+    lab.network.unlisten(ADDR)
+    assert not lab.network.knows(ADDR)
+    assert lab.network.connect(ADDR, lab, None) is None
+
+
+def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: Lab) -> None:
+    near = lab.connect()
+    near.invoke_oneway(RemotingCommand(7))
+    near.close("done")
+    near.close("again")
+    assert lab.closed == [near]
+    lab.network.settle()
+    assert [code for _, code in lab.requests] == [7]
+    assert len(lab.closed) == 2
+    assert all(session.closed for session in lab.closed)
+    near.send(RemotingCommand(8))
+    near.link.write(b"late")
+    lab.network.settle()
+    assert len(lab.requests) == 1
+
+
+def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    lab.network.post(fail)
+    with pytest.raises(ZeroDivisionError):
+        lab.network.settle()
+    lab.connect().invoke_oneway(RemotingCommand(7))
+    lab.network.settle()
+    assert len(lab.requests) == 1

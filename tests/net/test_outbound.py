@@ -1,0 +1,122 @@
+"""Requests that a node makes of others: who is reached how, and what if nobody is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.journal import Journal
+from fakemq.net.memory import MemoryNetwork
+from fakemq.net.outbound import Outbound
+from fakemq.net.session import Dispatch, Owner, Session
+from fakemq.protocol.command import RemotingCommand
+from tests.support.namesrv_double import NameServerDouble
+
+INSIDE, OUTSIDE = "127.0.0.1:9876", "10.0.0.1:9876"
+Opened = Callable[[Session | None], None]
+
+
+class Lab:
+    """The owner of the connections, and the TCP that it would use."""
+
+    name = "lab"
+
+    def __init__(self) -> None:
+        clock = Clock(frozen=True)
+        self.real = clock
+        self.clock = NodeClock(clock, self.name)
+        self.journal = Journal(clock)
+        self.network = MemoryNetwork()
+        clock.settle = self.network.settle
+        self.double = NameServerDouble(self.network, clock, self.journal, INSIDE)
+        self.opening: list[tuple[str, Opened]] = []
+        self.out = Outbound(self, self.network, self.open_tcp)
+        self.replies: list[RemotingCommand | None] = []
+
+    def session_closed(self, session: Session) -> None:
+        pass
+
+    def open_tcp(self, addr: str, owner: Owner, dispatch: Dispatch | None, opened: Opened) -> None:
+        self.opening.append((addr, opened))
+
+    def invoke(self, addr: str) -> None:
+        self.out.invoke(addr, RemotingCommand(7), 3_000, self.replies.append)
+        self.network.settle()
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+def test_the_clusters_own_nodes_are_reached_over_memory(lab: Lab) -> None:
+    lab.invoke(INSIDE)
+    lab.invoke(INSIDE)
+    assert [reply is not None for reply in lab.replies] == [True, True]
+    assert len(lab.double.sessions) == 1, "one connection for all requests"
+    assert lab.opening == []
+    assert not lab.double.sessions[0].outside
+
+
+def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Lab) -> None:
+    lab.invoke(OUTSIDE)
+    lab.invoke(OUTSIDE)
+    lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
+    ((addr, opened),) = lab.opening
+    assert addr == OUTSIDE
+    opened(lab.network.connect(INSIDE, lab, None))  # the double plays it
+    lab.network.settle()
+    assert lab.double.codes() == [7, 7, 8]
+    assert len(lab.replies) == 2
+    assert lab.out.session(OUTSIDE) is not None
+
+
+def test_nobody_answers(lab: Lab) -> None:
+    lab.invoke(OUTSIDE)
+    lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
+    lab.opening[0][1](None)
+    assert lab.replies == [None]
+    lab.invoke(OUTSIDE)
+    assert len(lab.opening) == 2, "the next request tries again"
+
+
+def test_without_tcp_there_is_nobody_outside(lab: Lab) -> None:
+    out = Outbound(lab, lab.network)
+    out.invoke(OUTSIDE, RemotingCommand(7), 3_000, lab.replies.append)
+    assert lab.replies == [None]
+
+
+def test_a_connection_that_died_is_made_anew(lab: Lab) -> None:
+    lab.invoke(INSIDE)
+    lab.double.sessions[0].close("gone")
+    lab.network.settle()
+    assert lab.out.session(INSIDE) is None
+    lab.invoke(INSIDE)
+    assert len(lab.double.sessions) == 2
+
+
+def test_an_answer_that_does_not_come(lab: Lab) -> None:
+    lab.double.answer = lambda request: None
+    lab.invoke(INSIDE)
+    assert lab.replies == []
+    lab.real.advance("3s")
+    assert lab.replies == [None]
+
+
+def test_close_ends_every_connection(lab: Lab) -> None:
+    lab.invoke(INSIDE)
+    lab.out.close("done")
+    lab.network.settle()
+    assert len(lab.double.lost) == 1
+    assert lab.out.session(INSIDE) is None
+
+
+def test_pause_and_resume(lab: Lab) -> None:
+    lab.invoke(INSIDE)
+    lab.out.pause()
+    lab.invoke(INSIDE)
+    assert len(lab.replies) == 1
+    lab.out.resume()
+    assert len(lab.replies) == 2

@@ -1,0 +1,227 @@
+"""One end of a connection: replies, time-outs, pauses, idleness; by hand, without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.journal import Journal
+from fakemq.net.session import CHANNEL_IDLE_MS, Session
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.connection import Connection
+from tests.support.namesrv import StandingTime
+
+
+class LabLink:
+    """Keeps what is written."""
+
+    local_addr, remote_addr = "here:1", "there:2"
+
+    def __init__(self, outside: bool) -> None:
+        self.outside = outside
+        self.written: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Lab:
+    """The node whose session it is, and the far end of the link."""
+
+    name = "lab"
+
+    def __init__(self, *, outside: bool = False) -> None:
+        self.time = StandingTime()
+        self.real = Clock(frozen=True, source=self.time)
+        self.clock = NodeClock(self.real, self.name)
+        self.journal = Journal(self.real)
+        self.gone: list[Session] = []
+        self.requests: list[RemotingCommand] = []
+        self.link = LabLink(outside)
+        self.session = Session(self.link, self, self.take)
+        self.far = Connection()
+
+    def session_closed(self, session: Session) -> None:
+        self.gone.append(session)
+
+    def take(self, session: Session, command: RemotingCommand) -> None:
+        self.requests.append(command)
+        if not command.is_oneway:
+            session.send(RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque))
+
+    def frame(self, code: int, opaque: int = 1) -> bytes:
+        return self.far.encode(RemotingCommand(code, opaque=opaque))
+
+    def answer(self, opaque: int) -> None:
+        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=opaque)
+        self.session.data_received(self.far.encode(response))
+
+    def sent(self) -> list[RemotingCommand]:
+        data, self.link.written = b"".join(self.link.written), []
+        return list(self.far.receive_data(data))
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+class Replies(list[RemotingCommand | None]):
+    """What came back."""
+
+
+# -- requests in ------------------------------------------------------------------------------
+
+
+def test_all_frames_of_one_batch_are_answered_by_one_write(lab: Lab) -> None:
+    lab.session.data_received(lab.frame(7, 1) + lab.frame(8, 2) + lab.frame(9, 3)[:5])
+    assert [request.code for request in lab.requests] == [7, 8]
+    assert len(lab.link.written) == 1
+    assert [response.opaque for response in lab.sent()] == [1, 2]
+    received = lab.journal.find(RequestReceived)
+    assert [(one.code, one.opaque, one.peer) for one in received] == [
+        (7, 1, "there:2"),
+        (8, 2, "there:2"),
+    ]
+
+
+def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: Lab) -> None:
+    lab.session.data_received(lab.frame(7) + b"\xff" * 16)
+    assert len(lab.sent()) == 1
+    assert lab.link.closed
+    assert lab.gone == [lab.session]
+    (warned,) = lab.journal.find(Warned)
+    assert warned.text.startswith("closed the connection of there:2: ")
+    lab.session.data_received(lab.frame(8))
+    assert len(lab.requests) == 1
+
+
+def test_a_session_without_a_dispatcher_answers_nothing(lab: Lab) -> None:
+    session = Session(lab.link, lab, None)
+    session.data_received(lab.frame(7))
+    assert lab.link.written == []
+
+
+# -- requests out -----------------------------------------------------------------------------
+
+
+def test_replies_find_who_asked(lab: Lab) -> None:
+    one, two = Replies(), Replies()
+    lab.session.invoke(RemotingCommand(7), 3_000, one.append)
+    lab.session.invoke(RemotingCommand(8), 3_000, two.append)
+    first, second = lab.sent()
+    lab.answer(second.opaque)
+    lab.answer(second.opaque)
+    assert (len(one), len(two)) == (0, 1)
+    lab.answer(first.opaque)
+    assert len(one) == 1
+    assert one[0] is not None
+    lab.answer(4711)
+    assert not [timer for timer in lab.real.timers() if timer.kind == "rpc_timeout"]
+
+
+def test_an_answer_that_does_not_come_is_a_none(lab: Lab) -> None:
+    replies = Replies()
+    lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
+    lab.real.advance(2.999)
+    assert replies == []
+    lab.real.advance(0.001)
+    assert replies == [None]
+    lab.answer(lab.sent()[0].opaque)
+    assert replies == [None], "an answer that comes too late is nobody's"
+
+
+def test_a_lost_connection_is_a_none_for_all_who_wait(lab: Lab) -> None:
+    replies = Replies()
+    lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
+    lab.session.invoke(RemotingCommand(8), 3_000, replies.append)
+    lab.session.connection_lost()
+    assert replies == [None, None]
+    lab.session.invoke(RemotingCommand(9), 3_000, replies.append)
+    assert replies == [None] * 3
+    lab.session.invoke_oneway(RemotingCommand(9))
+    lab.session.connection_lost()
+    assert lab.gone == [lab.session], "told once"
+    assert lab.real.timers() == []
+    assert [type(one.event) for one in lab.journal] == [LinkOpened, LinkClosed]
+    assert lab.journal.find(LinkClosed)[0].why == "closed by the peer"
+
+
+def test_a_oneway_request_waits_for_nothing(lab: Lab) -> None:
+    lab.session.invoke_oneway(RemotingCommand(7))
+    (sent,) = lab.sent()
+    assert sent.is_oneway
+    assert [timer.kind for timer in lab.real.timers()] == ["channel_idle"]
+
+
+# -- a paused node ----------------------------------------------------------------------------
+
+
+def test_a_paused_session_keeps_what_arrives_until_it_resumes(lab: Lab) -> None:
+    lab.session.pause()
+    lab.session.pause()
+    lab.session.data_received(lab.frame(7)[:3])
+    lab.session.data_received(lab.frame(7)[3:])
+    lab.session.connection_lost()
+    assert (lab.requests, lab.gone, lab.link.written) == ([], [], [])
+    lab.session.resume()
+    assert [request.code for request in lab.requests] == [7]
+    assert lab.gone == [lab.session]
+
+
+def test_a_paused_session_can_be_closed(lab: Lab) -> None:
+    lab.session.pause()
+    lab.session.close("killed")
+    assert lab.link.closed
+    assert lab.gone == [lab.session]
+    lab.session.resume()
+    assert len(lab.gone) == 1
+
+
+# -- idleness ---------------------------------------------------------------------------------
+
+
+def test_idle_for_120_seconds_without_read_or_write(lab: Lab) -> None:
+    lab.real.advance(100)
+    lab.session.data_received(lab.frame(7))
+    lab.real.advance(119.999)
+    assert lab.gone == []
+    lab.session.invoke_oneway(RemotingCommand(8))
+    lab.real.advance(119.999)
+    assert lab.gone == []
+    lab.real.advance(0.001)
+    assert lab.gone == [lab.session]
+    assert lab.link.closed
+    assert lab.journal.find(LinkClosed)[0].why == "idle for 120 s"
+
+
+def test_a_peer_outside_is_idle_in_real_time_only() -> None:
+    lab = Lab(outside=True)
+    lab.real.advance("10h")
+    assert lab.gone == []
+    lab.time.passed_ms += CHANNEL_IDLE_MS
+    lab.real.fire_due()
+    assert lab.gone == [lab.session]
+
+
+def test_a_time_out_of_a_peer_outside_is_real_time() -> None:
+    lab = Lab(outside=True)
+    replies = Replies()
+    lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
+    lab.real.advance("1h")
+    assert replies == []
+    lab.time.passed_ms += 3_000
+    lab.real.fire_due()
+    assert replies == [None]
+
+
+def test_what_it_says_of_itself(lab: Lab) -> None:
+    assert repr(lab.session) == "<session here:1 - there:2 inside>"
+    assert repr(Lab(outside=True).session) == "<session here:1 - there:2 outside>"
+    lab.session.close("done")
+    assert repr(lab.session) == "<session here:1 - there:2 closed>"

@@ -1,0 +1,266 @@
+"""Ports that nobody can steal, and sessions over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.errors import FakemqError
+from fakemq.events import LinkClosed
+from fakemq.journal import Journal
+from fakemq.net.listener import Listener
+from fakemq.net.session import Link, Session
+from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from tests.support.tcp import TcpPeer
+
+HOST = "127.0.0.1"
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    port = Port(HOST, 0)
+    yield port
+    port.close()
+
+
+def refuses(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex((HOST, port)) == errno.ECONNREFUSED
+
+
+# -- ports ------------------------------------------------------------------------------------
+
+
+def test_a_port_is_ours_and_refuses_until_it_listens(port: Port) -> None:
+    assert port.addr == f"{HOST}:{port.port}"
+    assert refuses(port.port)
+    with socket.socket() as thief, pytest.raises(OSError, match="in use"):
+        thief.bind((HOST, port.port))
+    for _ in range(2):  # a restart finds it free
+        listener = port.listener()
+        assert not refuses(port.port)
+        listener.close()
+        assert refuses(port.port)
+
+
+def test_a_port_that_somebody_listens_on_is_refused(port: Port) -> None:
+    with (
+        port.listener(),
+        pytest.raises(FakemqError, match=f"port {port.port} on {HOST} is in use by another"),
+    ):
+        Port(HOST, port.port)
+    with pytest.raises(FakemqError, match=f"port {port.port} .* is in use"):
+        Port(HOST, port.port)  # held without listening, too
+
+
+def test_a_port_in_time_wait_is_no_hindrance(port: Port) -> None:
+    with port.listener() as listener:
+        listener.setblocking(True)
+        with socket.create_connection((HOST, port.port)) as client:
+            accepted, _ = listener.accept()
+            accepted.close()  # the side that closes first waits
+            assert client.recv(1) == b""
+    port.close()
+    Port(HOST, port.port).close()
+
+
+def test_an_address_that_is_not_here() -> None:
+    with pytest.raises(FakemqError, match=r"cannot listen on 192\.0\.2\.1:0: "):
+        Port("192.0.2.1", 0)
+
+
+def test_the_three_ports_of_a_broker() -> None:
+    ports = BrokerPorts(HOST, 0)
+    main = ports.main.port
+    assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
+    with pytest.raises(FakemqError, match=f"port {main - 2} .* in use"):
+        # The main port is free there, and is let go again.
+        BrokerPorts(HOST, main - 3)
+    Port(HOST, main - 3).close()
+    ports.close()
+    again = BrokerPorts(HOST, main)
+    again.close()
+
+
+# -- connections ------------------------------------------------------------------------------
+
+
+class Lab:
+    """A node behind a listener."""
+
+    name = "lab"
+
+    def __init__(self) -> None:
+        clock = Clock()
+        self.clock = NodeClock(clock, self.name)
+        self.journal = Journal(clock)
+        self.sessions: list[Session] = []
+        self.gone = asyncio.Event()
+
+    def accept(self, link: Link) -> Session:
+        self.sessions.append(Session(link, self, self.take))
+        return self.sessions[-1]
+
+    def take(self, session: Session, command: RemotingCommand) -> None:
+        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque, body=command.body)
+        session.send(response)
+
+    def session_closed(self, session: Session) -> None:
+        self.gone.set()
+
+
+def listening(port: Port, use: Callable[[Lab, Listener], Awaitable[None]]) -> None:
+    """Run ``use`` on a loop on which a node listens at ``port``."""
+
+    async def main() -> None:
+        lab = Lab()
+        listener = Listener(port, lab.accept)
+        listener.open()
+        try:
+            await use(lab, listener)
+        finally:
+            listener.close()
+            await listener.settled()
+            for session in lab.sessions:
+                session.close("end of the test")
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_a_request_over_tcp(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def ask() -> tuple[bytes, str]:
+            with TcpPeer(port.addr) as peer:
+                name = "{}:{}".format(*peer.sock.getsockname())
+                big = b"x" * 3_000_000
+                assert peer.ask(7, body=big).body == big
+                return peer.ask(7, body=b"hello").body, name
+
+        body, name = await asyncio.to_thread(ask)
+        assert body == b"hello"
+        await lab.gone.wait()
+        (closed,) = lab.journal.find(LinkClosed)
+        assert (closed.peer, closed.why) == (name, "closed by the peer")
+        assert lab.sessions[0].outside
+
+    listening(port, use)
+
+
+def test_a_connection_that_is_reset(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def reset() -> None:
+            peer = TcpPeer(port.addr)
+            peer.ask(7)
+            peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.sock.close()
+
+        await asyncio.to_thread(reset)
+        await lab.gone.wait()
+        assert "reset by peer" in lab.journal.find(LinkClosed)[0].why
+
+    listening(port, use)
+
+
+def test_who_connects_in_the_turn_of_the_close_is_closed(port: Port) -> None:
+    # By its own hand: both in one turn of the loop, as a busy machine has it.
+    async def use(lab: Lab, listener: Listener) -> None:
+        sock = listener._sock
+        assert sock is not None
+        with socket.create_connection((HOST, port.port), 5) as late:
+            listener._accept_all(sock)
+            listener.close()
+            await listener.settled()
+            assert await asyncio.to_thread(late.recv, 1) == b""
+        assert lab.sessions == []
+        assert refuses(port.port)
+
+    listening(port, use)
+
+
+def test_who_connects_just_before_a_restart_is_closed_too(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        sock = listener._sock
+        assert sock is not None
+        with socket.create_connection((HOST, port.port), 5) as late:
+            listener._accept_all(sock)
+            listener.close()
+            listener.open()
+            await listener.settled()
+            assert await asyncio.to_thread(late.recv, 1) == b""
+        assert lab.sessions == []
+        assert not refuses(port.port)
+
+    listening(port, use)
+
+
+def test_out_of_descriptors_nothing_is_accepted_for_a_while(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        class Exhausted:
+            def accept(self) -> None:
+                raise OSError(errno.EMFILE, "Too many open files")
+
+            def fileno(self) -> int:
+                return listener._sock.fileno()  # type: ignore[union-attr]
+
+        loop = asyncio.get_running_loop()
+        listener._accept_all(Exhausted())  # type: ignore[arg-type]
+        assert not loop.remove_reader(listener._sock), "it is not watched now"  # type: ignore[arg-type]
+        assert listener._sock is not None
+        listener._watch(listener._sock)  # what the loop calls a second later
+        assert (await asyncio.to_thread(answered, port.addr)) == b"hello"
+
+    listening(port, use)
+
+
+def answered(addr: str) -> bytes:
+    with TcpPeer(addr) as peer:
+        return peer.ask(7, body=b"hello").body
+
+
+def test_connecting_to_somebody_outside(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        connector = TcpConnector()
+        opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
+        connector.open(port.addr, lab, None, opened.set_result)
+        session = await opened
+        assert session is not None
+        assert (session.outside, session.remote_addr) == (True, port.addr)
+        replied: asyncio.Future[RemotingCommand | None] = opened.get_loop().create_future()
+        session.invoke(RemotingCommand(7, body=b"hello"), 3_000, replied.set_result)
+        reply = await replied
+        assert reply is not None
+        assert reply.body == b"hello"
+        session.close("done")
+        await connector.close()
+
+    listening(port, use)
+
+
+@pytest.mark.parametrize("addr", ["127.0.0.1:1", "127.0.0.1:99999", "no port", "[::1"])
+def test_nobody_there(addr: str) -> None:
+    async def main() -> None:
+        connector = TcpConnector()
+        opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
+        connector.open(addr, Lab(), None, opened.set_result)
+        assert await asyncio.wait_for(opened, 5) is None
+        await connector.close()
+
+    asyncio.run(main())
+
+
+def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
+    async def main() -> None:
+        connector = TcpConnector()
+        connector.open("127.0.0.1:1", Lab(), None, lambda session: None)
+        await connector.close()
+        assert connector._tasks == set()
+
+    asyncio.run(main())

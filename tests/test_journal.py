@@ -1,0 +1,121 @@
+"""The journal: order, search, listeners, and its lines."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fakemq.clock import Clock
+from fakemq.errors import FakemqError
+from fakemq.events import Event, HandlerFailed, LinkClosed, NodeStarted, RequestReceived, Warned
+from fakemq.journal import Journal, line, log
+from fakemq.journal_file import JournalFile
+
+START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(frozen=True, start_at_ms=START_MS)
+
+
+@pytest.fixture
+def journal(clock: Clock) -> Journal:
+    return Journal(clock)
+
+
+def started(node: str = "broker-a-0") -> NodeStarted:
+    return NodeStarted(node=node, addr="127.0.0.1:1")
+
+
+def test_entries_have_a_number_and_the_clusters_time(journal: Journal, clock: Clock) -> None:
+    journal.add(started())
+    clock.advance("1s")
+    journal.add(started())
+    assert [(entry.seq, entry.at_ms) for entry in journal] == [(1, START_MS), (2, START_MS + 1000)]
+
+
+def test_finding(journal: Journal) -> None:
+    journal.add(started("a"))
+    journal.add(LinkClosed(node="a", peer="x", why="gone"))
+    journal.add(started("b"))
+    assert [one.node for one in journal.find(NodeStarted)] == ["a", "b"]
+    assert [one.node for one in journal.find(NodeStarted, node="b")] == ["b"]
+    assert journal.find(NodeStarted, node="c") == []
+    assert len(journal.find(Event)) == 3
+
+
+def test_the_oldest_are_forgotten(clock: Clock) -> None:
+    journal = Journal(clock, capacity=3)
+    for _ in range(5):
+        journal.add(started())
+    assert [entry.seq for entry in journal] == [3, 4, 5]
+    assert [entry.seq for entry in journal.tail(2)] == [4, 5]
+    assert len(journal) == 3
+    assert repr(journal) == "<journal of 3 entries, last seq 5>"
+
+
+def test_clearing_begins_anew(journal: Journal) -> None:
+    journal.add(started())
+    journal.clear()
+    assert len(journal) == 0
+    journal.add(started())
+    assert [entry.seq for entry in journal] == [1]
+
+
+def test_listeners_hear_everything_until_they_stop(journal: Journal) -> None:
+    heard: list[int] = []
+    unlisten = journal.listen(lambda entry: heard.append(entry.seq))
+    journal.add(started())
+    journal.add(started())
+    unlisten()
+    journal.add(started())
+    assert heard == [1, 2]
+
+
+def test_looping_while_it_grows(journal: Journal) -> None:
+    journal.add(started())
+    for _ in journal:
+        journal.add(started())
+    assert len(journal) == 2
+
+
+def test_a_line(journal: Journal) -> None:
+    journal.add(RequestReceived(node="broker-a-0", code=310, peer="h:1", opaque=7))
+    (entry,) = journal
+    assert line(entry) == (
+        "     1 12:00:00.000 RequestReceived  broker-a-0 code=SEND_MESSAGE_V2 peer='h:1' opaque=7"
+    )
+
+
+def test_what_a_user_should_read_is_logged(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal.listen(log)
+    journal.add(started())
+    journal.add(Warned(node="broker-a-0", text="nearly full"))
+    journal.add(HandlerFailed(node="broker-a-0", code=310, error="E", traceback="the traceback"))
+    assert [(one.levelno, one.getMessage()) for one in caplog.records] == [
+        (logging.WARNING, "broker-a-0: nearly full"),
+        (
+            logging.ERROR,
+            "broker-a-0: a bug in fakemq while answering SEND_MESSAGE_V2\nthe traceback",
+        ),
+    ]
+
+
+def test_the_journal_as_a_file(journal: Journal, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    file = JournalFile(str(path))
+    journal.listen(file)
+    journal.add(started())
+    journal.add(Warned(node="broker-a-0", text="nearly full"))
+    lines = [msgspec.json.decode(text) for text in path.read_bytes().splitlines()]
+    assert [one["seq"] for one in lines] == [1, 2]
+    assert lines[0]["event"] == {"type": "NodeStarted", "node": "broker-a-0", "addr": "127.0.0.1:1"}
+    file.close()
+    with pytest.raises(FakemqError, match=r"no/such/j: cannot write the journal: No such file"):
+        JournalFile(str(tmp_path / "no" / "such" / "j"))
