@@ -32,7 +32,7 @@ class Clock:
     ) -> None:
         self._source = MachineTime() if source is None else source
         self._seq = 0
-        self._holds: list[str] = []
+        self._holds: list[Hold] = []
         self._firing = False
         self.settle: Callable[[], None] = _nothing
         self.on_change: Callable[[], None] = _nothing
@@ -182,7 +182,11 @@ class Clock:
         return Hold(self._holds, why, self.on_change)
 
     def reset(self, *, frozen: bool) -> None:
-        """The wall back to its start value, running or not; elapsed time and timers go on."""
+        """The wall back to its start value, running or not, and held by nobody.
+
+        Elapsed time and timers go on.
+        """
+        self._holds.clear()
         if frozen:
             self.freeze()
         else:
@@ -240,17 +244,18 @@ class Clock:
 class Hold:
     """One block on automatic movement; leaving the block or ``release`` ends it."""
 
-    def __init__(self, holds: list[str], why: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, holds: list[Hold], why: str, on_change: Callable[[], None]) -> None:
         self._holds = holds
         self._on_change = on_change
         self.why = why
-        holds.append(why)
+        holds.append(self)
         on_change()
 
     def release(self) -> None:
-        if self.why in self._holds:
-            self._holds.remove(self.why)
-        self._on_change()
+        """End it; again, or after a reset, does nothing."""
+        if self in self._holds:
+            self._holds.remove(self)
+            self._on_change()
 
     def __enter__(self) -> Hold:
         return self

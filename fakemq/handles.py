@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakemq import inspection
 from fakemq.durations import Duration, Instant, duration_ms, instant_ms
@@ -75,9 +75,9 @@ class ClockView(_Handle):
         """Every pending deadline, soonest first."""
         return self._call(lambda: inspection.timers(self._core))
 
-    def hold(self, why: str) -> Hold:
+    def hold(self, why: str) -> ClockHold:
         """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``."""
-        return self._call(lambda: self._core.clock.hold(why))
+        return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
     def _advance(self, duration: Duration, outside_peers: bool) -> list[Deadline]:
         ms = duration_ms(duration, name="advance")
@@ -93,6 +93,28 @@ class ClockView(_Handle):
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "running"
         return f"<clock {state} at {self.now().isoformat(timespec='milliseconds')}>"
+
+
+class ClockHold(_Handle):
+    """One block on the clock's automatic movement; leaving the block or `release` ends it."""
+
+    def __init__(self, running: Running, hold: Hold) -> None:
+        super().__init__(running)
+        self._hold = hold
+        self.why = hold.why
+
+    def release(self) -> None:
+        """End it; again, or after a reset, does nothing."""
+        self._call(self._hold.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return f"<the clock is held: {self.why}>"
 
 
 class ClockHandle(ClockView):

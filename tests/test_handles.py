@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -102,10 +103,23 @@ def test_a_peer_outside_does_not_age_when_time_is_advanced(mq: Cluster) -> None:
 
 
 def test_a_hold_stops_the_running_clock_from_firing(mq: Cluster) -> None:
+    fired = threading.Event()
+    mq.clock.unfreeze()
     with mq.clock.hold("looking around") as hold:
-        assert hold.why == "looking around"
-        assert mq._core.clock._holds == ["looking around"]
-    assert mq._core.clock._holds == []
+        assert repr(hold) == "<the clock is held: looking around>"
+        clock = mq._core.clock
+        hold._call(lambda: clock.call_later(0, fired.set, kind="rpc_timeout", owner="test"))
+        assert mq.journal.tail()
+        assert not fired.is_set()
+    assert fired.wait(2), "releasing must wake the cluster's thread"
+
+
+def test_reset_ends_a_hold_that_was_forgotten(mq: Cluster) -> None:
+    forgotten = mq.clock.hold("never released")
+    mq.reset()
+    with mq.clock.hold("never released"):
+        forgotten.release()
+        assert mq._core.clock.next_due_in_ms() is None
 
 
 # -- brokers, groups, faults, journal ---------------------------------------------------------

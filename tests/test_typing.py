@@ -19,12 +19,11 @@ from datetime import datetime
 from typing import Any, assert_type
 
 import fakemq
-from fakemq.clock import Hold
 from fakemq.events import LogAppended
 from fakemq.fixtures import factories
 from fakemq.fixtures.external import ExternalCluster, ExternalGroup
 from fakemq.handles import AsyncBrokerHandle, AsyncClockHandle, BrokerHandle, ClockHandle
-from fakemq.handles import Fault, Faults, GroupHandle, JournalView
+from fakemq.handles import ClockHold, Fault, Faults, GroupHandle, JournalView
 from fakemq.journal import Entry
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
@@ -56,7 +55,7 @@ def test_sync(rocketmq: fakemq.Cluster) -> None:
     assert_type(rocketmq.clock.advance_to("2024-02-29T12:00:00Z"), list[Deadline])
     assert_type(rocketmq.clock.advance_to_next("broker_expiry"), list[Deadline])
     assert_type(rocketmq.clock.timers(), list[Deadline])
-    assert_type(rocketmq.clock.hold("why"), Hold)
+    assert_type(rocketmq.clock.hold("why"), ClockHold)
     assert_type(rocketmq.broker("broker-a"), BrokerHandle)
     assert_type(rocketmq.brokers, list[BrokerHandle])
     assert_type(rocketmq.broker("broker-a").addr, str)
