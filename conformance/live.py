@@ -8,13 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
 from conformance.java_cluster import wait_until
-from conformance.java_program import JavaDriver
+from conformance.java_program import JavaConsumer, JavaDriver
 from conformance.raw import call, frame, split
 from fakemq.protocol.bodies.route import TopicRouteData
 
@@ -38,6 +38,16 @@ def together(*drivers: JavaDriver) -> Iterator[None]:
         for driver in drivers:
             driver.__enter__()
         yield
+
+
+def wait_received(consumer: JavaConsumer, ids: Collection[str], timeout_s: float = 30.0) -> None:
+    """Wait until a listener has been given every one of ``ids``. Raises JavaProgramError."""
+    wanted = set(ids)
+    consumer.wait_for(
+        lambda: wanted <= {message.id for message in consumer.received},
+        f"all of {len(wanted)} messages",
+        timeout_s,
+    )
 
 
 def routed(namesrv_addr: str, topic: str) -> set[str]:

@@ -1,0 +1,78 @@
+"""Fake brokers at a real name server, real brokers at a fake one, and Java clients through both."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode
+from conformance.java_jars import CLIENT_VERSIONS
+from conformance.java_program import JavaConsumer, JavaProducer
+from conformance.live import FakemqProcess, real_ms_until, routed, together, wait_received
+from conformance.raw import create_topic
+
+# Some seconds each: a Java server, then a producer and two consumers side by side.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TOPIC, QUEUES, MESSAGES = "Mixed", 4, 100
+DEFAULT_TOPIC = "TBW102"
+
+
+def work_through(namesrv_addr: str, broker: str) -> None:
+    """A Java producer sends, and Java consumers of both versions get everything once."""
+    producer = JavaProducer(namesrv_addr, TOPIC, per_second=200)
+    consumers = [
+        JavaConsumer(namesrv_addr, TOPIC, f"G{version[0]}", version=version)
+        for version in CLIENT_VERSIONS
+    ]
+    with together(producer, *consumers):
+        for consumer in consumers:
+            consumer.wait_assigned(QUEUES)
+        producer.go()
+        producer.wait_for(lambda: len(producer.acks) >= MESSAGES, f"{MESSAGES} acks")
+        producer.stop()
+        assert producer.failures == []
+        assert {ack.broker for ack in producer.acks} == {broker}
+        sent = Counter(ack.id for ack in producer.acks)
+        for consumer in consumers:
+            wait_received(consumer, sent)
+            assert Counter(m.id for m in consumer.received) == sent
+
+
+def test_a_fake_broker_at_a_real_name_server(java: None) -> None:
+    config = ["listenPort=0", "brokerIP1=127.0.0.1", "brokerName=fake"]
+    with JavaCluster(masters=0) as real:
+        addr = real.namesrv_addr
+        with FakemqProcess("broker", "-n", addr, config=config) as fake:
+            assert routed(addr, DEFAULT_TOPIC) == {"fake"}
+            create_topic(fake.broker_addrs[0], TOPIC, QUEUES)
+            real_ms_until(lambda: routed(addr, TOPIC) == {"fake"}, 5)
+            work_through(addr, "fake")
+            assert fake.terminate() == 0
+            assert routed(addr, TOPIC) == set()
+        with FakemqProcess("broker", "-n", addr, config=config) as fake:
+            fake.kill()
+            took_ms = real_ms_until(lambda: routed(addr, DEFAULT_TOPIC) == set(), 5)
+            print(f"real name server noticed the end after {took_ms} ms")
+
+
+def test_a_real_broker_at_a_fake_name_server(java: None) -> None:
+    with (
+        FakemqProcess("namesrv", config=["listenPort=0"]) as fake,
+        tempfile.TemporaryDirectory(prefix="rocketmq-") as home,
+    ):
+        addr = fake.namesrv_addr
+        namesrv = JavaNode("fake", Path(home), "", int(addr.rpartition(":")[2]), ())
+        broker = JavaBroker("real", Path(home) / "broker", namesrv, SMALL_JVM)
+        broker.start()
+        try:
+            create_topic(broker.addr, TOPIC, QUEUES)
+            assert routed(addr, TOPIC) == {"real"}
+            work_through(addr, "real")
+        finally:
+            broker.kill()
+        took_ms = real_ms_until(lambda: routed(addr, TOPIC) == set(), 5)
+        print(f"fake name server noticed the end after {took_ms} ms")
