@@ -64,10 +64,14 @@ class Outbound:
         return None if session is None or session.closed else session
 
     def close(self, why: str) -> None:
-        """Close every connection."""
+        """Close every connection, and want none of those that are being opened."""
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
             session.close(why)
+        opening, self._opening = self._opening, {}
+        for uses in opening.values():
+            for use in uses:
+                use(None)
 
     def pause(self) -> None:
         for session in self._sessions.values():
@@ -97,7 +101,12 @@ class Outbound:
             )
 
     def _opened(self, addr: str, session: Session | None) -> None:
+        uses = self._opening.pop(addr, None)
+        if uses is None:  # closed meanwhile: a node that is gone must not register after all
+            if session is not None:
+                session.close("no longer wanted")
+            return
         if session is not None:
             self._sessions[addr] = session
-        for use in self._opening.pop(addr, []):
+        for use in uses:
             use(session)

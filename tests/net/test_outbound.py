@@ -113,6 +113,19 @@ def test_close_ends_every_connection(lab: Lab) -> None:
     assert lab.out.session(INSIDE) is None
 
 
+def test_what_opens_after_the_close_is_closed(lab: Lab) -> None:
+    lab.invoke(OUTSIDE)
+    lab.out.close("killed")
+    assert lab.replies == [None]
+    late = lab.network.connect(INSIDE, lab, None)
+    assert late is not None
+    lab.opening[0][1](late)
+    lab.network.settle()
+    assert late.closed
+    assert lab.double.codes() == []
+    assert lab.out.session(OUTSIDE) is None
+
+
 def test_pause_and_resume(lab: Lab) -> None:
     lab.invoke(INSIDE)
     lab.out.pause()
