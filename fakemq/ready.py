@@ -18,8 +18,8 @@ class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     addr: str
     vip: str
-    ha: str | None
-    """None while this broker has no HA port."""
+    ha: str
+    """Where slaves connect; a port that is this broker's own, though nobody listens there yet."""
     store: str
     """``"memory"``, or the folder it writes to."""
 

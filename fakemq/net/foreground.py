@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
+from fakemq.broker_layout import MEMORY
 from fakemq.net.driver import EventLoop
 from fakemq.net.server import ClusterServer
 from fakemq.ready import ReadyBroker, ReadyInfo
@@ -72,8 +73,8 @@ def _ready_info(server: ClusterServer) -> ReadyInfo:
             id=broker.config.broker_id,
             addr=broker.addr,
             vip=broker.vip_addr,
-            ha=None,
-            store=spec.store,
+            ha=broker.ha_addr,
+            store=broker.config.store_path_root_dir or MEMORY,
         )
         for broker in core.brokers.values()
     )
