@@ -11,7 +11,6 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -228,14 +227,7 @@ class Dispatcher(Generic[NodeT]):
             self._answer(session, command, _thrown(error), as_json=True)
             return
         except Exception as error:
-            self._node.journal.add(
-                HandlerFailed(
-                    node=self._node.name,
-                    code=command.code,
-                    error=repr(error),
-                    traceback=traceback.format_exc(),
-                )
-            )
+            self._node.journal.add(HandlerFailed.of(self._node.name, command.code, error))
             self._answer(session, command, _thrown(error), as_json=True)
             return
         if isinstance(outcome, Parked):

@@ -69,11 +69,22 @@ class RequestHandled(Event, frozen=True, kw_only=True, gc=False):
 
 
 class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
-    """A bug of ours: a handler raised what no handler may. Fails the test that sees it."""
+    """A bug of ours: a handler raised what no handler may. Fails the test that sees it.
 
-    code: int
+    ``code`` is None where it was no request that was being handled, but a timer or a link.
+    """
+
+    code: int | None
     error: str
     traceback: str
+
+    @classmethod
+    def of(cls, node: str, code: int | None, error: BaseException) -> HandlerFailed:
+        """The event of an exception that was caught."""
+        import traceback  # bugs are rare, starts are not
+
+        text = "".join(traceback.format_exception(error))
+        return cls(node=node, code=code, error=repr(error), traceback=text)
 
 
 # -- name server ------------------------------------------------------------------------------

@@ -106,8 +106,8 @@ def log(entry: Entry) -> None:
         _logger.warning("%s: %s", event.node, event.text)
     elif isinstance(event, HandlerFailed):
         _logger.error(
-            "%s: a bug in fakemq while answering %s\n%s",
+            "%s: a bug in fakemq%s\n%s",
             event.node,
-            code_name(event.code),
+            "" if event.code is None else f" while answering {code_name(event.code)}",
             event.traceback,
         )

@@ -98,12 +98,14 @@ def test_what_a_user_should_read_is_logged(
     journal.add(started())
     journal.add(Warned(node="broker-a-0", text="nearly full"))
     journal.add(HandlerFailed(node="broker-a-0", code=310, error="E", traceback="the traceback"))
+    journal.add(HandlerFailed(node="cluster", code=None, error="E", traceback="the traceback"))
     assert [(one.levelno, one.getMessage()) for one in caplog.records] == [
         (logging.WARNING, "broker-a-0: nearly full"),
         (
             logging.ERROR,
             "broker-a-0: a bug in fakemq while answering SEND_MESSAGE_V2\nthe traceback",
         ),
+        (logging.ERROR, "cluster: a bug in fakemq\nthe traceback"),
     ]
 
 

@@ -9,7 +9,6 @@ Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
 
 from __future__ import annotations
 
-import traceback
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
@@ -265,14 +264,8 @@ class PullRequestHoldService:
         except Refused as refused:
             return refused
         except Exception as error:  # a bug of ours, and none of the one who sent or moved the clock
-            self._broker.journal.add(
-                HandlerFailed(
-                    node=self._broker.name,
-                    code=request.command.code,
-                    error=repr(error),
-                    traceback=traceback.format_exc(),
-                )
-            )
+            node = self._broker.name
+            self._broker.journal.add(HandlerFailed.of(node, request.command.code, error))
             return Refused(ResponseCode.SYSTEM_ERROR, java_exception(error))
 
     def _remove(self, pull: _HeldPull) -> None:

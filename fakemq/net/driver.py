@@ -38,8 +38,13 @@ class Driver:
 
     def _take_turn(self) -> None:
         self._turn = None
-        self._network.settle()
-        self._clock.fire_due()
+        try:
+            self._network.settle()
+            self._clock.fire_due()
+        finally:  # time goes on after a timer that failed
+            self._wake_when_due()
+
+    def _wake_when_due(self) -> None:
         if self._wake is not None:
             self._wake.cancel()
             self._wake = None

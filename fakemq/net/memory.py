@@ -96,3 +96,5 @@ class MemoryNetwork:
                 self._posted.popleft()()
         finally:
             self._settling = False
+            if self._posted:  # an error came between: the rest is for the next turn
+                self.on_post()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakemq.cluster_core import ClusterCore
+from fakemq.events import HandlerFailed
+from fakemq.inspection import NODE
 from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
 from fakemq.net.listener import Listener
@@ -54,6 +56,14 @@ class ClusterServer:
 
     async def start(self) -> None:
         """Start all nodes, then listen: who can connect finds everything registered here."""
+        try:
+            self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    def _start(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._failed)
         if self.spec.journal_path is not None:
             self._journal_file = JournalFile(self.spec.journal_path)
             self.core.journal.listen(self._journal_file)
@@ -120,8 +130,16 @@ class ClusterServer:
             listener.open()
 
     def _close_listeners(self, name: str) -> None:
-        for listener in self._listeners[name]:
+        for listener in self._listeners.get(name, ()):  # none after a start that failed
             listener.close()
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What escaped from a timer, a link or a task: no handler's fault, a bug of ours too."""
+        error = context.get("exception")
+        if not isinstance(error, Exception):
+            loop.default_exception_handler(context)
+            return
+        self.core.journal.add(HandlerFailed.of(NODE, None, error))
 
     def _close_ports(self) -> None:
         for port in self._ports:

@@ -127,9 +127,16 @@ def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
+    settled: list[str] = []
     lab.network.post(fail)
+    lab.network.post(lambda: settled.append("the rest"))
+    asked: list[int] = []
+    lab.network.on_post = lambda: asked.append(1)
     with pytest.raises(ZeroDivisionError):
         lab.network.settle()
+    assert asked == [1], "the rest must not wait for the next bytes"
+    lab.network.settle()
+    assert settled == ["the rest"]
     lab.connect().invoke_oneway(RemotingCommand(7))
     lab.network.settle()
     assert len(lab.requests) == 1

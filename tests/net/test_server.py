@@ -1,0 +1,37 @@
+"""A cluster behind sockets: what escapes from it, and a start that fails."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from fakemq.cluster import Cluster
+from fakemq.errors import FakemqError
+from fakemq.events import HandlerFailed
+
+
+def test_a_timer_that_fails_is_a_bug_in_the_journal_and_time_goes_on() -> None:
+    with Cluster() as mq:
+        clock, fired = mq._core.clock, threading.Event()
+
+        def set_timers() -> None:
+            clock.call_later(1, lambda: print(1 // 0), kind="rpc_timeout", owner="test")
+            clock.call_later(20, fired.set, kind="rpc_timeout", owner="test")
+
+        mq._thread().call(set_timers)
+        (failed,) = mq.wait_for(lambda: mq.journal.find(HandlerFailed))
+        assert (failed.node, failed.code) == ("cluster", None)
+        assert failed.error.startswith("ZeroDivisionError")
+        assert "_take_turn" in failed.traceback
+        assert fired.wait(2)
+
+
+def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    threads = threading.active_count()
+    with pytest.raises(FakemqError, match="cannot write the journal"):
+        Cluster(journal=tmp_path / "no folder" / "journal").start()
+    assert threading.active_count() == threads
+    with Cluster() as mq:  # another one, so that sockets left open would have been collected
+        assert mq.namesrv_addr
