@@ -165,6 +165,26 @@ def test_consumers_go_on_from_offset_0_after_a_reset(live: Live) -> None:
     assert [line for line in new if "pull" in line.lower() or "offset" in line.lower()] == []
 
 
+# 2 s of sending by nature.
+def test_resets_amid_traffic_neither_lose_nor_repeat_what_comes_after(live: Live) -> None:
+    cluster = live.cluster
+    live.producer.go()
+    for _ in range(4):
+        time.sleep(0.4)
+        cluster.reset()
+    time.sleep(0.4)
+    live.producer.pause()
+    live.producer.send("the-last")
+    time.sleep(0.1)  # one more may have been under way
+    stored = [message.keys for message in cluster.messages(TOPIC)]
+    assert len(stored) > 20
+    for consumer in live.consumers.values():
+        wait_received(consumer, stored)
+        received = Counter(m.id for m in consumer.received if m.id in stored)
+        assert received == Counter(stored)
+    assert live.producer.failures == []
+
+
 # Slow by nature: it is about 40 real seconds.
 def test_a_consumer_idle_for_40_s_on_a_frozen_clock_gets_the_next_message_at_once(
     live: Live,
