@@ -8,10 +8,10 @@ Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAP
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.events import Warned
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -21,12 +21,14 @@ from fakemq.protocol.bodies.topic import (
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.headers.namesrv import (
     QueryDataVersionRequestHeader,
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
     UnRegisterBrokerRequestHeader,
 )
+from fakemq.protocol.java import crc32
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
@@ -174,7 +176,7 @@ class Registration:
             ha_server_addr=broker.ha_addr,
             broker_id=config.broker_id,
             compressed=config.compressed_register,
-            body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+            body_crc32=crc32(body),
         ).encode()
         turn = Round(0 if oneway else len(addrs))
         first = True
@@ -265,8 +267,15 @@ class Registration:
         self.master_addr = header.master_addr
         if header.ha_server_addr is not None:
             self.master_ha_addr = header.ha_server_addr
-        if check_order and response.body:
-            self._broker.topics.update_order_topics(KVTable.decode(response.body).table)
+        if not (check_order and response.body):
+            return
+        try:
+            order_topics = KVTable.decode(response.body).table
+        except ProtocolError as error:  # Java logs it: the broker is registered all the same
+            text = f"a name server's order topics cannot be read: {error}"
+            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+        else:
+            self._broker.topics.update_order_topics(order_topics)
 
     def _note_outside(self) -> None:
         """Once a name server turns out to live outside, beat for it in real time."""
@@ -286,4 +295,7 @@ def _is_behind(response: RemotingCommand | None, version: DataVersion) -> bool:
         return False
     if response.ext_fields.get("changed") != "false":
         return True
-    return bool(response.body) and DataVersion.decode(response.body) != version
+    try:
+        return bool(response.body) and DataVersion.decode(response.body) != version
+    except ProtocolError:
+        return True

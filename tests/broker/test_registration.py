@@ -5,6 +5,7 @@ import zlib
 import pytest
 
 from fakemq.config import BrokerConfig
+from fakemq.events import Warned
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfig
 from fakemq.protocol.codes import RequestCode
@@ -135,6 +136,22 @@ def test_order_topics_of_the_answer_become_order_topics_here(world: World) -> No
     server.answer = lambda request: RemotingCommand(0, body=KVTable().encode())
     world.clock.advance("30s")
     assert not broker.topics.is_order("orders")
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_an_answer_that_nobody_can_read_is_a_warning_at_most(world: World, force: bool) -> None:
+    server = world.name_server(ONE)
+    broker = world.broker(BrokerConfig(force_register=force), namesrv_addrs=(ONE,))
+    broker.topics.update_order_topics(["SELF_TEST_TOPIC"])
+    server.answer = lambda request: RemotingCommand(0, ext_fields={"changed": "false"}, body=b"{{")
+    server.requests.clear()
+    world.clock.advance("10s")
+    assert server.codes()[-1] == RequestCode.REGISTER_BROKER
+    (warned,) = world.journal.find(Warned)
+    assert "order topics cannot be read" in warned.text
+    assert broker.topics.is_order("SELF_TEST_TOPIC")
+    world.clock.advance("30s")
+    assert server.codes()[-1] == RequestCode.REGISTER_BROKER, "it goes on"
 
 
 def test_only_the_first_good_answer_counts(world: World) -> None:
