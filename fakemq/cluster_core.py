@@ -64,7 +64,7 @@ class ClusterCore:
         return NameServer(name, config, clock, self.journal, kv_file=kv_file)
 
     def _make_broker(self, config: BrokerConfig) -> Broker:
-        name = f"{config.broker_name}-{config.broker_id}"
+        name = config.node_name
         clock = NodeClock(self.clock, name)
         store = MessageStore(
             config,

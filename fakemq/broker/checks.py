@@ -12,7 +12,7 @@ from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, RETRY_PREFIX, topic_co
 from fakemq.dispatch import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.sysflag import PermName, TopicSysFlag
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -27,7 +27,6 @@ FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 TOPIC_MAX_LENGTH = 127
 _TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-_UNIT, _UNIT_SUB = 1, 2
 
 
 def check_topic_name(topic: str) -> None:
@@ -90,7 +89,7 @@ def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:
     retry = topic.startswith(RETRY_PREFIX)
     topic_sys_flag = 0
     if header.unit_mode:
-        topic_sys_flag = _UNIT_SUB if retry else _UNIT
+        topic_sys_flag = TopicSysFlag.UNIT_SUB if retry else TopicSysFlag.UNIT
     config = broker.topics.create_in_send(
         topic, header.default_topic, header.default_topic_queue_nums, topic_sys_flag
     )

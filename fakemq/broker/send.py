@@ -26,6 +26,7 @@ from fakemq.protocol.properties import (
     encode_properties,
     encode_properties_as_java,
 )
+from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 V3_4_9 = 121
 """From this client version on the header's own maxReconsumeTimes counts."""
 
-_MULTI_TAGS_FLAG = 2
 _STORED = {
     PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -130,7 +130,7 @@ def _message(
 ) -> InnerMessage:
     sys_flag = header.sys_flag
     if topic.topic_filter_type == "MULTI_TAG":
-        sys_flag |= _MULTI_TAGS_FLAG
+        sys_flag |= MessageSysFlag.MULTI_TAGS
     properties = decode_properties(header.properties or "")
     properties[CLUSTER] = broker.config.broker_cluster_name
     wait = properties.get(WAIT_STORE_MSG_OK)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.route import BrokerData, ClusterInfo, TopicList, TopicRouteData
 from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.sysflag import TopicSysFlag
 
-FLAG_UNIT = 1 << 0
-FLAG_UNIT_SUB = 1 << 1
+_UNIT, _UNIT_SUB = TopicSysFlag.UNIT, TopicSysFlag.UNIT_SUB
 
 
 class RouteQuery:
@@ -107,15 +107,15 @@ class RouteQuery:
 
     def unit_topics(self) -> TopicList:
         """Source: RouteInfoManager#getUnitTopics"""
-        return self._topics_whose(lambda flag: flag & FLAG_UNIT != 0)
+        return self._topics_whose(lambda flag: flag & _UNIT != 0)
 
     def has_unit_sub_topics(self) -> TopicList:
         """Source: RouteInfoManager#getHasUnitSubTopicList"""
-        return self._topics_whose(lambda flag: flag & FLAG_UNIT_SUB != 0)
+        return self._topics_whose(lambda flag: flag & _UNIT_SUB != 0)
 
     def has_unit_sub_un_unit_topics(self) -> TopicList:
         """Source: RouteInfoManager#getHasUnitSubUnUnitTopicList"""
-        return self._topics_whose(lambda flag: flag & (FLAG_UNIT | FLAG_UNIT_SUB) == FLAG_UNIT_SUB)
+        return self._topics_whose(lambda flag: flag & (_UNIT | _UNIT_SUB) == _UNIT_SUB)
 
     def _topics(self) -> list[str]:
         return java_hash_map_order(self._tables.topic_queue_table, 1024)

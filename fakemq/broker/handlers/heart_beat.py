@@ -17,12 +17,11 @@ from fakemq.broker.topics import RETRY_PREFIX
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
+from fakemq.protocol.sysflag import TopicSysFlag
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-
-UNIT_SUB = 2
 
 
 @handles(table.HEART_BEAT)
@@ -57,6 +56,6 @@ def _prepare_group(broker: Broker, group: str, unit_mode: bool) -> bool:
     broker.topics.create_in_send_back(
         RETRY_PREFIX + group,
         config.retry_queue_nums,
-        topic_sys_flag=UNIT_SUB if unit_mode else 0,
+        topic_sys_flag=TopicSysFlag.UNIT_SUB if unit_mode else 0,
     )
     return config.notify_consumer_ids_changed_enable

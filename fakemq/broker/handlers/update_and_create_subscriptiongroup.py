@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_not_slave
 from fakemq.broker.handlers import handles
+from fakemq.broker.required import body_of
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from fakemq.protocol.errors import NullFieldError
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
@@ -26,7 +26,5 @@ def update_and_create_subscriptiongroup(
     broker: Broker, request: Request[NoHeader]
 ) -> Reply[NoHeader]:
     check_not_slave(broker)
-    if not request.body:
-        raise NullFieldError("RemotingSerializable", "data")
-    broker.groups.update(SubscriptionGroupConfig.decode(request.body))
+    broker.groups.update(SubscriptionGroupConfig.decode(body_of(request)))
     return Reply()
