@@ -1,0 +1,1 @@
+"""Measurements of a cluster's costs: ``python -m bench``, or ``make bench``."""

@@ -1,0 +1,119 @@
+"""``python -m fakemq`` seen from outside: when it is ready, what it holds, what it burns idle."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from bench.measure import ENVIRONMENT, Figure
+
+ROOT = Path(__file__).parents[1]
+IDLE_S = 10.0
+IDLE_CLIENTS = 10
+_MIB = 1 << 20
+_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+
+
+class Served:
+    """A ``python -m fakemq`` that is ready; ``ready_ms`` after it was executed."""
+
+    def __init__(self) -> None:
+        begin = perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+        )
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline()
+        self.ready_ms = 1000 * (perf_counter() - begin)
+        if "fakemq ready" not in self.line:
+            raise RuntimeError(f"python -m fakemq is not ready: {self.line!r}")
+
+    @property
+    def broker_addr(self) -> tuple[str, int]:
+        """Where the broker listens, as its ready line says."""
+        host, _, port = self.line.split("broker-a-0 ")[1].split()[0].rpartition(":")
+        return host, int(port)
+
+
+@contextmanager
+def served() -> Iterator[Served]:
+    """A running ``python -m fakemq``, stopped at the end."""
+    one = Served()
+    try:
+        yield one
+    finally:
+        one.process.terminate()
+        one.process.wait(10)
+        assert one.process.stdout is not None
+        one.process.stdout.close()
+
+
+def rss_bytes(pid: int) -> int:
+    """The resident memory of a process."""
+    text = Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2]
+    return int(text.split()[0]) * 1024
+
+
+def cpu_ms(pid: int) -> float:
+    """The processor time a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * _TICK_MS
+
+
+def figures(runs: int, idle_s: float, java: bool) -> Iterator[Figure]:
+    """Ready time, memory beside Java's, idle CPU."""
+    ready = []
+    for _ in range(runs):
+        with served() as one:
+            ready.append(one.ready_ms)
+    yield Figure(
+        group="process", name="python -m fakemq: executed to ready", value=min(ready), unit="ms",
+        at_most=300, note=f"bytecode cached; slowest of {runs}: {max(ready):.0f} ms",
+    )  # fmt: skip
+    with served() as one:
+        ours = rss_bytes(one.process.pid)
+    yield Figure(
+        group="process", name="memory of name server and master", value=ours / _MIB, unit="MiB",
+        note="resident, before messages",
+    )  # fmt: skip
+    if java:
+        yield from _beside_java(ours)
+    for clients in (0, IDLE_CLIENTS):
+        with served() as one, ExitStack() as stack:
+            for _ in range(clients):
+                stack.enter_context(socket.create_connection(one.broker_addr))
+            time.sleep(0.5)  # so that what the start left to do is not counted
+            before = cpu_ms(one.process.pid)
+            time.sleep(idle_s)
+            used = cpu_ms(one.process.pid) - before
+        yield Figure(
+            group="process", name=f"CPU in {idle_s:g} idle seconds, {clients} clients", value=used,
+            unit="ms", at_most=_TICK_MS, note=f"counted in ticks of {_TICK_MS:g} ms",
+        )  # fmt: skip
+
+
+def _beside_java(ours: int) -> Iterator[Figure]:
+    from conformance.java_cluster import SMALL_JVM, JavaCluster
+
+    with JavaCluster(masters=1) as cluster:
+        nodes = [cluster.namesrv, *cluster.brokers]
+        theirs = sum(rss_bytes(node.pid) for node in nodes)
+    note = f"with a heap far below Java's default: {' '.join(SMALL_JVM)}"
+    yield Figure(
+        group="process", name="the same of Java 4.9.7", value=theirs / _MIB, unit="MiB", note=note
+    )
+    yield Figure(
+        group="process", name="ours in percent of Java's", value=100 * ours / theirs, unit="%",
+        at_most=10,
+    )  # fmt: skip
