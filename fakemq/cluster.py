@@ -39,6 +39,12 @@ PATIENCE_MS = 50
 """How long outside peers get to react to each step of ``run_until``, in real time."""
 
 
+class _Life:
+    """The thread that a cluster runs on, while it does; one for all faces of the cluster."""
+
+    thread: ClusterThread | None = None
+
+
 class ClusterBase:
     """What synchronous and asynchronous tests share: all that is done at once.
 
@@ -52,29 +58,30 @@ class ClusterBase:
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
         self._spec = cluster_spec(**options, free_ports=True)
-        self._running: ClusterThread | None = None
+        self._life = _Life()
         self.journal = JournalView(self._thread)
         self.faults = Faults(self._thread)
 
     def _thread(self) -> ClusterThread:
-        if self._running is None:
+        thread = self._life.thread
+        if thread is None:
             raise RuntimeError(
                 "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
             )
-        return self._running
+        return thread
 
     @property
     def _core(self) -> ClusterCore:
         return self._thread().server.core
 
     def _start(self) -> None:
-        if self._running is None:
-            self._running = ClusterThread(self._spec)
+        if self._life.thread is None:
+            self._life.thread = ClusterThread(self._spec)
 
     def _stop(self) -> None:
-        running, self._running = self._running, None
-        if running is not None:
-            running.stop()
+        thread, self._life.thread = self._life.thread, None
+        if thread is not None:
+            thread.stop()
 
     def reset(self) -> None:
         """Back to the start state: topics, groups, messages, offsets, faults, journal, clock.
@@ -91,7 +98,7 @@ class ClusterBase:
 
     @property
     def running(self) -> bool:
-        return self._running is not None
+        return self._life.thread is not None
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -186,7 +193,7 @@ class ClusterBase:
             left_ms -= self._thread().call(partial(self._core.step, left_ms))
 
     def __repr__(self) -> str:
-        if self._running is None:
+        if not self.running:
             return "<fakemq cluster, not running>"
         brokers = ", ".join(
             f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
@@ -246,7 +253,7 @@ class AsyncCluster(ClusterBase):
 
     @classmethod
     def of(cls, cluster: ClusterBase) -> Self:
-        """An awaitable face of a cluster that runs already, and that its owner stops."""
+        """An awaitable face of a cluster: what is done to one of them is done to both."""
         face = cls.__new__(cls)
         face.__dict__.update(cluster.__dict__)
         return face

@@ -379,3 +379,14 @@ def test_an_awaitable_face_of_a_running_cluster(mq: Cluster) -> None:
     face.faults.silence("broker-a")
     assert len(mq.faults.placed()) == 1
     assert face.namesrv_addr == mq.namesrv_addr
+
+
+@pytest.mark.anyio
+async def test_a_cluster_stopped_by_its_awaitable_face_can_be_started_again() -> None:
+    with Cluster() as mq:
+        face = AsyncCluster.of(mq)
+        await face.stop()
+        assert not mq.running
+        mq.start()
+        assert face.namesrv_addr == mq.namesrv_addr
+        assert face.journal.find(NodeStarted)
