@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakemq import inspection
 from fakemq.durations import Duration, Instant, duration_ms, instant_ms
+from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
 from fakemq.views import Deadline, Member
 
@@ -319,3 +320,10 @@ class Faults(_Handle):
 
     def __repr__(self) -> str:
         return f"<faults {self.placed()}>"
+
+    if not TYPE_CHECKING:  # a checker finds out by itself
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise NotYetSupported(f"faults.{name} is not there yet; what is: faults.silence")
