@@ -84,8 +84,8 @@ def test_ready_in_time_and_small() -> None:
     # The executable, from its first instruction to its ready line.
     with process.served() as first, process.served() as second:
         assert min(first.ready_ms, second.ready_ms) <= 300 * SLOWER
-        # A tenth of Java's 4.9.7 name server and master, which have 340 MiB with a small heap.
-        assert process.rss_bytes(second.process.pid) <= 40 << 20
+        # Java's 4.9.7 name server and master have 370 MiB; bench measures both side by side.
+        assert process.rss_bytes(second.process.pid) <= 36 << 20
 
 
 @pytest.mark.slow  # it watches a process do nothing

@@ -238,6 +238,13 @@ def test_a_code_is_handled_once(node: LabNode) -> None:
         def again(node: LabNode, request: Max) -> None: ...
 
 
+def test_a_module_may_be_imported_anew(node: LabNode) -> None:
+    for _ in range(2):
+
+        @node.handles(table.GET_MAX_OFFSET)
+        def handler(node: LabNode, request: Max) -> None: ...
+
+
 def test_handlers_are_imported_when_their_code_comes() -> None:
     # In a process of its own: here they have long been imported.
     code = """
