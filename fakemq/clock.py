@@ -136,14 +136,17 @@ class Clock:
             self.on_change()
 
     def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Timer]:
+        """Move time on by what people write; see `advance_ms`."""
+        return self.advance_ms(duration_ms(duration), outside_peers=outside_peers)
+
+    def advance_ms(self, ms: int, *, outside_peers: bool = False) -> list[Timer]:
         """Move time on, firing what falls due in (deadline, insertion) order; gives what fired.
 
         With ``outside_peers`` the liveness of peers outside the cluster ages too. Raises
         ValueError for a negative duration, and RuntimeError inside a timer.
         """
-        ms = duration_ms(duration)
         if ms < 0:
-            raise ValueError(f"time does not go back: advance({duration!r})")
+            raise ValueError(f"time does not go back: {ms} ms")
         if self._firing:
             raise RuntimeError("advance was called from within a timer")
         fired: list[Timer] = []
@@ -155,15 +158,6 @@ class Clock:
             self._walk(self._cluster, fired, from_ms)
         self.on_change()
         return fired
-
-    def advance_to(self, at_ms: int) -> list[Timer]:
-        """Advance to a wall time; a time in the past is refused with ValueError."""
-        return self.advance((at_ms - self.now_ms()) / 1000)
-
-    def advance_to_next(self, kind: str) -> list[Timer]:
-        """Advance to the next pending deadline of ``kind``; LookupError if there is none."""
-        timer = self.next_of(kind)
-        return self.advance(max(0, self.due_in_ms(timer)) / 1000, outside_peers=timer.outside)
 
     def next_of(self, kind: str) -> Timer:
         """The next pending deadline of ``kind``; ``"delay_level"`` finds those of all levels.

@@ -141,17 +141,20 @@ class ClusterCore:
         """Move time on by ``ms``, with everything in the cluster quiet before and after."""
         self.network.settle()
         self._moved("advance", ms)
-        fired = self.clock.advance(ms / 1000, outside_peers=outside_peers)
+        fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
         self.network.settle()
         return [inspection.deadline(timer, 0) for timer in fired]
 
     def advance_to(self, at_ms: int) -> list[Deadline]:
+        """Advance to a wall time; a time in the past is refused with ValueError."""
         return self.advance(at_ms - self.clock.now_ms())
 
     def advance_to_next(self, kind: str) -> list[Deadline]:
         """Advance to the next deadline of ``kind``; LookupError if none is pending."""
         timer = self.clock.next_of(kind)
-        return self.advance(self.clock.due_in_ms(timer), outside_peers=timer.outside)
+        # One that is held, or only just due, is late already.
+        ms = max(0, self.clock.due_in_ms(timer))
+        return self.advance(ms, outside_peers=timer.outside)
 
     def step(self, at_most_ms: int) -> int:
         """Advance to the next deadline of the cluster's axis; gives by how many milliseconds."""

@@ -85,6 +85,18 @@ def test_advance_to_next(mq: Cluster) -> None:
         mq.clock.advance_to_next("rpc_timeout")
 
 
+def test_advance_to_next_fires_what_is_late_already(mq: Cluster) -> None:
+    mq.clock.unfreeze()
+    with mq.clock.hold("so that it is late"):
+        core = mq._core
+        mq._thread().call(
+            lambda: core.clock.call_later(0, lambda: None, kind="rpc_timeout", owner="test")
+        )
+        while mq.clock.timers()[0].due_in_ms == 0:
+            pass  # a millisecond of real time
+        assert mq.clock.advance_to_next("rpc_timeout")[0].owner == "test"
+
+
 def test_timers_are_sorted_by_when_they_are_due(mq: Cluster) -> None:
     pending = mq.clock.timers()
     assert [one.due_in_ms for one in pending] == sorted(one.due_in_ms for one in pending)
