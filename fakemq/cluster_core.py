@@ -171,7 +171,9 @@ class ClusterCore:
     def create_topic(self, topic: str, queues: int) -> None:
         """Create or change a topic on every running master."""
         for broker in self.brokers.values():
-            broker.create_topic(topic, queues)
+            # A paused broker would register, and one that is down would have it when it is back.
+            if broker.state == "running" and not broker.config.is_slave:
+                broker.create_topic(topic, queues)
         self.network.settle()
 
     def broker(self, name: str) -> Broker:

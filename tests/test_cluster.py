@@ -343,6 +343,15 @@ def test_create_topic(mq: Cluster) -> None:
         assert peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header).code == 0
 
 
+def test_a_topic_is_created_where_a_broker_runs(mq: Cluster) -> None:
+    mq.broker("broker-a").pause()
+    mq.create_topic("bills", queues=3)
+    assert {queue.broker for queue in mq.queues("bills")} == {"broker-b"}
+    mq.broker("broker-b").kill()
+    with pytest.raises(RuntimeError, match="no broker runs"):
+        mq.seed("tickets", [b"one"])
+
+
 def test_the_repr_says_where_it_is(mq: Cluster) -> None:
     a, b = mq.brokers
     assert repr(mq) == (
