@@ -1,0 +1,54 @@
+"""A cluster in an asynchronous test's hands: what waits or moves time is awaited."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import fakemq
+from fakemq.cluster import AsyncCluster, Cluster
+from fakemq.errors import WaitTimeout
+from fakemq.events import BrokerGone, NodeStarted
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.anyio
+async def test_an_async_cluster() -> None:
+    async with fakemq.AsyncCluster(topics={"orders": 1}, clock="frozen") as mq:
+        mq.seed("orders", [b"one"])
+        assert await mq.wait_for(lambda: mq.messages("orders"))
+        assert await mq.clock.advance("1h")
+        await mq.clock.advance_to(mq.clock.now() + timedelta(seconds=1))
+        assert (await mq.clock.advance_to_next("register_broker"))[-1].kind == "register_broker"
+        await mq.brokers[0].restart()
+        mq.broker("broker-a").pause()
+        assert await mq.run_until(lambda: mq.journal.find(BrokerGone), at_most="1h")
+        mq.broker("broker-a").resume()
+        await mq.broker("broker-a").stop()
+        with pytest.raises(WaitTimeout):
+            await mq.wait_for(lambda: False, timeout=0.01)
+    assert not mq.running
+
+
+def test_an_awaitable_face_of_a_running_cluster() -> None:
+    with Cluster() as mq:
+        face = AsyncCluster.of(mq)
+        face.faults.silence("broker-a")
+        assert len(mq.faults.placed()) == 1
+        assert face.namesrv_addr == mq.namesrv_addr
+
+
+@pytest.mark.anyio
+async def test_a_cluster_stopped_by_its_awaitable_face_can_be_started_again() -> None:
+    with Cluster() as mq:
+        face = AsyncCluster.of(mq)
+        await face.stop()
+        assert not mq.running
+        mq.start()
+        assert face.namesrv_addr == mq.namesrv_addr
+        assert face.journal.find(NodeStarted)
