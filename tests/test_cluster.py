@@ -132,8 +132,6 @@ def test_what_is_not_there_yet_says_so(mq: Cluster) -> None:
     with pytest.raises(NotYetSupported, match=r"partition\('broker-a', 'broker-b'\) is not there"):
         mq.partition("broker-a", "broker-b")
     mq.heal()
-    with pytest.raises(NotYetSupported, match="error is not there yet"):
-        getattr(mq.faults, "error")("SEND_MESSAGE_V2", code="SYSTEM_BUSY")  # noqa: B009
 
 
 def test_the_seed_of_a_run() -> None:

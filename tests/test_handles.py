@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fakemq.cluster import Cluster
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.events import BrokerGone, LogAppended
 from fakemq.handles import Fault
 from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData
@@ -190,6 +190,8 @@ def test_faults(mq: Cluster) -> None:
     assert mq.faults.placed() == []
     with pytest.raises(LookupError, match="no broker 'broker-z'"):
         mq.faults.silence("broker-z")
+    with pytest.raises(NotYetSupported, match=r"faults\.error is not there yet"):
+        getattr(mq.faults, "error")("SEND_MESSAGE_V2", code="SYSTEM_BUSY")  # noqa: B009
 
 
 def test_an_unused_fault() -> None:
