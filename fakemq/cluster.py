@@ -77,6 +77,14 @@ class ClusterBase:
     def _start(self) -> None:
         if self._life.thread is None:
             self._life.thread = ClusterThread(self._spec)
+            if self._spec.ready_file is not None:
+                from fakemq.ready import ready_info, write_ready_file  # few want it here
+
+                try:
+                    write_ready_file(self._spec.ready_file, ready_info(self._core))
+                except BaseException:
+                    self._stop()
+                    raise
 
     def _stop(self) -> None:
         thread, self._life.thread = self._life.thread, None

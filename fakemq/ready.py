@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from fakemq.broker_layout import MEMORY
 from fakemq.errors import FakemqError
+
+if TYPE_CHECKING:
+    from fakemq.cluster_core import ClusterCore
 
 
 class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +38,27 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     control: str | None = None
     brokers: tuple[ReadyBroker, ...] = ()
+
+
+def ready_info(core: ClusterCore) -> ReadyInfo:
+    """What there is to say of a cluster that has started."""
+    brokers = tuple(
+        ReadyBroker(
+            name=broker.config.broker_name,
+            id=broker.config.broker_id,
+            addr=broker.addr,
+            vip=broker.vip_addr,
+            ha=broker.ha_addr,
+            store=broker.config.store_path_root_dir or MEMORY,
+        )
+        for broker in core.brokers.values()
+    )
+    return ReadyInfo(
+        namesrv=";".join(core.namesrv_addrs) or core.spec.broker_configs[0].namesrv_addr or "",
+        cluster=core.spec.cluster_name,
+        pid=os.getpid(),
+        brokers=brokers,
+    )
 
 
 def ready_line(info: ReadyInfo) -> str:

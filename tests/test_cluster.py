@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +95,20 @@ def test_a_second_cluster_beside_the_first(mq: Cluster) -> None:
         other.seed("orders", [b"theirs"])
         assert mq.messages("orders") == []
         assert other.namesrv_addr != mq.namesrv_addr
+
+
+def test_a_ready_file_for_programs_of_other_languages(tmp_path: Path) -> None:
+    path = tmp_path / "ready.json"
+    with Cluster(ready_file=path) as mq:
+        ready = json.loads(path.read_text())
+        assert ready["namesrv"] == mq.namesrv_addr
+        (broker,) = ready["brokers"]
+        assert broker["addr"] == mq.broker("broker-a").addr
+        assert broker["ha"] == mq.broker("broker-a").ha_addr
+    nowhere = Cluster(ready_file=tmp_path / "no folder" / "ready.json")
+    with pytest.raises(FakemqError, match="cannot write the ready file"):
+        nowhere.start()
+    assert not nowhere.running
 
 
 def test_fixed_ports_and_their_conflict() -> None:

@@ -9,10 +9,9 @@ import signal
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from fakemq.broker_layout import MEMORY
 from fakemq.net.driver import EventLoop
 from fakemq.net.server import ClusterServer
-from fakemq.ready import ReadyBroker, ReadyInfo
+from fakemq.ready import ReadyInfo, ready_info
 
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
@@ -48,7 +47,7 @@ async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -
     try:
         await _either(server.registered(), told.wait())
         if not told.is_set():
-            on_ready(_ready_info(server))
+            on_ready(ready_info(server.core))
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()
@@ -63,27 +62,6 @@ async def _either(*waits: Coroutine[object, object, object]) -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()
-
-
-def _ready_info(server: ClusterServer) -> ReadyInfo:
-    core, spec = server.core, server.spec
-    brokers = tuple(
-        ReadyBroker(
-            name=broker.config.broker_name,
-            id=broker.config.broker_id,
-            addr=broker.addr,
-            vip=broker.vip_addr,
-            ha=broker.ha_addr,
-            store=broker.config.store_path_root_dir or MEMORY,
-        )
-        for broker in core.brokers.values()
-    )
-    return ReadyInfo(
-        namesrv=";".join(core.namesrv_addrs) or spec.broker_configs[0].namesrv_addr or "",
-        cluster=spec.cluster_name if spec.broker_configs else "",
-        pid=os.getpid(),
-        brokers=brokers,
-    )
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
