@@ -156,12 +156,15 @@ class BrokerView(_Handle):
 
     def __init__(self, running: Running, broker: Broker) -> None:
         super().__init__(running)
-        self._broker = broker
         self.name = broker.name
         self.addr = broker.addr
         """``host:port`` that clients use."""
         self.vip_addr = broker.vip_addr
         self.ha_addr = broker.ha_addr
+
+    @property
+    def _broker(self) -> Broker:
+        return self._core.broker(self.name)  # another one after the cluster was started again
 
     @property
     def state(self) -> str:

@@ -85,9 +85,12 @@ def test_a_cluster_can_be_started_again() -> None:
     cluster = Cluster(topics={"orders": 2})
     with cluster:
         cluster.seed("orders", [b"one"])
+        broker = cluster.broker("broker-a")
     with cluster:
         assert cluster.messages("orders") == []
         assert len(cluster.queues("orders")) == 2
+        broker.kill()
+        assert cluster.broker("broker-a").state == "stopped"
 
 
 def test_a_second_cluster_beside_the_first(mq: Cluster) -> None:
