@@ -259,7 +259,7 @@ class Broker:
         self.consumers.reset()
         self.positions.reset()  # before the held pulls, which are answered by it
         self.holds.reset()
-        self.locks.reset()
+        self.locks.reset()  # after the members, whose locks stay
         self.client_expiry.reset()
 
     def __repr__(self) -> str:

@@ -81,8 +81,16 @@ class RebalanceLockManager:
         )
 
     def reset(self) -> None:
-        """Nothing is locked."""
-        self._table.clear()
+        """Only the locks of clients that are still members stay: they go on consuming in order."""
+        is_member = self._broker.consumers.find_channel
+        for group, locks in list(self._table.items()):
+            kept = {
+                queue: entry for queue, entry in locks.items() if is_member(group, entry.client_id)
+            }
+            if kept:
+                self._table[group] = kept
+            else:
+                del self._table[group]
 
     def _expired(self, entry: _LockEntry) -> bool:
         held_ms = self._broker.clock.elapsed_ms(outside=entry.outside) - entry.taken_ms

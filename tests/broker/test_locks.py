@@ -10,7 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.locks import REBALANCE_LOCK_MAX_LIVE_TIME_MS
 from fakemq.events import QueuesLocked
 from fakemq.protocol.bodies.queue import MessageQueue
-from tests.support.clients import GROUP, LabWorld
+from tests.support.clients import GROUP, LabWorld, consume
 from tests.support.peer import Peer
 
 
@@ -90,10 +90,16 @@ def test_a_jump_of_the_clock_frees_no_lock_of_an_outside_consumer(
     assert lock(broker, other, "python", 0) == [0]
 
 
-def test_a_reset_frees_all(world: LabWorld, broker: Broker) -> None:
-    lock(broker, world.peer(broker.addr), "one", 0)
+def test_a_reset_keeps_the_locks_of_members_and_frees_the_rest(
+    world: LabWorld, broker: Broker
+) -> None:
+    member, stranger = world.peer(broker.addr), world.peer(broker.addr)
+    consume(member, "member")
+    lock(broker, member, "member", 0)
+    lock(broker, stranger, "stranger", 1)
+    lock(broker, stranger, "stranger", 0, group="another")
     broker.reset()
-    assert broker.locks.snapshot() == {}
+    assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "member"}}
 
 
 STEPS = st.lists(
