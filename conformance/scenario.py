@@ -149,9 +149,10 @@ class Run:
         *,
         peer: str = "client",
         oneway: bool = False,
+        binary: bool = False,
     ) -> Pending:
         """Send a request that is answered later or never."""
-        return self.peer(peer, place).send(code, fields, body, oneway=oneway)
+        return self.peer(peer, place).send(code, fields, body, oneway=oneway, binary=binary)
 
     def note(self, text: str) -> None:
         """Say something to the reader."""

@@ -52,9 +52,12 @@ class Request(Generic[RequestHeader]):
 
 
 class Reply(Generic[ResponseHeader]):
-    """A handler's answer. ``ext_fields`` go on top of the header's own."""
+    """A handler's answer. ``ext_fields`` go on top of the header's own.
 
-    __slots__ = ("body", "code", "ext_fields", "header", "remark")
+    It is written in the request's header serialisation, unless ``serialize_type`` says otherwise.
+    """
+
+    __slots__ = ("body", "code", "ext_fields", "header", "remark", "serialize_type")
 
     def __init__(
         self,
@@ -64,12 +67,14 @@ class Reply(Generic[ResponseHeader]):
         code: ResponseCode = ResponseCode.SUCCESS,
         remark: str | None = None,
         ext_fields: dict[str, str] | None = None,
+        serialize_type: SerializeType | None = None,
     ) -> None:
         self.header = header
         self.body = body
         self.code = code
         self.remark = remark
         self.ext_fields = ext_fields
+        self.serialize_type = serialize_type
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
         """The response to ``request``, in the request's own header serialisation."""
@@ -83,7 +88,9 @@ class Reply(Generic[ResponseHeader]):
             flag=FLAG_RESPONSE,
             opaque=request.opaque,
             remark=self.remark,
-            serialize_type=request.serialize_type,
+            serialize_type=(
+                request.serialize_type if self.serialize_type is None else self.serialize_type
+            ),
         )
 
 
@@ -229,12 +236,10 @@ class Dispatcher(Generic[NodeT]):
         except Refused as refused:
             outcome = refused
         except HeaderError as error:
-            self._answer(session, command, _thrown(error), as_json=True)
-            return
+            outcome = _thrown(error)
         except Exception as error:
             self._node.journal.add(HandlerFailed.of(self._node.name, command.code, error))
-            self._answer(session, command, _thrown(error), as_json=True)
-            return
+            outcome = _thrown(error)
         if isinstance(outcome, Parked):
             outcome.when_resolved(lambda later: self._answer(session, command, later))
         else:
@@ -248,9 +253,7 @@ class Dispatcher(Generic[NodeT]):
         entry = self._handlers[code] = (row.request_header, handler)
         return entry
 
-    def _answer(
-        self, session: Session, command: RemotingCommand, outcome: Outcome, *, as_json: bool = False
-    ) -> None:
+    def _answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
         self._node.journal.add(
@@ -264,13 +267,16 @@ class Dispatcher(Generic[NodeT]):
         if outcome is None or command.is_oneway:
             return
         response = outcome.to_command(command)
-        if as_json:  # answers made outside a processor's callback use the server's default
-            response.serialize_type = SerializeType.JSON
         session.send(response)
 
 
-def _thrown(error: Exception) -> Refused:
-    return Refused(ResponseCode.SYSTEM_ERROR, java_exception(error))
+def _thrown(error: Exception) -> Reply[Any]:
+    # Made outside the processor's callback, so in the server's own serialisation.
+    return Reply(
+        code=ResponseCode.SYSTEM_ERROR,
+        remark=java_exception(error),
+        serialize_type=SerializeType.JSON,
+    )
 
 
 def java_exception(error: Exception) -> str:

@@ -13,6 +13,7 @@ from fakemq.broker.handlers import handles
 from fakemq.dispatch import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.table import NoHeader
 
@@ -30,4 +31,5 @@ def view_message_by_id(
             ResponseCode.SYSTEM_ERROR,
             f"can not find message by the offset, {request.header.offset}",
         )
-    return Reply(body=bytes(record))
+    # Java hands the record to the socket by itself, behind a header in the server's own form.
+    return Reply(body=bytes(record), serialize_type=SerializeType.JSON)
