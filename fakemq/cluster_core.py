@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 class ClusterCore:
-    """The nodes of one cluster; ``namesrv_addrs`` and each config's ``listen_port`` are final.
+    """The nodes of one cluster, at addresses that are final.
+
+    ``namesrv_addrs`` has one address for each name server, ``broker_ports`` one main port for each
+    broker of ``spec``, whose own configs stay as they are.
 
     A cluster without name servers of its own is a broker that registers elsewhere, where its
     config's ``namesrvAddr`` says.
@@ -38,6 +41,7 @@ class ClusterCore:
         self,
         spec: ClusterSpec,
         namesrv_addrs: list[str],
+        broker_ports: list[int],
         *,
         open_tcp: OpenTcp | None = None,
     ) -> None:
@@ -52,8 +56,8 @@ class ClusterCore:
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
         self.brokers: dict[str, Broker] = {}
-        for config in spec.broker_configs:
-            broker = self._make_broker(config)
+        for config, port in zip(spec.broker_configs, broker_ports, strict=True):
+            broker = self._make_broker(config, port)
             self.brokers[broker.name] = broker
 
     def _make_name_server(self, number: int) -> NameServer:
@@ -63,7 +67,9 @@ class ClusterCore:
         clock = NodeClock(self.clock, name)
         return NameServer(name, config, clock, self.journal, kv_file=kv_file)
 
-    def _make_broker(self, config: BrokerConfig) -> Broker:
+    def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
+        config = spec.copy()
+        config.listen_port, config.ha_listen_port = port, port + 1
         name = config.node_name
         clock = NodeClock(self.clock, name)
         store = MessageStore(
@@ -139,6 +145,8 @@ class ClusterCore:
 
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Move time on by ``ms``, with everything in the cluster quiet before and after."""
+        if ms < 0:
+            raise ValueError(f"time does not go back: {ms} ms")
         self.network.settle()
         self._moved("advance", ms)
         fired = self.clock.advance_ms(ms, outside_peers=outside_peers)

@@ -229,6 +229,11 @@ class Config:
             if not important or key.attribute in IMPORTANT
         )
 
+    def restore(self, other: Self) -> None:
+        """Take over all values of ``other``, for everyone who looks at this config."""
+        vars(self).clear()
+        vars(self).update(vars(other))
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented

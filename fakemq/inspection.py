@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
@@ -39,6 +40,10 @@ def text(entries: list[Entry]) -> str:
     return "\n".join(line(entry) for entry in entries)
 
 
+MAX_QUEUES = 65_536
+"""A client may create a topic of two billion queues; so many are shown of each broker."""
+
+
 def topics(core: ClusterCore) -> list[str]:
     """The names of all topics of all brokers, sorted."""
     return sorted({topic for broker in core.brokers.values() for topic in broker.topics.snapshot()})
@@ -62,17 +67,26 @@ def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
     for broker in core.brokers.values():
         config = broker.topics.snapshot().get(topic)
         if config is not None:
-            for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
+            queue_nums = max(config.read_queue_nums, config.write_queue_nums)
+            for queue_id in range(min(queue_nums, MAX_QUEUES)):
                 yield broker, queue_id
+
+
+def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
+    for broker in core.brokers.values():
+        for queue_id in broker.store.queue_ids(topic):
+            yield broker, queue_id
 
 
 def lag(core: ClusterCore, group: str, topic: str) -> int:
     """Stored messages of ``topic`` behind the committed offsets of ``group``."""
     committed = offsets(core, group, topic)
-    return sum(
-        max(0, q.max_offset - max(q.min_offset, committed.get((q.broker, q.queue_id), 0)))
-        for q in queues(core, topic)
-    )
+    behind = 0
+    for broker, queue_id in _written_queues(core, topic):
+        first = broker.store.min_offset_in_queue(topic, queue_id)
+        done = committed.get((broker.config.broker_name, queue_id), 0)
+        behind += max(0, broker.store.max_offset_in_queue(topic, queue_id) - max(first, done))
+    return behind
 
 
 def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], int]:
@@ -103,17 +117,25 @@ def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int
     """Messages of ``topic``; of the queues in ``since`` those from an offset on."""
     appended, delivered = _biographies(core, topic)
     found: list[tuple[tuple[int, int, int], Message]] = []
-    for broker, queue_id in _queues(core, topic):
+    for broker, queue_id in _written_queues(core, topic):
         offset = since.get((broker, queue_id), 0)
         for stored in broker.store.messages_in_queue(topic, queue_id, offset):
             place = (broker.name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
-            body = decompressed_body(stored)
-            view = message_view(stored, body, broker.config.broker_name, delivered.get(place, ()))
+            view = message_view(
+                stored, _body(stored), broker.config.broker_name, delivered.get(place, ())
+            )
             found.append((order, view))
     found.sort(key=itemgetter(0))
     return [message for _, message in found]
+
+
+def _body(stored: MessageExt) -> bytes:
+    try:
+        return decompressed_body(stored)
+    except RemoteProtocolError:
+        return stored.body  # said to be compressed by a client that did not: as it came
 
 
 def message_view(
@@ -184,7 +206,7 @@ def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: st
         raise RuntimeError(f"no broker runs that could store messages for {topic}")
     before = {
         (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
-        for broker, queue_id in queues
+        for broker, queue_id in _written_queues(core, topic)
     }
     for number, body in enumerate(bodies):
         broker, queue_id = targets[number % len(targets)]

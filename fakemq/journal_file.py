@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 
 from fakemq.errors import FakemqError
 from fakemq.journal import Entry
+
+_logger = logging.getLogger("fakemq")
 
 
 class JournalFile:
@@ -20,7 +24,13 @@ class JournalFile:
             raise FakemqError(f"{path}: cannot write the journal: {error.strerror}") from None
 
     def __call__(self, entry: Entry) -> None:
-        self._file.write(self._encoder.encode(entry) + b"\n")
+        if self._file.closed:
+            return
+        try:
+            self._file.write(self._encoder.encode(entry) + b"\n")
+        except OSError as error:  # a full disk stops the file, not the cluster
+            self._file.close()
+            _logger.warning("%s: the journal ends here: %s", self._file.name, error.strerror)
 
     def close(self) -> None:
         self._file.close()

@@ -30,7 +30,6 @@ DOMAINS: dict[str, Domain] = {
     "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
-    "queue_lock": Domain.LIVENESS,  # RebalanceLockManager, 60 s, looked at when asked
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
 }

@@ -63,6 +63,7 @@ class Broker:
     ) -> None:
         self.name = name
         self.config = config
+        self._start_config = config.copy()
         self.clock = clock
         self.journal = journal
         self.store = store
@@ -147,6 +148,8 @@ class Broker:
 
     def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
         """Begin to work, and register with all name servers at once."""
+        if self.state == "stopping":
+            self._end("stop")  # whoever starts it again does not wait for slow name servers
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.client_expiry.start()
@@ -226,6 +229,8 @@ class Broker:
 
         Name servers are not told: `register_all` does that when they have been reset too.
         """
+        self.config.restore(self._start_config)
+        self.config_version = DataVersion(timestamp=self.clock.now_ms(), counter=0)
         self.topics.reset()
         self.groups.reset()
         self.offsets.reset()

@@ -35,9 +35,13 @@ class ConsumeQueues:
         """The topics that have queues."""
         return {topic for topic, _ in self._table}
 
+    def ids(self, topic: str) -> list[int]:
+        """The queue ids of a topic's queues, ascending."""
+        return sorted(queue_id for name, queue_id in self._table if name == topic)
+
     def destroy(self, topic: str) -> list[int]:
         """Delete the queues of a topic; gives their ids."""
-        ids = [queue_id for name, queue_id in self._table if name == topic]
+        ids = self.ids(topic)
         for queue_id in ids:
             self._table.pop((topic, queue_id)).destroy()
         return ids

@@ -241,6 +241,10 @@ class MessageStore:
         """The commit log's first byte; -1 as long as it is empty."""
         return self._log.min_offset
 
+    def queue_ids(self, topic: str) -> list[int]:
+        """The queues of a topic that ever had a message, ascending."""
+        return self._queues.ids(topic)
+
     def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """The offset that the next message gets; 0 for a queue that is not there."""
         queue = self._queues.find(topic, queue_id)
