@@ -7,7 +7,7 @@ import socket
 
 from fakemq.net.memory import Accept
 from fakemq.net.session import Link, Session
-from fakemq.net.tcp import BACKLOG, Port, SessionProtocol
+from fakemq.net.tcp import BACKLOG, Port, TcpLink
 
 PAUSE_S = 1.0
 """How long nothing is accepted after the system refused to."""
@@ -60,7 +60,7 @@ class Listener:
             connection.setblocking(False)
             task: asyncio.Task[object] = loop.create_task(
                 loop.connect_accepted_socket(
-                    lambda: SessionProtocol(lambda link: self._take(sock, link)), connection
+                    lambda: TcpLink(lambda link: self._take(sock, link)), connection
                 )
             )
             self._tasks.add(task)

@@ -27,25 +27,41 @@ class MemoryLink:
         self.remote_addr = remote_addr
         self.peer: MemoryLink | None = None
         self.session: Session | None = None
+        self._kept: list[bytes | None] | None = None  # what arrived while paused
 
     def write(self, data: bytes) -> None:
         peer = self.peer
         if peer is not None:
-            self._network.post(lambda: peer.deliver(data))
+            self._network.post(lambda: peer._arrive(data))
 
     def close(self) -> None:
         peer, self.peer = self.peer, None
         if peer is not None:
             peer.peer = None
-            self._network.post(peer.lost)
+            self._network.post(lambda: peer._arrive(None))
+        self.session = None
 
-    def deliver(self, data: bytes) -> None:
-        if self.session is not None:
-            self.session.data_received(data)
+    def pause_reading(self) -> None:
+        if self._kept is None:
+            self._kept = []
 
-    def lost(self) -> None:
-        if self.session is not None:
-            self.session.connection_lost()
+    def resume_reading(self) -> None:
+        kept, self._kept = self._kept or [], None
+        for data in kept:
+            self._arrive(data)
+
+    def _arrive(self, data: bytes | None) -> None:
+        """Bytes of the peer, or None for their end."""
+        session = self.session
+        if self._kept is not None:
+            self._kept.append(data)
+        elif session is None:
+            pass  # closed from this end
+        elif data is not None:
+            session.data_received(data)
+        else:
+            self.session = None
+            session.connection_lost()
 
 
 class MemoryNetwork:
@@ -77,9 +93,9 @@ class MemoryNetwork:
         self._next_port += 1
         near, far = MemoryLink(self, here, addr), MemoryLink(self, addr, here)
         near.peer, far.peer = far, near
-        near.session = Session(near, owner, dispatch)
+        session = near.session = Session(near, owner, dispatch)
         far.session = accept(far)
-        return near.session
+        return session
 
     def post(self, delivery: Callable[[], None]) -> None:
         self._posted.append(delivery)

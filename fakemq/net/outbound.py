@@ -78,7 +78,7 @@ class Outbound:
             session.pause()
 
     def resume(self) -> None:
-        for session in self._sessions.values():
+        for session in list(self._sessions.values()):  # what is read may open another
             session.resume()
 
     def _with_session(self, addr: str, use: Callable[[Session | None], None]) -> None:

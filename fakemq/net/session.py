@@ -18,6 +18,8 @@ from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.timers import Timer
 
+CLOSED_BY_PEER = "closed by the peer"
+
 CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
 
@@ -25,7 +27,7 @@ OnReply = Callable[[RemotingCommand | None], None]
 
 
 class Link(Protocol):
-    """What carries a session's bytes: memory or TCP."""
+    """What carries the bytes of an endpoint: memory or TCP."""
 
     outside: bool
     """The peer lives outside the cluster: its liveness counts real time."""
@@ -34,7 +36,15 @@ class Link(Protocol):
     """``host:port`` of the two ends."""
 
     def write(self, data: bytes) -> None: ...
-    def close(self) -> None: ...
+
+    def close(self) -> None:
+        """Close from this end; the endpoint hears nothing more."""
+
+    def pause_reading(self) -> None:
+        """Leave what arrives, and the news that the peer is gone, unread in the link."""
+
+    def resume_reading(self) -> None:
+        """Go on; what arrived meanwhile is with the endpoint when this returns."""
 
 
 class Owner(Protocol):
@@ -64,8 +74,6 @@ class Session:
         self._connection = Connection()
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
         self._out: list[bytes] | None = None  # collects writes while a batch is being handled
-        self._paused: list[bytes] | None = None
-        self._lost_while_paused: str | None = None
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -75,9 +83,6 @@ class Session:
     def data_received(self, data: bytes) -> None:
         """Bytes from the peer; a peer that breaks the protocol loses its connection."""
         if self.closed:
-            return
-        if self._paused is not None:
-            self._paused.append(data)
             return
         self._last_io_ms = self._elapsed_ms()
         self._out = []
@@ -101,11 +106,8 @@ class Session:
             return error
         return self._connection.failure
 
-    def connection_lost(self, why: str = "closed by the peer") -> None:
+    def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone; tells everyone who waits."""
-        if self._paused is not None:
-            self._lost_while_paused = why  # a stopped process notices when it goes on
-            return
         if self.closed:
             return
         self.closed = True
@@ -178,25 +180,18 @@ class Session:
     def close(self, why: str) -> None:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
-            self._paused = None
             self.connection_lost(why)
             self.link.close()
 
     # -- a paused node ------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Keep what arrives unread, as the sockets of a stopped process do."""
-        if self._paused is None:
-            self._paused = []
+        """Leave what arrives unread, as the sockets of a stopped process do."""
+        self.link.pause_reading()
 
     def resume(self) -> None:
         """Read what arrived meanwhile, and notice if the peer has gone."""
-        kept, self._paused = self._paused or [], None
-        for data in kept:
-            self.data_received(data)
-        lost, self._lost_while_paused = self._lost_while_paused, None
-        if lost is not None:
-            self.connection_lost(lost)
+        self.link.resume_reading()
 
     # -- idleness -----------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""TCP on asyncio: a Protocol shell of the sans-IO session, and ports that nobody can steal.
+"""TCP on asyncio: links over its transports, and ports that nobody can steal.
 
 One write per batch of whole frames, no task per connection or request.
 """
@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 from collections.abc import Callable
 from typing import cast
 
 from fakemq.errors import FakemqError
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import Dispatch, Link, Owner, Session
+from fakemq.net.session import CLOSED_BY_PEER, Dispatch, Link, Owner, Session
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
+_READ_BYTES = 1 << 18
+_CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
 
 
 class Port:
@@ -110,55 +113,111 @@ def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
     raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
 
 
-class TcpLink:
-    """A session's link over an asyncio transport."""
+class TcpLink(asyncio.Protocol):
+    """A session's link over an asyncio transport; a slow reader is not read from until it reads.
+
+    ``make`` gives the session, or None to a connection that is to be closed at once.
+    """
 
     outside = True
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self.local_addr = _addr(transport.get_extra_info("sockname"))
-        self.remote_addr = _addr(transport.get_extra_info("peername"))
+    def __init__(self, make: Callable[[Link], Session | None]) -> None:
+        self._make = make
+        self.session: Session | None = None
+        self._paused = False  # by the node
+        self._clogged = False  # by the peer, who does not read what we write
+        self._lost: str | None = None  # while paused
+
+    # -- the link's side ----------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
         self._transport.write(data)
 
     def close(self) -> None:
+        self.session = None
         self._transport.close()
 
+    def pause_reading(self) -> None:
+        self._paused = True
+        self._transport.pause_reading()
 
-class SessionProtocol(asyncio.Protocol):
-    """Feeds a session from an asyncio transport; a slow reader is not read from until it reads.
+    def resume_reading(self) -> None:
+        if not self._paused:
+            return
+        self._paused = False
+        if self._lost is not None:
+            self._lose(self._lost)
+            return
+        self._catch_up()
+        self._watch()
 
-    ``accept`` makes the session, or gives None to a connection that is to be closed at once.
-    """
+    def _catch_up(self) -> None:
+        """Read now what the system has kept: the loop would only do so after a late timer."""
+        sock = self._transport.get_extra_info("socket")
+        for _ in range(_CATCH_UP_READS):
+            if self._paused or self._clogged or self._transport.is_closing():
+                return
+            try:
+                data = os.read(sock.fileno(), _READ_BYTES)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                self._transport.abort()
+                self._lose(str(error))
+                return
+            if not data:
+                self._transport.close()
+                self._lose(CLOSED_BY_PEER)
+                return
+            self.data_received(data)
 
-    def __init__(self, accept: Callable[[Link], Session | None]) -> None:
-        self._accept = accept
-        self._transport: asyncio.Transport | None = None
-        self.session: Session | None = None
+    def _watch(self) -> None:
+        if self._paused or self._clogged:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _lose(self, why: str) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            session.connection_lost(why)
+
+    # -- the transport's side -----------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.session = self._accept(TcpLink(self._transport))
+        self.local_addr = _addr(transport.get_extra_info("sockname"))
+        self.remote_addr = _addr(transport.get_extra_info("peername"))
+        self.session = self._make(self)
         if self.session is None:
             self._transport.close()
+        elif self._paused:
+            # asyncio (3.11) begins to read after this, paused or not.
+            asyncio.get_running_loop().call_soon(self._pause_again)
+
+    def _pause_again(self) -> None:
+        if self._paused:
+            self._transport.resume_reading()
+            self._transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         if self.session is not None:
             self.session.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.session is not None:
-            self.session.connection_lost("closed by the peer" if exc is None else str(exc))
+        why = CLOSED_BY_PEER if exc is None else str(exc)
+        if self._paused:
+            self._lost = why  # a stopped process notices when it goes on
+        else:
+            self._lose(why)
 
     def pause_writing(self) -> None:
-        if self._transport is not None:
-            self._transport.pause_reading()
+        self._clogged = True
+        self._watch()
 
     def resume_writing(self) -> None:
-        if self._transport is not None:
-            self._transport.resume_reading()
+        self._clogged = False
+        self._watch()
 
 
 class TcpConnector:
@@ -189,15 +248,15 @@ class TcpConnector:
         host, _, port = addr.rpartition(":")
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
-                _, protocol = await asyncio.get_running_loop().create_connection(
-                    lambda: SessionProtocol(lambda link: Session(link, owner, dispatch)),
+                _, link = await asyncio.get_running_loop().create_connection(
+                    lambda: TcpLink(lambda link: Session(link, owner, dispatch)),
                     host,
                     int(port),
                 )
         except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
             opened(None)
             return
-        opened(protocol.session)
+        opened(link.session)
 
     async def close(self) -> None:
         for task in self._tasks:

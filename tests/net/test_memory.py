@@ -123,6 +123,44 @@ def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: Lab) -> No
     assert len(lab.requests) == 1
 
 
+def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: Lab) -> None:
+    near = lab.connect()
+    near.invoke_oneway(RemotingCommand(6))
+    lab.network.settle()
+    far, _ = lab.requests.pop()
+    for _ in range(2):
+        far.pause()
+    near.invoke_oneway(RemotingCommand(7))
+    near.invoke_oneway(RemotingCommand(8))
+    near.close("done")
+    lab.network.settle()
+    assert (lab.requests, lab.closed) == ([], [near])
+    for _ in range(2):
+        far.resume()
+    assert lab.requests == [(far, 7), (far, 8)]
+    assert lab.closed == [near, far]
+
+
+def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: Lab) -> None:
+    codes = []
+
+    far = []
+
+    def take(session: Session, command: RemotingCommand) -> None:
+        far.append(session)
+        codes.append(command.code)
+        session.pause()
+
+    lab.take = take  # type: ignore[method-assign]
+    near = lab.connect()
+    for code in range(3):
+        near.invoke_oneway(RemotingCommand(code))
+    lab.network.settle()
+    for expected in ([0], [0, 1], [0, 1, 2]):
+        assert codes == expected
+        far[0].resume()
+
+
 def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
     def fail() -> None:
         raise ZeroDivisionError

@@ -60,9 +60,9 @@ class Peer:
         far = MemoryLink(self._network, addr, self.name)
         near.peer, far.peer = far, near
         near.outside = far.outside = True
-        near.session = Session(near, self, self._take)
+        session = near.session = Session(near, self, self._take)
         far.session = accept(far)
-        return near.session
+        return session
 
     def ask(
         self,
