@@ -232,3 +232,23 @@ def test_a_broker_killed_while_it_stops_is_gone_at_once(world: World) -> None:
 
 def test_repr(broker: Broker) -> None:
     assert repr(broker) == "<broker broker-a-0 at 127.0.0.1:10911 running>"
+
+
+def test_reset_gives_back_the_config_to_all_who_look_at_it(world: World) -> None:
+    given = BrokerConfig(default_topic_queue_nums=3)
+    broker = world.broker(given)
+    broker.config.assign({"default_topic_queue_nums": 7, "broker_permission": 4})
+    broker.reset()
+    assert broker.config is given
+    assert (given.default_topic_queue_nums, given.broker_permission) == (3, 6)
+
+
+def test_a_start_while_it_stops_leaves_one_of_everything(world: World) -> None:
+    world.name_server(NS).answer = lambda request: None
+    broker = world.broker(namesrv_addrs=(NS,))
+    broker.stop()
+    assert broker.state == "stopping"
+    broker.start((NS,))
+    assert [timer.kind for timer in world.clock.timers()].count("register_broker") == 1
+    world.clock.advance("4s")
+    assert broker.state == "running"
