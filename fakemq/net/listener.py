@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from fakemq.net.memory import Accept
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Accept, Endpoint, Link
 from fakemq.net.tcp import BACKLOG, Port, TcpLink
 
 PAUSE_S = 1.0
@@ -14,7 +13,7 @@ PAUSE_S = 1.0
 
 
 class Listener:
-    """Listens at ``port`` and has ``accept`` make the sessions.
+    """Listens at ``port`` and has ``accept`` make the endpoints.
 
     asyncio's own server, closed in the turn in which it accepted a connection, leaves that neither
     served nor closed (3.11); here it is closed.
@@ -38,7 +37,7 @@ class Listener:
             sock.close()
 
     async def settled(self) -> None:
-        """Wait until every accepted connection has its session, or is closed."""
+        """Wait until every accepted connection has its endpoint, or is closed."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _watch(self, sock: socket.socket) -> None:
@@ -66,6 +65,6 @@ class Listener:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _take(self, sock: socket.socket, link: Link) -> Session | None:
+    def _take(self, sock: socket.socket, link: Link) -> Endpoint | None:
         # A node that has been stopped since, or even started again, knows nothing of it.
         return self._accept(link) if self._sock is sock else None

@@ -10,23 +10,30 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from fakemq.net.session import Dispatch, Link, Owner, Session
-
-Accept = Callable[[Link], Session]
-"""What a listener does with a new link: gives the session at its end."""
+from fakemq.net.session import Accept, Endpoint, EndpointT, Link
 
 
 class MemoryLink:
-    """One end of a memory connection."""
+    """One end of a memory connection; ``local_node`` and ``remote_node`` are the nodes' names."""
 
-    outside = False
-
-    def __init__(self, network: MemoryNetwork, local_addr: str, remote_addr: str) -> None:
+    def __init__(
+        self,
+        network: MemoryNetwork,
+        local_addr: str,
+        remote_addr: str,
+        local_node: str,
+        remote_node: str,
+        *,
+        outside: bool = False,
+    ) -> None:
         self._network = network
         self.local_addr = local_addr
         self.remote_addr = remote_addr
+        self.local_node = local_node
+        self.remote_node = remote_node
+        self.outside = outside
         self.peer: MemoryLink | None = None
-        self.session: Session | None = None
+        self.endpoint: Endpoint | None = None
         self._kept: list[bytes | None] | None = None  # what arrived while paused
 
     def write(self, data: bytes) -> None:
@@ -39,7 +46,22 @@ class MemoryLink:
         if peer is not None:
             peer.peer = None
             self._network.post(lambda: peer._arrive(None))
-        self.session = None
+        self.endpoint = None
+
+    def open(self, make: Callable[[Link], EndpointT], accept: Accept) -> EndpointT:
+        """Make both ends' endpoints: ``make`` this one, which is returned, ``accept`` the other."""
+        far = self.peer = MemoryLink(
+            self._network,
+            self.remote_addr,
+            self.local_addr,
+            self.remote_node,
+            self.local_node,
+            outside=self.outside,
+        )
+        far.peer = self
+        endpoint = self.endpoint = make(self)
+        far.endpoint = accept(far)
+        return endpoint
 
     def pause_reading(self) -> None:
         if self._kept is None:
@@ -52,31 +74,32 @@ class MemoryLink:
 
     def _arrive(self, data: bytes | None) -> None:
         """Bytes of the peer, or None for their end."""
-        session = self.session
+        endpoint = self.endpoint
+        if endpoint is None:
+            return  # closed from this end
         if self._kept is not None:
             self._kept.append(data)
-        elif session is None:
-            pass  # closed from this end
         elif data is not None:
-            session.data_received(data)
+            endpoint.data_received(data)
         else:
-            self.session = None
-            session.connection_lost()
+            self.endpoint = None
+            endpoint.connection_lost()
 
 
 class MemoryNetwork:
     """The addresses of a cluster's own nodes, and the bytes on their way between them."""
 
     def __init__(self) -> None:
-        self._listeners: dict[str, Accept] = {}
+        self._listeners: dict[str, tuple[str, Accept]] = {}
         self._posted: deque[Callable[[], None]] = deque()
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
         """Told when there is something to settle; the driver schedules `settle`."""
 
-    def listen(self, addr: str, accept: Accept) -> None:
-        self._listeners[addr] = accept
+    def listen(self, addr: str, accept: Accept, node: str | None = None) -> None:
+        """Have ``accept`` take the links to ``addr``, where ``node`` (the address) lives."""
+        self._listeners[addr] = (node or addr, accept)
 
     def unlisten(self, addr: str) -> None:
         self._listeners.pop(addr, None)
@@ -84,18 +107,15 @@ class MemoryNetwork:
     def knows(self, addr: str) -> bool:
         return addr in self._listeners
 
-    def connect(self, addr: str, owner: Owner, dispatch: Dispatch | None) -> Session | None:
-        """A session to the node listening at ``addr``; None if none does."""
-        accept = self._listeners.get(addr)
-        if accept is None:
+    def connect(self, addr: str, node: str, make: Callable[[Link], EndpointT]) -> EndpointT | None:
+        """The endpoint that ``make`` gives ``node`` on a link to ``addr``; None if none listens."""
+        listener = self._listeners.get(addr)
+        if listener is None:
             return None
+        remote_node, accept = listener
         here = f"memory:{self._next_port}"
         self._next_port += 1
-        near, far = MemoryLink(self, here, addr), MemoryLink(self, addr, here)
-        near.peer, far.peer = far, near
-        session = near.session = Session(near, owner, dispatch)
-        far.session = accept(far)
-        return session
+        return MemoryLink(self, here, addr, node, remote_node).open(make, accept)
 
     def post(self, delivery: Callable[[], None]) -> None:
         self._posted.append(delivery)

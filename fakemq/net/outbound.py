@@ -8,15 +8,25 @@ not answer in time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from fakemq.net.memory import MemoryNetwork
-from fakemq.net.session import Dispatch, OnReply, Owner, Session
+from fakemq.net.session import Dispatch, EndpointT, Link, OnReply, Owner, Session
 from fakemq.protocol.command import RemotingCommand
 
-OpenTcp = Callable[[str, Owner, "Dispatch | None", "Callable[[Session | None], None]"], None]
-"""Connect to ``host:port``; the last argument gets the session, or None where nobody answers."""
-
 CONNECT_TIMEOUT_MS = 3_000
+
+
+class OpenTcp(Protocol):
+    """Connect to ``host:port``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+
+    def __call__(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+        /,
+    ) -> None: ...
 
 
 class Outbound:
@@ -86,7 +96,7 @@ class Outbound:
         if session is not None:
             use(session)
         elif self._network.knows(addr):
-            session = self._network.connect(addr, self._owner, self._dispatch)
+            session = self._network.connect(addr, self._owner.name, self._make)
             if session is not None:
                 self._sessions[addr] = session
             use(session)
@@ -96,9 +106,10 @@ class Outbound:
             self._opening[addr].append(use)
         else:
             self._opening[addr] = [use]
-            self._open_tcp(
-                addr, self._owner, self._dispatch, lambda opened: self._opened(addr, opened)
-            )
+            self._open_tcp(addr, self._make, lambda opened: self._opened(addr, opened))
+
+    def _make(self, link: Link) -> Session:
+        return Session(link, self._owner, self._dispatch)
 
     def _opened(self, addr: str, session: Session | None) -> None:
         uses = self._opening.pop(addr, None)

@@ -8,7 +8,7 @@ Java's noun for it in the tables of clients and brokers is *channel*.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fakemq.clock import NodeClock
 from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
@@ -45,6 +45,27 @@ class Link(Protocol):
 
     def resume_reading(self) -> None:
         """Go on; what arrived meanwhile is with the endpoint when this returns."""
+
+
+class Endpoint(Protocol):
+    """What speaks over a link, in whatever language; a `Session` speaks the remoting protocol."""
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the peer, cut anywhere."""
+
+    def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
+        """The link is gone, not by this end's will; called once, as the last thing."""
+
+    def pause(self) -> None:
+        """The node stands still: leave everything in the link."""
+
+    def resume(self) -> None:
+        """The node goes on: take what arrived meanwhile."""
+
+
+EndpointT = TypeVar("EndpointT", bound=Endpoint)
+Accept = Callable[[Link], Endpoint]
+"""What a listener does with a new link: gives the endpoint at its end."""
 
 
 class Owner(Protocol):

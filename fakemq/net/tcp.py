@@ -10,11 +10,11 @@ import errno
 import os
 import socket
 from collections.abc import Callable
-from typing import cast
+from typing import Generic, cast
 
 from fakemq.errors import FakemqError
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import CLOSED_BY_PEER, Dispatch, Link, Owner, Session
+from fakemq.net.session import CLOSED_BY_PEER, EndpointT, Link
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
@@ -113,17 +113,17 @@ def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
     raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
 
 
-class TcpLink(asyncio.Protocol):
-    """A session's link over an asyncio transport; a slow reader is not read from until it reads.
+class TcpLink(asyncio.Protocol, Generic[EndpointT]):
+    """A link over an asyncio transport; a slow reader is not read from until it reads.
 
-    ``make`` gives the session, or None to a connection that is to be closed at once.
+    ``make`` gives the endpoint, or None to a connection that is to be closed at once.
     """
 
     outside = True
 
-    def __init__(self, make: Callable[[Link], Session | None]) -> None:
+    def __init__(self, make: Callable[[Link], EndpointT | None]) -> None:
         self._make = make
-        self.session: Session | None = None
+        self.endpoint: EndpointT | None = None
         self._paused = False  # by the node
         self._clogged = False  # by the peer, who does not read what we write
         self._lost: str | None = None  # while paused
@@ -134,7 +134,7 @@ class TcpLink(asyncio.Protocol):
         self._transport.write(data)
 
     def close(self) -> None:
-        self.session = None
+        self.endpoint = None
         self._transport.close()
 
     def pause_reading(self) -> None:
@@ -178,9 +178,9 @@ class TcpLink(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _lose(self, why: str) -> None:
-        session, self.session = self.session, None
-        if session is not None:
-            session.connection_lost(why)
+        endpoint, self.endpoint = self.endpoint, None
+        if endpoint is not None:
+            endpoint.connection_lost(why)
 
     # -- the transport's side -----------------------------------------------------------------
 
@@ -188,8 +188,8 @@ class TcpLink(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self.local_addr = _addr(transport.get_extra_info("sockname"))
         self.remote_addr = _addr(transport.get_extra_info("peername"))
-        self.session = self._make(self)
-        if self.session is None:
+        self.endpoint = self._make(self)
+        if self.endpoint is None:
             self._transport.close()
         elif self._paused:
             # asyncio (3.11) begins to read after this, paused or not.
@@ -201,8 +201,8 @@ class TcpLink(asyncio.Protocol):
             self._transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        if self.session is not None:
-            self.session.data_received(data)
+        if self.endpoint is not None:
+            self.endpoint.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         why = CLOSED_BY_PEER if exc is None else str(exc)
@@ -229,34 +229,30 @@ class TcpConnector:
     def open(
         self,
         addr: str,
-        owner: Owner,
-        dispatch: Dispatch | None,
-        opened: Callable[[Session | None], None],
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; ``opened`` gets the session, or None where nobody answers."""
-        task = asyncio.get_running_loop().create_task(self._connect(addr, owner, dispatch, opened))
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _connect(
         self,
         addr: str,
-        owner: Owner,
-        dispatch: Dispatch | None,
-        opened: Callable[[Session | None], None],
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
     ) -> None:
         host, _, port = addr.rpartition(":")
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
                 _, link = await asyncio.get_running_loop().create_connection(
-                    lambda: TcpLink(lambda link: Session(link, owner, dispatch)),
-                    host,
-                    int(port),
+                    lambda: TcpLink(make), host, int(port)
                 )
         except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
             opened(None)
             return
-        opened(link.session)
+        opened(link.endpoint)
 
     async def close(self) -> None:
         for task in self._tasks:

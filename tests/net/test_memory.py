@@ -6,9 +6,10 @@ import pytest
 
 from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
-from fakemq.net.memory import MemoryNetwork
+from fakemq.net.memory import MemoryLink, MemoryNetwork
 from fakemq.net.session import Link, Session
 from fakemq.protocol.command import RemotingCommand
+from tests.support.echo import Echo
 
 ADDR = "127.0.0.1:1"
 
@@ -42,7 +43,7 @@ class Lab:
         self.closed.append(session)
 
     def connect(self) -> Session:
-        session = self.network.connect(ADDR, self, self.take)
+        session = self.network.connect(ADDR, "client", self.accept)
         assert session is not None
         return session
 
@@ -92,8 +93,7 @@ def test_an_answer_given_while_settling_arrives_too(lab: Lab) -> None:
             session.invoke_oneway(RemotingCommand(command.code + 1))
 
     lab.take = bounce  # type: ignore[method-assign]
-    session = lab.network.connect(ADDR, lab, bounce)
-    assert session is not None
+    session = lab.connect()
     session.invoke_oneway(RemotingCommand(0))
     lab.network.settle()
     assert hops == list(range(6))
@@ -104,7 +104,35 @@ def test_nobody_listens(lab: Lab) -> None:
     lab.network.unlisten(ADDR)
     lab.network.unlisten(ADDR)
     assert not lab.network.knows(ADDR)
-    assert lab.network.connect(ADDR, lab, None) is None
+    assert lab.network.connect(ADDR, "client", lab.accept) is None
+
+
+def test_what_speaks_another_language_uses_the_same_links(lab: Lab) -> None:
+    echo, asker = Echo(), Echo(answers=False)
+    lab.network.listen("127.0.0.1:2", echo.on)
+    assert lab.network.connect("127.0.0.1:2", "client", asker.on) is asker
+    asker.pause()
+    asker.link.write(b"\xff no frame")
+    lab.network.settle()
+    echo.link.close()
+    lab.network.settle()
+    assert (asker.heard, asker.lost) == (b"", [])
+    asker.resume()
+    assert (echo.heard, asker.heard) == (b"\xff no frame", b"\xff no frame")
+    assert (echo.lost, asker.lost) == ([], ["closed by the peer"]), "who closes is not told"
+
+
+def test_a_link_knows_the_nodes_at_its_ends(lab: Lab) -> None:
+    near, far = Echo(), Echo()
+    lab.network.listen("127.0.0.1:2", far.on, "namesrv-0")
+    lab.network.connect("127.0.0.1:2", "broker-a-0", near.on)
+    lab.network.connect(ADDR, "broker-a-0", (nameless := Echo()).on)
+    assert [
+        (link.local_node, link.remote_node)
+        for link in (near.link, far.link, nameless.link)
+        if isinstance(link, MemoryLink)
+    ] == [("broker-a-0", "namesrv-0"), ("namesrv-0", "broker-a-0"), ("broker-a-0", ADDR)]
+    assert near.link.remote_addr == far.link.local_addr == "127.0.0.1:2"
 
 
 def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: Lab) -> None:

@@ -10,12 +10,13 @@ from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
-from fakemq.net.session import Dispatch, Owner, Session
+from fakemq.net.session import Endpoint, EndpointT, Link, Session
 from fakemq.protocol.command import RemotingCommand
 from tests.support.namesrv_double import NameServerDouble
 
 INSIDE, OUTSIDE = "127.0.0.1:9876", "10.0.0.1:9876"
-Opened = Callable[[Session | None], None]
+Open = Callable[[bool], Endpoint | None]
+"""Ends the opening of a connection: whether somebody is there; gives the endpoint made."""
 
 
 class Lab:
@@ -31,15 +32,26 @@ class Lab:
         self.network = MemoryNetwork()
         clock.settle = self.network.settle
         self.double = NameServerDouble(self.network, clock, self.journal, INSIDE)
-        self.opening: list[tuple[str, Opened]] = []
+        self.opening: list[tuple[str, Open]] = []
         self.out = Outbound(self, self.network, self.open_tcp)
         self.replies: list[RemotingCommand | None] = []
 
     def session_closed(self, session: Session) -> None:
         pass
 
-    def open_tcp(self, addr: str, owner: Owner, dispatch: Dispatch | None, opened: Opened) -> None:
-        self.opening.append((addr, opened))
+    def open_tcp(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        def open_(there: bool) -> EndpointT | None:
+            # The double plays who is there.
+            endpoint = self.network.connect(INSIDE, self.name, make) if there else None
+            opened(endpoint)
+            return endpoint
+
+        self.opening.append((addr, open_))
 
     def invoke(self, addr: str) -> None:
         self.out.invoke(addr, RemotingCommand(7), 3_000, self.replies.append)
@@ -64,9 +76,9 @@ def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Lab) 
     lab.invoke(OUTSIDE)
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
-    ((addr, opened),) = lab.opening
+    ((addr, open_),) = lab.opening
     assert addr == OUTSIDE
-    opened(lab.network.connect(INSIDE, lab, None))  # the double plays it
+    open_(True)
     lab.network.settle()
     assert lab.double.codes() == [7, 7, 8]
     assert len(lab.replies) == 2
@@ -76,7 +88,7 @@ def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Lab) 
 def test_nobody_answers(lab: Lab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
-    lab.opening[0][1](None)
+    lab.opening[0][1](False)
     assert lab.replies == [None]
     lab.invoke(OUTSIDE)
     assert len(lab.opening) == 2, "the next request tries again"
@@ -117,10 +129,9 @@ def test_what_opens_after_the_close_is_closed(lab: Lab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.close("killed")
     assert lab.replies == [None]
-    late = lab.network.connect(INSIDE, lab, None)
-    assert late is not None
-    lab.opening[0][1](late)
+    late = lab.opening[0][1](True)
     lab.network.settle()
+    assert isinstance(late, Session)
     assert late.closed
     assert lab.double.codes() == []
     assert lab.out.session(OUTSIDE) is None

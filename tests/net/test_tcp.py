@@ -1,4 +1,4 @@
-"""Ports that nobody can steal, and sessions over real sockets."""
+"""Sessions over real sockets."""
 
 from __future__ import annotations
 
@@ -6,97 +6,21 @@ import asyncio
 import errno
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
 
 from fakemq.clock import Clock, NodeClock
-from fakemq.errors import FakemqError
 from fakemq.events import LinkClosed
 from fakemq.journal import Journal
 from fakemq.net.listener import Listener
 from fakemq.net.session import Link, Session
-from fakemq.net.tcp import BrokerPorts, Port, TcpConnector, TcpLink
+from fakemq.net.tcp import Port, TcpConnector, TcpLink
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
-from tests.support.tcp import TcpPeer
-
-HOST = "127.0.0.1"
-
-
-@pytest.fixture
-def port() -> Iterator[Port]:
-    port = Port(HOST, 0)
-    yield port
-    port.close()
-
-
-def refuses(port: int) -> bool:
-    with socket.socket() as sock:
-        return sock.connect_ex((HOST, port)) == errno.ECONNREFUSED
-
-
-# -- ports ------------------------------------------------------------------------------------
-
-
-def test_a_port_is_ours_and_refuses_until_it_listens(port: Port) -> None:
-    assert port.addr == f"{HOST}:{port.port}"
-    assert refuses(port.port)
-    with socket.socket() as thief, pytest.raises(OSError, match="in use"):
-        thief.bind((HOST, port.port))
-    for _ in range(2):  # a restart finds it free
-        listener = port.listener()
-        assert not refuses(port.port)
-        listener.close()
-        assert refuses(port.port)
-
-
-def test_a_port_that_somebody_listens_on_is_refused(port: Port) -> None:
-    with (
-        port.listener(),
-        pytest.raises(FakemqError, match=f"port {port.port} on {HOST} is in use by another"),
-    ):
-        Port(HOST, port.port)
-    with pytest.raises(FakemqError, match=f"port {port.port} .* is in use"):
-        Port(HOST, port.port)  # held without listening, too
-
-
-def test_a_port_in_time_wait_is_no_hindrance(port: Port) -> None:
-    with port.listener() as listener:
-        listener.setblocking(True)
-        with socket.create_connection((HOST, port.port)) as client:
-            accepted, _ = listener.accept()
-            accepted.close()  # the side that closes first waits
-            assert client.recv(1) == b""
-    port.close()
-    Port(HOST, port.port).close()
-
-
-def test_an_address_that_is_not_here() -> None:
-    with pytest.raises(FakemqError, match=r"cannot listen on 192\.0\.2\.1:0: "):
-        Port("192.0.2.1", 0)
-
-
-def test_the_three_ports_of_a_broker() -> None:
-    while True:
-        ports = BrokerPorts(HOST, 0)
-        main = ports.main.port
-        with suppress(FakemqError):  # somebody else's: look elsewhere
-            Port(HOST, main - 3).close()
-            break
-        ports.close()
-    assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
-    with pytest.raises(FakemqError, match=f"port {main - 2} .* in use"):
-        # The main port is free there, and is let go again.
-        BrokerPorts(HOST, main - 3)
-    Port(HOST, main - 3).close()
-    ports.close()
-    again = BrokerPorts(HOST, main)
-    again.close()
-
-
-# -- connections ------------------------------------------------------------------------------
+from tests.support.echo import Echo
+from tests.support.tcp import HOST, TcpPeer, refuses
 
 
 class Lab:
@@ -243,7 +167,7 @@ def test_connecting_to_somebody_outside(port: Port) -> None:
     async def use(lab: Lab, listener: Listener) -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
-        connector.open(port.addr, lab, None, opened.set_result)
+        connector.open(port.addr, lab.accept, opened.set_result)
         session = await opened
         assert session is not None
         assert (session.outside, session.remote_addr) == (True, port.addr)
@@ -365,12 +289,37 @@ def test_a_write_that_fails_while_paused_is_noticed_on_resuming(port: Port) -> N
 # -- connecting -------------------------------------------------------------------------------
 
 
+def test_what_speaks_another_language_uses_the_same_links_and_listeners(port: Port) -> None:
+    async def main() -> None:
+        echo, asker = Echo(), Echo(answers=False)
+        listener, connector = Listener(port, echo.on), TcpConnector()
+        listener.open()
+        opened: asyncio.Future[Echo | None] = asyncio.get_running_loop().create_future()
+        connector.open(port.addr, asker.on, opened.set_result)
+        assert await opened is asker
+        asker.pause()
+        asker.link.write(b"\xff no frame")
+        await until(lambda: echo.heard == b"\xff no frame")
+        echo.link.close()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert (asker.heard, asker.lost) == (b"", [])
+        asker.resume()
+        assert (asker.heard, asker.lost) == (b"\xff no frame", ["closed by the peer"])
+        assert echo.lost == [], "who closes is not told"
+        listener.close()
+        await connector.close()
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("addr", ["127.0.0.1:1", "127.0.0.1:99999", "no port", "[::1"])
 def test_nobody_there(addr: str) -> None:
     async def main() -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
-        connector.open(addr, Lab(), None, opened.set_result)
+        connector.open(addr, Lab().accept, opened.set_result)
         assert await asyncio.wait_for(opened, 5) is None
         await connector.close()
 
@@ -380,7 +329,7 @@ def test_nobody_there(addr: str) -> None:
 def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
     async def main() -> None:
         connector = TcpConnector()
-        connector.open("127.0.0.1:1", Lab(), None, lambda session: None)
+        connector.open("127.0.0.1:1", Lab().accept, lambda session: None)
         await connector.close()
         assert connector._tasks == set()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
-from fakemq.net.memory import Accept, MemoryLink, MemoryNetwork
-from fakemq.net.session import Session
+from fakemq.net.memory import MemoryLink, MemoryNetwork
+from fakemq.net.session import Accept, Link, Session
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand, SerializeType
 from fakemq.protocol.header import Header
 
@@ -49,20 +49,18 @@ class Peer:
         self.requests: list[RemotingCommand] = []
         self._network = network
         if accept_outside is None:
-            session = network.connect(addr, self, self._take)
+            session = network.connect(addr, name, self._make)
             assert session is not None, f"nobody listens at {addr}"
             self.session = session
         else:
             self.session = self._connect_from_outside(addr, accept_outside)
 
     def _connect_from_outside(self, addr: str, accept: Accept) -> Session:
-        near = MemoryLink(self._network, self.name, addr)
-        far = MemoryLink(self._network, addr, self.name)
-        near.peer, far.peer = far, near
-        near.outside = far.outside = True
-        session = near.session = Session(near, self, self._take)
-        far.session = accept(far)
-        return session
+        link = MemoryLink(self._network, self.name, addr, self.name, addr, outside=True)
+        return link.open(self._make, accept)
+
+    def _make(self, link: Link) -> Session:
+        return Session(link, self, self._take)
 
     def ask(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from typing import Self
 
@@ -9,7 +10,13 @@ from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.header import Header
 
+HOST = "127.0.0.1"
 TIMEOUT_S = 10.0
+
+
+def refuses(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex((HOST, port)) == errno.ECONNREFUSED
 
 
 class TcpPeer:

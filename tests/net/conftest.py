@@ -1,0 +1,17 @@
+"""A port for the tests of what is done over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakemq.net.tcp import Port
+from tests.support.tcp import HOST
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    port = Port(HOST, 0)
+    yield port
+    port.close()

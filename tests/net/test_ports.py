@@ -1,0 +1,68 @@
+"""Ports that nobody can steal."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+import pytest
+
+from fakemq.errors import FakemqError
+from fakemq.net.tcp import BrokerPorts, Port
+from tests.support.tcp import HOST, refuses
+
+
+def test_a_port_is_ours_and_refuses_until_it_listens(port: Port) -> None:
+    assert port.addr == f"{HOST}:{port.port}"
+    assert refuses(port.port)
+    with socket.socket() as thief, pytest.raises(OSError, match="in use"):
+        thief.bind((HOST, port.port))
+    for _ in range(2):  # a restart finds it free
+        listener = port.listener()
+        assert not refuses(port.port)
+        listener.close()
+        assert refuses(port.port)
+
+
+def test_a_port_that_somebody_listens_on_is_refused(port: Port) -> None:
+    with (
+        port.listener(),
+        pytest.raises(FakemqError, match=f"port {port.port} on {HOST} is in use by another"),
+    ):
+        Port(HOST, port.port)
+    with pytest.raises(FakemqError, match=f"port {port.port} .* is in use"):
+        Port(HOST, port.port)  # held without listening, too
+
+
+def test_a_port_in_time_wait_is_no_hindrance(port: Port) -> None:
+    with port.listener() as listener:
+        listener.setblocking(True)
+        with socket.create_connection((HOST, port.port)) as client:
+            accepted, _ = listener.accept()
+            accepted.close()  # the side that closes first waits
+            assert client.recv(1) == b""
+    port.close()
+    Port(HOST, port.port).close()
+
+
+def test_an_address_that_is_not_here() -> None:
+    with pytest.raises(FakemqError, match=r"cannot listen on 192\.0\.2\.1:0: "):
+        Port("192.0.2.1", 0)
+
+
+def test_the_three_ports_of_a_broker() -> None:
+    while True:
+        ports = BrokerPorts(HOST, 0)
+        main = ports.main.port
+        with suppress(FakemqError):  # somebody else's: look elsewhere
+            Port(HOST, main - 3).close()
+            break
+        ports.close()
+    assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
+    with pytest.raises(FakemqError, match=f"port {main - 2} .* in use"):
+        # The main port is free there, and is let go again.
+        BrokerPorts(HOST, main - 3)
+    Port(HOST, main - 3).close()
+    ports.close()
+    again = BrokerPorts(HOST, main)
+    again.close()

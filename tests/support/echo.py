@@ -1,0 +1,37 @@
+"""An endpoint that speaks no remoting protocol: plain bytes, sent back or only kept."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from fakemq.net.session import CLOSED_BY_PEER, Link
+
+
+class Echo:
+    """What it ``heard`` and why it was ``lost``; answers with the same bytes if it ``answers``."""
+
+    link: Link
+
+    def __init__(self, *, answers: bool = True) -> None:
+        self.heard = b""
+        self.lost: list[str] = []
+        self._answers = answers
+
+    def on(self, link: Link) -> Self:
+        """This endpoint, at the end of ``link``."""
+        self.link = link
+        return self
+
+    def data_received(self, data: bytes) -> None:
+        self.heard += data
+        if self._answers:
+            self.link.write(data)
+
+    def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
+        self.lost.append(why)
+
+    def pause(self) -> None:
+        self.link.pause_reading()
+
+    def resume(self) -> None:
+        self.link.resume_reading()
