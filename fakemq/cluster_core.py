@@ -95,7 +95,7 @@ class ClusterCore:
         """Start every node; on return all brokers are registered and all topics are there."""
         for name_server, addr in zip(self.name_servers, self.namesrv_addrs, strict=True):
             name_server.start(addr)
-            self.network.listen(addr, name_server.accept)
+            self.network.listen(addr, name_server.accept, name_server.name)
         for broker in self.brokers.values():
             self.start_broker(broker)
         self._create_topics()
