@@ -34,7 +34,9 @@ SCENARIOS = (
     "block",
 )
 SCENARIO_TIMEOUT_S = 90.0
-EVENT_TIMEOUT_S = 30.0
+EVENT_TIMEOUT_S = 75.0
+"""Over two heartbeats: a Java consumer whose new subscription no heartbeat has told yet is refused
+(code 25) until the next one, 30 s later."""
 
 
 class JavaProgramError(Exception):

@@ -235,6 +235,7 @@ class Broker:
         self.groups.reset()
         self.offsets.reset()
         self.store.reset()
+        self.positions.reset()  # before the held pulls, which are answered by it
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
 
@@ -262,7 +263,7 @@ class Broker:
     def _forget_clients(self) -> None:
         self.producers.reset()
         self.consumers.reset()
-        self.positions.reset()  # before the held pulls, which are answered by it
+        self.positions.forget_closed()
         self.holds.reset()
         self.locks.reset()  # after the members, whose locks stay
         self.client_expiry.reset()

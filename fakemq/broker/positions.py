@@ -5,7 +5,9 @@ beyond the end of its queue (PULL_OFFSET_MOVED), and the client drops the queue 
 Here a connection that read a queue before the reset is led back instead: its first pull of that
 queue from an offset other than 0 is answered "nothing matched, go on at 0". Its client still
 remembers the old offset as the one to commit (it never takes a lower one), so what it commits
-counts at most up to what it has been given since.
+counts at most up to what it has been given since. A connection made since the reset is led back
+too, if it comes with an offset that only the life before it can have told: its client lost the
+connection on which it was told.
 """
 
 from __future__ import annotations
@@ -43,10 +45,21 @@ class PullPositions:
 
     def __init__(self) -> None:
         self._table: dict[Session, dict[Key, Position]] = {}
+        self._highest: dict[Key, int] = {}
+        """The highest offset that anyone was told, since the last reset."""
+        self._former: dict[Key, int] = {}
+        """The highest that anyone was told before it."""
 
-    def find(self, session: Session, group: str, topic: str, queue_id: int) -> Position | None:
-        """The connection's place in this queue, if it was ever told one."""
-        return self._table.get(session, _NOWHERE).get((group, topic, queue_id))
+    def find(
+        self, session: Session, group: str, topic: str, queue_id: int, offset: int
+    ) -> Position | None:
+        """The place of a connection that comes with ``offset``, if it was ever told one."""
+        key = (group, topic, queue_id)
+        position = self._table.get(session, _NOWHERE).get(key)
+        if position is None and self._highest.get(key, 0) < offset <= self._former.get(key, 0):
+            position = self._table.setdefault(session, {})[key] = Position()
+            position.outlived_reset = position.stale = True
+        return position
 
     def told(
         self, session: Session, group: str, topic: str, queue_id: int, next_offset: int
@@ -60,22 +73,31 @@ class PullPositions:
         if position is None:
             position = positions[key] = Position()
         position.next_offset = next_offset
+        if next_offset > self._highest.get(key, 0):
+            self._highest[key] = next_offset
 
     def committable(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
     ) -> int:
         """What a commit of ``offset`` by this connection is worth."""
-        position = self.find(session, group, topic, queue_id)
+        position = self.find(session, group, topic, queue_id, offset)
         return offset if position is None else position.committable(offset)
 
     def session_closed(self, session: Session) -> None:
         """A connection is gone."""
         self._table.pop(session, None)
 
-    def reset(self) -> None:
-        """Every queue is empty now: all who are still connected are to go on at 0."""
+    def forget_closed(self) -> None:
+        """Connections that were closed without a word are gone."""
         for session in [session for session in self._table if session.closed]:
             del self._table[session]
+
+    def reset(self) -> None:
+        """Every queue is empty now: all who are still connected are to go on at 0."""
+        for key, offset in self._highest.items():
+            self._former[key] = max(offset, self._former.get(key, 0))
+        self._highest.clear()
+        self.forget_closed()
         for positions in self._table.values():
             for position in positions.values():
                 position.next_offset = 0

@@ -70,7 +70,7 @@ def _process(
 ) -> PullReply | Parked[PullMessageResponseHeader]:
     header = request.header
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
-    position = broker.positions.find(request.session, group, topic, queue_id)
+    position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
     group_config = _check_group(broker, group)
     _check_topic(broker, request, position)
     subscription = _subscription(broker, header, group_config)

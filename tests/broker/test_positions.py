@@ -117,7 +117,7 @@ def test_who_was_not_there_before_is_answered_as_ever(
     pull(peer)
     broker.reset()
     other = world.peer(broker.addr)
-    assert pull(other, 1).code == ResponseCode.TOPIC_NOT_EXIST
+    assert pull(other, 1, consumer_group="strangers").code == ResponseCode.TOPIC_NOT_EXIST
     assert pull(peer, 1, queue_id=1).code == ResponseCode.TOPIC_NOT_EXIST
     send(producer)
     assert pull(other, 7).code == ResponseCode.PULL_OFFSET_MOVED
@@ -174,6 +174,53 @@ def test_closed_connections_leave_nothing_behind(
     peer = world.peer(broker.addr)
     pull(peer)
     session = next(s for s in broker.sessions if s.remote_addr == peer.session.link.local_addr)
-    assert broker.positions.find(session, GROUP, TOPIC, 0) is not None
+    assert broker.positions.find(session, GROUP, TOPIC, 0, 0) is not None
     peer.close()
-    assert broker.positions.find(session, GROUP, TOPIC, 0) is None
+    assert broker.positions.find(session, GROUP, TOPIC, 0, 0) is None
+
+
+def test_who_comes_back_on_a_new_connection_is_led_back_too(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(3):
+        send(producer)
+    assert next_offset(pull(peer)) == 3
+    broker.kill()
+    broker.start()
+    broker.reset()
+    again, sender = world.peer(broker.addr), world.peer(broker.addr)
+    commit(again, 3)
+    broker.create_topic(TOPIC, 1)
+    send(sender)
+    response = pull(again, 3)
+    assert (response.code, next_offset(response)) == (ResponseCode.PULL_RETRY_IMMEDIATELY, 0)
+    assert next_offset(pull(again, 0)) == 1
+    assert broker.offsets.query(GROUP, TOPIC, 0) in (-1, 0)
+
+
+def test_a_restart_alone_leads_nobody_back(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(3):
+        send(producer)
+    assert next_offset(pull(peer)) == 3
+    broker.kill()
+    broker.start()
+    response = pull(world.peer(broker.addr), 2)
+    assert (response.code, next_offset(response)) == (ResponseCode.SUCCESS, 3)
+
+
+def test_a_newcomer_after_a_reset_goes_on_where_another_was(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(3):
+        send(producer)
+    assert next_offset(pull(peer)) == 3
+    broker.reset()
+    broker.create_topic(TOPIC, 1)
+    send(producer)
+    send(producer)
+    pull(peer, 3)
+    assert next_offset(pull(peer, 0)) == 2
+    response = pull(world.peer(broker.addr), 1)
+    assert (response.code, next_offset(response)) == (ResponseCode.SUCCESS, 2)
