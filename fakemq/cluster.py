@@ -6,13 +6,14 @@ they give back are immutable snapshots, and handles that ask again each time.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq import inspection
-from fakemq.cluster_spec import ClusterOptions, cluster_spec
+from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import NotYetSupported, WaitTimeout
 from fakemq.handles import (
@@ -43,6 +44,27 @@ class _Life:
     """The thread that a cluster runs on, while it does; one for all faces of the cluster."""
 
     thread: ClusterThread | None = None
+
+
+class _Wait:
+    """One wait: woken when the journal grows, ended when nobody waits any more."""
+
+    def __init__(self) -> None:
+        self.grown = threading.Event()
+        self.given_up = False
+
+    def give_up(self) -> None:
+        self.given_up = True
+        self.grown.set()
+
+
+async def _waited(call: Callable[[_Wait], T]) -> T:
+    """Wait on a thread; a cancelled caller goes on at once, and the thread ends soon after."""
+    wait = _Wait()
+    try:
+        return await in_thread(partial(call, wait), abandon_on_cancel=True)
+    finally:
+        wait.give_up()
 
 
 class ClusterBase:
@@ -136,6 +158,7 @@ class ClusterBase:
     def create_topic(self, topic: str, queues: int = 8) -> None:
         """Create or change a topic on every master, with ``queues`` read and write queues each."""
         core = self._core
+        checked_topics({topic: queues})
         self._thread().call(lambda: core.create_topic(topic, queues))
 
     def seed(
@@ -145,6 +168,7 @@ class ClusterBase:
 
         A topic that does not exist is created. Gives what was stored.
         """
+        checked_topics({topic: 1})
         core, payloads = self._core, inspection.payloads(bodies)
         return self._thread().call(lambda: inspection.seed(core, topic, payloads, tags, keys))
 
@@ -169,15 +193,22 @@ class ClusterBase:
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int) -> T:
+    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: _Wait) -> T:
         thread, journal = self._thread(), self._core.journal
-        grown = threading.Event()
+        grown = wait.grown
         unlisten = thread.call(lambda: journal.listen(lambda entry: grown.set()))
         until_ms = real_elapsed_ms() + timeout_ms
         try:
             while True:
                 grown.clear()
+                if wait.given_up:
+                    raise WaitTimeout("nobody waits any more")
                 value = predicate()
+                if inspect.iscoroutine(value):
+                    value.close()
+                    raise TypeError(
+                        f"{predicate!r} gives something to await; the predicate is a plain function"
+                    )
                 if value:
                     return value
                 left_ms = until_ms - real_elapsed_ms()
@@ -190,14 +221,19 @@ class ClusterBase:
         finally:
             thread.call(unlisten)
 
-    def _run_until(self, predicate: Callable[[], T], at_most_ms: int) -> T:
+    def _run_until(self, predicate: Callable[[], T], at_most_ms: int, wait: _Wait) -> T:
         left_ms = at_most_ms
         while True:
             try:
-                return self._wait_for(predicate, PATIENCE_MS)
+                return self._wait_for(predicate, PATIENCE_MS, wait)
             except WaitTimeout:
-                if left_ms <= 0:
+                if wait.given_up:
                     raise
+                if left_ms <= 0:
+                    raise WaitTimeout(
+                        f"not after {at_most_ms} ms of the cluster's time;"
+                        f" the journal ends with\n{inspection.text(self.journal.tail())}"
+                    ) from None
             left_ms -= self._thread().call(partial(self._core.step, left_ms))
 
     def __repr__(self) -> str:
@@ -245,7 +281,7 @@ class Cluster(ClusterBase):
 
         It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail.
         """
-        return self._wait_for(predicate, duration_ms(timeout, name="timeout"))
+        return self._wait_for(predicate, duration_ms(timeout, name="timeout"), _Wait())
 
     def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
         """Move time from deadline to deadline until ``predicate`` gives something true.
@@ -253,7 +289,7 @@ class Cluster(ClusterBase):
         After each step outside peers get some real time to react. Raises WaitTimeout, with the
         journal's tail, when ``at_most`` of the cluster's time has passed.
         """
-        return self._run_until(predicate, duration_ms(at_most, name="at_most"))
+        return self._run_until(predicate, duration_ms(at_most, name="at_most"), _Wait())
 
 
 class AsyncCluster(ClusterBase):
@@ -291,9 +327,11 @@ class AsyncCluster(ClusterBase):
         return AsyncBrokerHandle(self._thread, self._core.broker(name))
 
     async def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
+        """As `Cluster.wait_for`; the predicate is a plain function, called on another thread."""
         timeout_ms = duration_ms(timeout, name="timeout")
-        return await in_thread(lambda: self._wait_for(predicate, timeout_ms))
+        return await _waited(partial(self._wait_for, predicate, timeout_ms))
 
     async def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+        """As `Cluster.run_until`; the predicate is a plain function, called on another thread."""
         at_most_ms = duration_ms(at_most, name="at_most")
-        return await in_thread(lambda: self._run_until(predicate, at_most_ms))
+        return await _waited(partial(self._run_until, predicate, at_most_ms))

@@ -151,7 +151,7 @@ def cluster_spec(
         clock=_one_of("clock", clock, CLOCKS),
         start_at_ms=None if start_at is None else instant_ms(start_at, name="start_at"),
         seed=seed if seed is None else _whole("seed", seed, None),
-        topics=_topics(topics),
+        topics=checked_topics(topics),
         control_port=control_port,
         ready_file=None if ready_file is None else os.fspath(ready_file),
         journal_path=None if journal is None else os.fspath(journal),
@@ -236,7 +236,8 @@ def _sources(
     return loaded
 
 
-def _topics(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+def checked_topics(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+    """Name → queues, from that or from ``NAME:QUEUES`` texts; ConfigError for what cannot be."""
     if not isinstance(topics, Mapping):
         pairs: dict[str, int] = {}
         for text in [topics] if isinstance(topics, str) else topics:

@@ -30,11 +30,14 @@ Running = Callable[[], "ClusterThread"]
 """Gives the running cluster's thread, or raises RuntimeError."""
 
 
-async def in_thread(function: Callable[[], T]) -> T:
-    """Run a blocking call without blocking the caller's loop, asyncio's or trio's."""
+async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = False) -> T:
+    """Run a blocking call without blocking the caller's loop, asyncio's or trio's.
+
+    With ``abandon_on_cancel`` a cancelled caller goes on at once and the call ends by itself.
+    """
     import anyio.to_thread  # only asynchronous tests pay for it
 
-    return await anyio.to_thread.run_sync(function)
+    return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
 
 
 class _Handle:

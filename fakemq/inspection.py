@@ -190,7 +190,12 @@ def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
     """The bodies to seed, text as UTF-8; TypeError for one body where several belong."""
     if isinstance(bodies, bytes | bytearray | str):
         raise TypeError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
-    return [body.encode() if isinstance(body, str) else bytes(body) for body in bodies]
+    found = []
+    for body in bodies:
+        if not isinstance(body, bytes | bytearray | str):
+            raise TypeError(f"expected bodies of bytes or text, not {body!r}")
+        found.append(body.encode() if isinstance(body, str) else bytes(body))
+    return found
 
 
 def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: str) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import anyio
 import pytest
 
 import fakemq
@@ -52,3 +53,25 @@ async def test_a_cluster_stopped_by_its_awaitable_face_can_be_started_again() ->
         mq.start()
         assert face.namesrv_addr == mq.namesrv_addr
         assert face.journal.find(NodeStarted)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("wait", ["wait_for", "run_until"])
+async def test_a_cancelled_wait_is_over_at_once(wait: str) -> None:
+    async with fakemq.AsyncCluster(clock="frozen") as mq:
+        with anyio.move_on_after(0.05) as scope:
+            if wait == "wait_for":
+                await mq.wait_for(lambda: False, timeout="60s")
+            else:
+                await mq.run_until(lambda: False, at_most="1h")
+        assert scope.cancelled_caught
+
+
+@pytest.mark.anyio
+async def test_a_predicate_that_must_be_awaited_is_refused() -> None:
+    async def predicate() -> bool:
+        return True
+
+    async with fakemq.AsyncCluster() as mq:
+        with pytest.raises(TypeError, match="the predicate is a plain function"):
+            _ = await mq.wait_for(predicate)
