@@ -27,7 +27,7 @@ class SendMessageRequestHeader(RpcRequestHeader):
     max_reconsume_times: int | None = None
 
 
-class SendMessageRequestHeaderV2(RpcRequestHeader):
+class SendMessageRequestHeaderV2(SendMessageRequestHeader):
     """Source: common/protocol/header/SendMessageRequestHeaderV2.java (4.9.7)"""
 
     wire_names: ClassVar[Mapping[str, str]] = {
@@ -47,20 +47,6 @@ class SendMessageRequestHeaderV2(RpcRequestHeader):
         "bname": "n",
     }
     fast = True
-
-    producer_group: str
-    topic: str
-    default_topic: str
-    default_topic_queue_nums: int
-    queue_id: int
-    sys_flag: int
-    born_timestamp: Long
-    flag: int
-    properties: str | None = None
-    reconsume_times: int | None = None
-    unit_mode: bool = False
-    max_reconsume_times: int | None = None
-    batch: bool = False
 
     def to_v1(self) -> SendMessageRequestHeader:
         """The same header under its long names; what did not arrive stays absent."""
