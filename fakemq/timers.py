@@ -30,6 +30,10 @@ DOMAINS: dict[str, Domain] = {
     "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
+    "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3
+    "delay_offset_persist": Domain.DEADLINE,  # ScheduleMessageService, 10 s / 10 s
+    "txn_check": Domain.DEADLINE,  # TransactionalMessageCheckService, 60 s / 60 s
+    "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
 }

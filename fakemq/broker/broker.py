@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_expiry import ClientExpiry
 from fakemq.broker.consumers import ConsumerManager
+from fakemq.broker.delay import ScheduleMessageService
 from fakemq.broker.groups import SubscriptionGroupManager
 from fakemq.broker.handlers import handles
 from fakemq.broker.holds import PullRequestHoldService
@@ -22,6 +23,7 @@ from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
 from fakemq.broker.seeding import seed
 from fakemq.broker.topics import TopicConfigManager
+from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch import Dispatcher, Reply
 from fakemq.events import NodeStarted, NodeStopped
 from fakemq.net.session import Link, Session
@@ -84,6 +86,8 @@ class Broker:
         self.locks = RebalanceLockManager(self)
         self.client_expiry = ClientExpiry(self)
         self.positions = PullPositions()
+        self.delay = ScheduleMessageService(self)
+        self.transactions = TransactionalMessageService(self)
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(
             self, handles, on_unknown=_unknown, without=frozenset({RequestCode.PULL_MESSAGE})
@@ -154,6 +158,8 @@ class Broker:
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.client_expiry.start()
         self.holds.start()
+        self.delay.start()
+        self.transactions.start()
         self.registration.start(namesrv_addrs)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
@@ -235,6 +241,8 @@ class Broker:
         self.groups.reset()
         self.offsets.reset()
         self.store.reset()
+        self.delay.reset()
+        self.transactions.reset()
         self.positions.reset()  # before the held pulls, which are answered by it
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, RETRY_PREFIX, topic_config_text
+from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.dispatch import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 
     SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
-
-FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
-"""What Java puts behind remarks that a reader could look up."""
 
 TOPIC_MAX_LENGTH = 127
 _TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

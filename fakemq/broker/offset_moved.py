@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.topics import OFFSET_MOVED_EVENT_TOPIC
 from fakemq.protocol.bodies.offset_moved import OffsetMovedEvent
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.properties import (
@@ -16,6 +15,7 @@ from fakemq.protocol.properties import (
     TAGS,
     encode_properties_as_java,
 )
+from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:

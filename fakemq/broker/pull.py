@@ -8,7 +8,6 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, TypeAlias
 
-from fakemq.broker.checks import FAQ
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.dispatch import Parked, Refused, Reply, Request
@@ -22,6 +21,7 @@ from fakemq.protocol.subscription import (
     is_tag_type,
 )
 from fakemq.protocol.sysflag import PermName, PullSysFlag
+from fakemq.protocol.topics import FAQ
 from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.checks import FAQ, check_send
+from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
-from fakemq.broker.topics import DLQ_PREFIX, RETRY_PREFIX
 from fakemq.dispatch import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.header import parse_bool, parse_int
+from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.properties import (
     CLUSTER,
-    DELAY_TIME_LEVEL,
     MSG_REGION,
     TRACE_SWITCH,
     TRANSACTION_PREPARED,
@@ -27,6 +25,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 
@@ -102,7 +101,14 @@ def _put_one(
             if key != WAIT_STORE_MSG_OK
         }
     )
-    _divert(broker, message)
+    if parse_bool(properties.get(TRANSACTION_PREPARED, "")):
+        if broker.config.reject_transaction_message:
+            raise Refused(
+                ResponseCode.NO_PERMISSION,
+                f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
+            )
+        return broker.transactions.prepare_message(message)
+    broker.delay.divert(message)
     return broker.store.put_message(message)
 
 
@@ -175,21 +181,8 @@ def _retry_or_dead_letter(
         most = header.max_reconsume_times
     if (header.reconsume_times or 0) < most:
         return name, topic, queue_id
-    name = f"{DLQ_PREFIX}{group}"
+    name = dlq_topic(group)
     return name, broker.topics.create_in_send_back(name, 1), 0
-
-
-def _divert(broker: Broker, message: InnerMessage) -> None:
-    """The place where prepared and delayed messages leave for other topics; refused until then."""
-    if parse_bool(message.properties.get(TRANSACTION_PREPARED, "")):
-        if broker.config.reject_transaction_message:
-            raise Refused(
-                ResponseCode.NO_PERMISSION,
-                f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
-            )
-        raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: transactional messages are not there yet")
-    if parse_int(message.properties.get(DELAY_TIME_LEVEL, "0")) > 0:
-        raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: delayed messages are not there yet")
 
 
 def _random_queue_id(broker: Broker, write_queue_nums: int) -> int:

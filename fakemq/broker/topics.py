@@ -15,23 +15,22 @@ from fakemq.broker.required import required
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig, TopicConfigSerializeWrapper
 from fakemq.protocol.sysflag import PermName, perm_to_string
+from fakemq.protocol.topics import (
+    AUTO_CREATE_TOPIC_KEY_TOPIC,
+    BENCHMARK_TOPIC,
+    OFFSET_MOVED_EVENT_TOPIC,
+    REPLY_POSTFIX,
+    SCHEDULE_TOPIC,
+    SELF_TEST_TOPIC,
+    SYSTEM_TOPIC_PREFIX,
+    TRACE_TOPIC,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-
-AUTO_CREATE_TOPIC_KEY_TOPIC = "TBW102"
-SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
-BENCHMARK_TOPIC = "BenchmarkTest"
-TRANS_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
-TRANS_OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
-TRANS_CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
-TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
-SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
-OFFSET_MOVED_EVENT_TOPIC = "OFFSET_MOVED_EVENT"
-RETRY_PREFIX = "%RETRY%"
-DLQ_PREFIX = "%DLQ%"
-REPLY_POSTFIX = "REPLY_TOPIC"
-SYSTEM_TOPIC_PREFIX = "rmq_sys_"
 
 _RW = PermName.READ_WRITE
 _SCHEDULE_QUEUES = 18

@@ -27,10 +27,10 @@ from fakemq.protocol.headers.client import (
 )
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
 from fakemq.protocol.message_id import UniqueIdGenerator
+from fakemq.protocol.topics import FAQ
 from fakemq.randomness import Randomness
 
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
-SEE_FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
 """Takes a broker's address and its request; gives the response, or None."""
@@ -171,7 +171,7 @@ class ClientInstance:
                 route = self.routes.put(topic, data, self.time.elapsed_ms())
         if route is None or not route.publish_queues:
             raise MQClientError(
-                f"No route info of this topic: {topic}{SEE_FAQ}", NOT_FOUND_TOPIC_EXCEPTION
+                f"No route info of this topic: {topic}{FAQ}", NOT_FOUND_TOPIC_EXCEPTION
             )
         return route
 
@@ -187,7 +187,7 @@ class ClientInstance:
 
     def _some(self, topic: str, queues: Sequence[MessageQueue]) -> Sequence[MessageQueue]:
         if not queues:
-            raise MQClientError(f"Can not find Message Queue for this topic, {topic}{SEE_FAQ}")
+            raise MQClientError(f"Can not find Message Queue for this topic, {topic}{FAQ}")
         return queues
 
     def master_addr(self, queue: MessageQueue) -> Operation[str]:
@@ -273,7 +273,7 @@ class ClientInstance:
         route = yield from self.known_route(topic)
         brokers = route.data.broker_datas if route else []
         if not brokers:
-            raise MQClientError(f"No route info of this topic: {topic}{SEE_FAQ}")
+            raise MQClientError(f"No route info of this topic: {topic}{FAQ}")
         addr = self.routes.any_addr(self.random.choice(brokers).broker_name)
         if addr is None:
             raise MQClientError(f"no broker of {topic} has an address")

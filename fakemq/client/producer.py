@@ -12,7 +12,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
     RemotingTooMuchRequestError,
 )
-from fakemq.client.instance import SEE_FAQ, ClientInstance
+from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, compress
 from fakemq.client.operation import Operation, ask, tell
 from fakemq.client.queue_choice import QueueChoice
@@ -27,6 +27,7 @@ from fakemq.protocol.headers.send import (
 )
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 RETRY_RESPONSE_CODES = frozenset(
     (
@@ -45,7 +46,6 @@ CONNECT_BROKER_EXCEPTION = 10001
 ACCESS_BROKER_TIMEOUT = 10002
 BROKER_NOT_EXIST_EXCEPTION = 10003
 
-_RETRY_TOPIC_PREFIX = "%RETRY%"
 _STATUS_OF = {int(status.value): status for status in SendStatus}
 
 
@@ -131,7 +131,7 @@ class Producer:
         cost_ms = clock.elapsed_ms() - begin_ms
         raise MQClientError(
             f"Send [{len(tried)}] times, still failed, cost [{cost_ms}]ms,"
-            f" Topic: {message.topic}, BrokersSent: [{', '.join(tried)}]{SEE_FAQ}",
+            f" Topic: {message.topic}, BrokersSent: [{', '.join(tried)}]{FAQ}",
             _client_code(failure),
         ) from failure
 
@@ -191,7 +191,7 @@ class Producer:
         if properties.get(names.TRANSACTION_PREPARED, "").lower() == "true":
             sys_flag |= MessageSysFlag.TRANSACTION_PREPARED_TYPE
         reconsume_times, max_reconsume_times = "0", None
-        if message.topic.startswith(_RETRY_TOPIC_PREFIX):
+        if message.topic.startswith(RETRY_PREFIX):
             reconsume_times = properties.pop(names.RECONSUME_TIME, "0")
             max_reconsume_times = properties.pop(names.MAX_RECONSUME_TIMES, None)
         header = SendMessageRequestHeader(
@@ -223,7 +223,7 @@ class Producer:
             self._check(message)
             if message.properties.get(names.DELAY_TIME_LEVEL, "0") != "0":
                 raise MQClientError("TimeDelayLevel is not supported for batching")
-            if message.topic.startswith(_RETRY_TOPIC_PREFIX):
+            if message.topic.startswith(RETRY_PREFIX):
                 raise MQClientError("Retry Group is not supported for batching")
             if message.topic != first.topic:
                 raise MQClientError("The topic of the messages in one batch should be the same")

@@ -15,6 +15,7 @@ from fakemq.events import AppendRefused, LogAppended, Warned
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.consumequeues import ConsumeQueues
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 MAX_FILTERED_BYTES = 16000
 """How much of a consume queue one get looks at: 800 entries."""
-KEPT_TOPICS = frozenset({"SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC"})
+KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
 _SIZE_OF = itemgetter(4)

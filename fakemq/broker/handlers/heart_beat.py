@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import body_of, required
-from fakemq.broker.topics import RETRY_PREFIX
 from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.sysflag import TopicSysFlag
 from fakemq.protocol.table import NoHeader
+from fakemq.protocol.topics import retry_topic
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -54,7 +54,7 @@ def _prepare_group(broker: Broker, group: str, unit_mode: bool) -> bool:
     if config is None:
         return True
     broker.topics.create_in_send_back(
-        RETRY_PREFIX + group,
+        retry_topic(group),
         config.retry_queue_nums,
         topic_sys_flag=TopicSysFlag.UNIT_SUB if unit_mode else 0,
     )

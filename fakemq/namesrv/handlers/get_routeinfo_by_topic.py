@@ -19,6 +19,7 @@ from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
 from fakemq.protocol.table import NoHeader
+from fakemq.protocol.topics import FAQ
 
 VERSION_4_9_4 = 401
 
@@ -32,8 +33,7 @@ def get_routeinfo_by_topic(
     if route is None:
         raise Refused(
             ResponseCode.TOPIC_NOT_EXIST,
-            f"No topic route info in name server for the topic: {topic}"
-            "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
+            f"No topic route info in name server for the topic: {topic}{FAQ}",
         )
     if node.config.order_message_enable:
         route.order_topic_conf = node.kv.get(NAMESPACE_ORDER_TOPIC_CONFIG, topic)

@@ -1,0 +1,32 @@
+"""Names that RocketMQ itself gives to topics. Source: common/topic/TopicValidator.java,
+common/MixAll.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+AUTO_CREATE_TOPIC_KEY_TOPIC = "TBW102"
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+BENCHMARK_TOPIC = "BenchmarkTest"
+TRANS_HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
+TRANS_OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+TRANS_CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
+TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
+SELF_TEST_TOPIC = "SELF_TEST_TOPIC"
+OFFSET_MOVED_EVENT_TOPIC = "OFFSET_MOVED_EVENT"
+RETRY_PREFIX = "%RETRY%"
+DLQ_PREFIX = "%DLQ%"
+REPLY_POSTFIX = "REPLY_TOPIC"
+SYSTEM_TOPIC_PREFIX = "rmq_sys_"
+
+FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+"""What Java puts behind remarks that a reader could look up."""
+
+
+def retry_topic(group: str) -> str:
+    """Where a group's messages go to be tried again."""
+    return RETRY_PREFIX + group
+
+
+def dlq_topic(group: str) -> str:
+    """Where a group's messages go when they have been tried often enough."""
+    return DLQ_PREFIX + group
