@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from conformance.compare import diff, differences, expected, record
-from conformance.scenario import Scenario, scenarios
+from conformance.scenario import Scenario, by_config, scenarios
 from conformance.targets import fake_target, java_target
+from fakemq.machine_time import real_elapsed_ms
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,16 +29,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _record(chosen: list[Scenario]) -> int:
-    with java_target() as target:
-        for scenario in chosen:
-            record(scenario, scenario.transcript(target))
-            print(f"recorded  {scenario.name}: {scenario.title}")
+    for config, together in by_config(chosen):
+        with java_target(config) as target:
+            for scenario in together:
+                began_ms = real_elapsed_ms()
+                record(scenario, scenario.transcript(target))
+                took_s = (real_elapsed_ms() - began_ms) / 1000
+                print(f"recorded  {scenario.name}: {scenario.title} ({took_s:.1f} s)", flush=True)
     return 0
 
 
 def _show(chosen: list[Scenario]) -> int:
     for scenario in chosen:
-        with fake_target() as target:
+        with fake_target(scenario.config) as target:
             print(scenario.transcript(target))
     return 0
 
@@ -46,7 +50,7 @@ def _compare(chosen: list[Scenario]) -> int:
     accepted = differences()
     different = 0
     for scenario in chosen:
-        with fake_target() as target:
+        with fake_target(scenario.config) as target:
             seen = scenario.transcript(target)
         found = diff(expected(scenario, accepted), seen, scenario, "fakemq")
         rows = sum(row.scenario == scenario.name for row in accepted)

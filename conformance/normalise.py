@@ -2,7 +2,8 @@
 
 Every rule is a function of text or of decoded JSON; `Normaliser` applies them all. A rule takes
 out what no client may rely on (ids, times, ports, the order of hash maps, data versions, where in
-the log a message lies) and nothing else.
+the log a message lies) and nothing else. What is the same thing keeps the same name: the places of
+messages in a log are numbered as they come up.
 """
 
 from __future__ import annotations
@@ -12,23 +13,39 @@ import re
 from collections.abc import Mapping
 
 from fakemq.protocol import fastjson
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import decode_properties
+from fakemq.protocol.topics import TRANS_HALF_TOPIC
 
 DAY_MS = 24 * 3_600_000
 UNORDERED = frozenset(
     {
         *("brokerDatas", "queueDatas", "topicList", "consumerIdList", "lockOKMQSet", "groupList"),
         *("connectionSet", "consumerDataSet", "producerDataSet", "subscriptionDataSet"),
-        *("tagsSet", "codeSet"),
+        *("tagsSet", "codeSet", "consumeTimeSpanSet", "consumeStatsList"),
     }
 )
 """Lists that come out of a HashMap or HashSet."""
 
+PLACE_FIELDS: Mapping[int, str] = {
+    RequestCode.VIEW_MESSAGE_BY_ID: "offset",
+    RequestCode.CONSUMER_SEND_MSG_BACK: "offset",
+    RequestCode.END_TRANSACTION: "commitLogOffset",
+    RequestCode.CHECK_TRANSACTION_STATE: "commitLogOffset",
+    RequestCode.QUERY_MESSAGE: "indexLastUpdatePhyoffset",
+}
+"""Header fields that hold a place in the commit log."""
+HALF_OFFSETS = frozenset({"tranStateTableOffset", "TRAN_PREPARED_QUEUE_OFFSET"})
+"""Header fields and properties that hold an offset in the queue of half messages."""
+LONG = 300
+"""Longer values are cut."""
+
 _OFFSET_ID = re.compile(r"\b[0-9A-F]{32}\b")
 _MILLISECONDS = re.compile(r"\b1[0-9]{12}\b")
+_DATE = re.compile(r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
 _EXCEPTION = re.compile(r"^((?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*", re.DOTALL)
 
@@ -38,23 +55,39 @@ def without_addresses(text: str, names: Mapping[str, str]) -> str:
     return _ADDRESS.sub(lambda found: f"<{names.get(found[0], 'address')}>", text)
 
 
-def without_offset_ids(text: str, names: Mapping[str, str]) -> str:
-    """Ids that say where a message is stored: the broker stays, the place in its log goes."""
+class Places:
+    """Where messages lie in the logs of brokers, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, int], int] = {}
+
+    def name(self, broker: str, offset: int, *, learn: bool = True) -> str:
+        """A place by its number; one that has not come up stays as it is unless it is learnt."""
+        if (broker, offset) not in self._numbers:
+            if not learn:
+                return str(offset)
+            self._numbers[broker, offset] = len(self._numbers) + 1
+        return f"<place {self._numbers[broker, offset]} at {broker}>"
+
+
+def without_offset_ids(text: str, names: Mapping[str, str], places: Places) -> str:
+    """Ids that say where a message is stored: by the broker and the number of the place."""
 
     def name(found: re.Match[str]) -> str:
-        broker = names.get(format_host(decode_offset_id(found[0]).store_host))
-        return found[0] if broker is None else f"<offset id at {broker}>"
+        place = decode_offset_id(found[0])
+        broker = names.get(format_host(place.store_host))
+        return found[0] if broker is None else places.name(broker, place.physical_offset)
 
     return _OFFSET_ID.sub(name, text)
 
 
 def without_times(text: str, now_ms: int) -> str:
-    """Milliseconds within a day of the run; the times that scenarios choose lie elsewhere."""
+    """Milliseconds within a day of the run, and dates written out; chosen times lie elsewhere."""
 
     def name(found: re.Match[str]) -> str:
         return "<now>" if abs(int(found[0]) - now_ms) < DAY_MS else found[0]
 
-    return _MILLISECONDS.sub(name, text)
+    return _DATE.sub("<date>", _MILLISECONDS.sub(name, text))
 
 
 def without_stack(text: str) -> str:
@@ -86,19 +119,45 @@ def without_versions(value: object, now_ms: int) -> object:
     return value
 
 
+def shortened(text: str) -> str:
+    """A long value by its beginning."""
+    return text if len(text) <= LONG else f"{text[:40]}… of {len(text)} characters"
+
+
 class Normaliser:
-    """Applies every rule. ``names`` maps addresses to names and may grow."""
+    """Applies every rule. ``names`` maps addresses to names and may grow.
+
+    ``starts`` says for topics that scenarios share where a scenario found them: their offsets
+    count from there.
+    """
 
     def __init__(self, names: dict[str, str], now_ms: int) -> None:
         self.names = names
         self.now_ms = now_ms
+        self.starts: dict[str, int] = {}
+        self._places = Places()
 
     def text(self, text: str) -> str:
         """One value: a remark, an ext field, a line of a body."""
         text = without_stack(text)
-        text = without_offset_ids(text, self.names)
+        text = without_offset_ids(text, self.names, self._places)
         text = without_addresses(text, self.names)
         return without_times(text, self.now_ms)
+
+    def field(self, name: str, value: str, code: int, broker: str, *, sent: bool) -> str:
+        """A header field of a request or of its answer.
+
+        What a scenario sends may be a place that no message has: that is left as it is.
+        """
+        if name in HALF_OFFSETS:
+            return self.since_start(TRANS_HALF_TOPIC, value)
+        if name == PLACE_FIELDS.get(code):
+            return self._places.name(broker, int(value), learn=not sent)
+        return self.text(value)
+
+    def since_start(self, topic: str, offset: str) -> str:
+        """An offset in a topic, counted from where the scenario found it."""
+        return str(int(offset) - self.starts.get(topic, 0))
 
     def body(self, body: bytes, *, records: bool = False) -> list[str]:
         """A body as lines."""
@@ -109,12 +168,14 @@ class Normaliser:
         if body[:1] in (b"{", b"["):
             return self._json(body)
         try:
-            lines = body.decode("utf-8").splitlines()
+            text = body.decode("utf-8")
         except UnicodeDecodeError:
+            text = "\0"
+        if not all(char.isprintable() or char == "\n" for char in text):
             return [f"body: {len(body)} bytes that are no text"]
         if len(body) > 400:
             return [f"body: {len(body)} bytes of text"]
-        return [f"body: {self.text(line)}" for line in lines]
+        return [f"body: {self.text(line)}" for line in text.splitlines()]
 
     def _json(self, body: bytes) -> list[str]:
         try:
@@ -137,14 +198,24 @@ class Normaliser:
         lines: list[str] = []
         for one in decode_records(body):
             born, store = format_host(one.born_host), format_host(one.store_host)
+            offset = self.since_start(one.topic, str(one.queue_offset))
+            place = self._place(store, one.physical_offset)
+            prepared = str(one.prepared_transaction_offset)
+            if prepared != "0":
+                prepared = self._place(store, one.prepared_transaction_offset)
             lines += (
-                f"message {one.topic} queue {one.queue_id} offset {one.queue_offset}",
+                f"message {one.topic} queue {one.queue_id} offset {offset}, {place}",
                 f"  body {one.body[:60]!r} of {len(one.body)} bytes, crc {one.body_crc}",
                 f"  flag {one.flag} sysFlag {one.sys_flag} reconsumed {one.reconsume_times}",
-                f"  prepared at {one.prepared_transaction_offset}, {one.store_size_bytes} bytes",
+                f"  prepared at {prepared}, {one.store_size_bytes} bytes",
                 self.text(f"  born {one.born_timestamp_ms} at {born}"),
                 self.text(f"  stored {one.store_timestamp_ms} at {store}"),
             )
             for name, value in decode_properties(one.properties_string).items():
-                lines.append(f"  {name}: {self.text(value)}")
+                is_half = name in HALF_OFFSETS
+                text = self.since_start(TRANS_HALF_TOPIC, value) if is_half else self.text(value)
+                lines.append(f"  {name}: {shortened(text)}")
         return lines
+
+    def _place(self, store_host: str, offset: int) -> str:
+        return self._places.name(self.names.get(store_host, "address"), offset)

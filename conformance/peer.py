@@ -7,12 +7,12 @@ import socket
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from conformance.normalise import Normaliser
+from conformance.normalise import Normaliser, shortened
 from conformance.raw import VERSION_4_9_7, RawConnection, binary_frame, frame, split
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.frame import decode_frame
 
-ONEWAY = 2
+RESPONSE, ONEWAY = 1, 2
 ANSWER_TIMEOUT_S = 10.0
 SILENCE_S = 0.2
 """How long nothing comes where nothing will."""
@@ -20,8 +20,11 @@ SILENCE_S = 0.2
 Body: TypeAlias = bytes | str | Mapping[str, object] | list[object]
 """Bytes as they are, text as UTF-8, anything else as JSON."""
 
-_WITH_RECORDS = frozenset(
+_ANSWERED_WITH_RECORDS = frozenset(
     (RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE)
+)
+_ASKED_WITH_RECORDS = frozenset(
+    (RequestCode.CHECK_TRANSACTION_STATE, RequestCode.CONSUME_MESSAGE_DIRECTLY)
 )
 
 
@@ -46,14 +49,26 @@ class Answer(NamedTuple):
     body: bytes
 
 
+class Display(NamedTuple):
+    """How fields of a request and its answer are written down."""
+
+    hidden: tuple[str, ...] = ()
+    """They differ from run to run."""
+    offsets: Mapping[str, str] = {}
+    """Offsets in a topic that scenarios share: field → topic."""
+
+
+PLAIN = Display()
+
+
 class Pending:
     """A request under way."""
 
-    def __init__(self, peer: Peer, code: int, opaque: int, hidden: tuple[str, ...]) -> None:
+    def __init__(self, peer: Peer, code: int, opaque: int, display: Display) -> None:
         self._peer = peer
         self._code = code
         self._opaque = opaque
-        self._hidden = hidden
+        self._display = display
 
     def has_come(self) -> bool:
         """Whether the answer is there; takes in what has arrived."""
@@ -61,7 +76,7 @@ class Pending:
 
     def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Answer:
         """Wait for the answer and write it down. Raises TimeoutError."""
-        return self._peer.take_answer(self._code, self._opaque, timeout_s, self._hidden)
+        return self._peer.take_answer(self._code, self._opaque, timeout_s, self._display)
 
     def no_answer(self) -> None:
         """Write down that nothing came; AssertionError if something did."""
@@ -96,36 +111,65 @@ class Peer:
         oneway: bool = False,
         binary: bool = False,
         version: int = VERSION_4_9_7,
-        hidden: tuple[str, ...] = (),
+        language: str = "JAVA",
+        display: Display = PLAIN,
     ) -> Pending:
-        """Send a request and write it down; ``hidden`` fields differ from run to run."""
+        """Send a request and write it down."""
         self._opaque += 1
         flag = ONEWAY if oneway else 0
         texts = {name: _text(value) for name, value in (fields or {}).items()}
         data = _body(body)
-        make = binary_frame if binary else frame
-        self._connection.send(
-            make(code, texts, data, opaque=self._opaque, flag=flag, version=version)
-        )
+        opaque = self._opaque
+        if binary:
+            whole = binary_frame(code, texts, data, opaque=opaque, flag=flag, version=version)
+        else:
+            whole = frame(
+                *(code, texts, data),
+                opaque=opaque,
+                flag=flag,
+                version=version,
+                language=language,
+            )
+        self._connection.send(whole)
         more = [
             *(["one-way"] if oneway else []),
             *(["binary header"] if binary else []),
             *([f"version {version}"] if version != VERSION_4_9_7 else []),
+            *([f"language {language}"] if language != "JAVA" else []),
         ]
         self._say("->", f"{code_name(code)} ({code})", more)
-        self._say_fields(texts, hidden)
+        self._say_fields(texts, code, display, sent=True)
         if code == RequestCode.SEND_BATCH_MESSAGE:
             self._lines.append(f"    body: a batch of {len(data)} bytes")
         else:
             self._say_body(data)
-        return Pending(self, code, self._opaque, hidden)
+        return Pending(self, code, opaque, display)
 
     def take_requests(self, count: int = 1) -> None:
         """Wait for requests from the other side, which are written down as they come."""
         for _ in range(count):
-            came = self._receive(ANSWER_TIMEOUT_S)
-            assert came is not None, f"{self.place} asked nothing of {self.name}"
-            assert not came.flag & 1, f"{self.place} answered what nobody waits for: {came}"
+            assert self.poll_request(ANSWER_TIMEOUT_S), f"{self.place} asked nothing of {self.name}"
+
+    def poll_request(self, timeout_s: float = 0.001) -> Frame | None:
+        """The next request from the other side, written down as it comes; None if none comes."""
+        came = self._receive(timeout_s)
+        assert came is None or not came.flag & RESPONSE, f"an answer nobody waits for: {came}"
+        return came
+
+    def reply(
+        self,
+        request: Frame,
+        code: int = 0,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+    ) -> None:
+        """Answer a request from the other side, and write the answer down."""
+        texts = {name: _text(value) for name, value in (fields or {}).items()}
+        data = _body(body)
+        self._connection.send(frame(code, texts, data, opaque=request.opaque, flag=RESPONSE))
+        self._say("->", _code_text(code), [])
+        self._say_fields(texts, request.code, sent=True)
+        self._say_body(data)
 
     def nothing_comes(self) -> None:
         """Write down that the other side is silent."""
@@ -133,14 +177,21 @@ class Peer:
         assert came is None, f"{self.place} sent {came} to {self.name}"
         self.say("nothing more")
 
+    def is_closed(self) -> bool:
+        """Whether the other side has closed the connection; takes in what has arrived."""
+        try:
+            while self._receive(0.001) is not None:
+                pass
+        except ConnectionError:
+            return True
+        return False
+
     def has_answer(self, opaque: int, timeout_s: float = 0.001) -> bool:
         while opaque not in self._answers and self._receive(timeout_s) is not None:
             pass
         return opaque in self._answers
 
-    def take_answer(
-        self, code: int, opaque: int, timeout_s: float, hidden: tuple[str, ...]
-    ) -> Answer:
+    def take_answer(self, code: int, opaque: int, timeout_s: float, display: Display) -> Answer:
         while opaque not in self._answers:
             if self._receive(timeout_s) is None:
                 raise TimeoutError(f"{self.place} does not answer {code_name(code)}")
@@ -150,8 +201,8 @@ class Peer:
         self._say("<-", _code_text(answer.code), [*form, *none])
         if answer.remark is not None:
             self._lines.append(f"    remark: {_printable(self._normaliser.text(answer.remark))}")
-        self._say_fields(answer.fields or {}, hidden)
-        self._say_body(answer.body, records=code in _WITH_RECORDS and answer.code == 0)
+        self._say_fields(answer.fields or {}, code, display)
+        self._say_body(answer.body, records=code in _ANSWERED_WITH_RECORDS and answer.code == 0)
         return Answer(answer.code, answer.fields or {}, answer.body)
 
     def hang_up(self) -> None:
@@ -176,14 +227,14 @@ class Peer:
         except TimeoutError:
             return None
         came = _decode(whole)
-        if came.flag & 1:
+        if came.flag & RESPONSE:
             self._answers[came.opaque] = came
         else:
             form = ["binary header"] if came.is_binary else []
             form += ["one-way"] if came.flag & ONEWAY else []
             self._say("<-", f"asks {code_name(came.code)} ({came.code})", form)
-            self._say_fields(came.fields or {})
-            self._say_body(came.body)
+            self._say_fields(came.fields or {}, came.code)
+            self._say_body(came.body, records=came.code in _ASKED_WITH_RECORDS)
         return came
 
     # -- words --------------------------------------------------------------------------------
@@ -191,10 +242,23 @@ class Peer:
     def _say(self, arrow: str, what: str, more: list[str]) -> None:
         self._lines.append(f"{self.name} {arrow} {self.place}  {', '.join([what, *more])}")
 
-    def _say_fields(self, fields: Mapping[str, str], hidden: tuple[str, ...] = ()) -> None:
+    def _say_fields(
+        self,
+        fields: Mapping[str, str],
+        code: int,
+        display: Display = PLAIN,
+        *,
+        sent: bool = False,
+    ) -> None:
+        broker, _, _ = self.place.partition(" ")
         for name, value in sorted(fields.items()):
-            text = "<hidden>" if name in hidden else self._normaliser.text(value)
-            self._lines.append(f"    {name}: {_printable(text)}")
+            if name in display.hidden:
+                text = "<hidden>"
+            elif name in display.offsets:
+                text = self._normaliser.since_start(display.offsets[name], value)
+            else:
+                text = self._normaliser.field(name, value, code, broker, sent=sent)
+            self._lines.append(f"    {name}: {shortened(_printable(text))}")
 
     def _say_body(self, body: bytes, *, records: bool = False) -> None:
         self._lines += (f"    {line}" for line in self._normaliser.body(body, records=records))

@@ -24,6 +24,7 @@ def frame(
     opaque: int = 1,
     flag: int = 0,
     version: int = VERSION_4_9_7,
+    language: str = "JAVA",
 ) -> bytes:
     """One frame with a JSON header, as a Java client sends it."""
     header: dict[str, object] = {"code": code}
@@ -31,7 +32,7 @@ def frame(
         header["extFields"] = dict(fields)
     header |= {
         "flag": flag,
-        "language": "JAVA",
+        "language": language,
         "opaque": opaque,
         "serializeTypeCurrentRPC": "JSON",
         "version": version,

@@ -6,7 +6,7 @@ what came back, normalised; the transcript of the real cluster is the recording.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +14,9 @@ from pkgutil import iter_modules
 from typing import NamedTuple, Protocol
 
 from conformance.normalise import Normaliser
-from conformance.peer import Answer, Body, Peer, Pending
+from conformance.peer import Answer, Body, Display, Frame, Peer, Pending
 from conformance.raw import VERSION_4_9_7
+from conformance.scenarios.requests import pull_fields
 from fakemq.client import Client, Message
 from fakemq.machine_time import real_elapsed_ms, real_wall_ms
 from fakemq.protocol import properties as names
@@ -29,12 +30,17 @@ UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
 STEP_MS = 500
 SETTLE_MS = 10_000
 """How long a real cluster may take to do what the fake does at once."""
+LONG_S = 15
+"""What takes longer in real time is run on a real cluster when it is recorded only."""
 
 
 class Target(Protocol):
     """A cluster with two masters, broker-a and broker-b, that scenarios run on."""
 
     namesrv_addr: str
+
+    def now_ms(self) -> int:
+        """The time there."""
 
     def pass_time(self, ms: int) -> None:
         """Let time pass, for the cluster and for clients outside it."""
@@ -45,14 +51,28 @@ class Scenario(NamedTuple):
 
     title: str
     function: Callable[[Run], None]
+    config: Mapping[str, str] = {}
+    """What its brokers are configured with: RocketMQ's own keys."""
+    real_s: int = 0
+    """How long it takes on a real cluster, roughly."""
 
     @property
     def name(self) -> str:
         return self.function.__name__
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it is run on a real cluster when it is recorded only."""
+        return self.real_s > LONG_S
+
     def transcript(self, target: Target) -> str:
         """Run it, and give what was seen."""
         with Run(self.title, target).running() as run:
+            if self.config:
+                pairs = (f"{key}={value}" for key, value in sorted(self.config.items()))
+                run.note(f"brokers with {', '.join(pairs)}")
+            if self.real_s:
+                run.note(f"some {self.real_s} s in real time")
             self.function(run)
             return "".join(f"{line}\n" for line in run.lines)
 
@@ -60,11 +80,16 @@ class Scenario(NamedTuple):
 _scenarios: dict[str, Scenario] = {}
 
 
-def scenario(title: str) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
-    """Registers the function below as a scenario; its name names the recording."""
+def scenario(
+    title: str, *, config: Mapping[str, str] | None = None, real_s: int = 0
+) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
+    """Registers the function below as a scenario; its name names the recording.
+
+    Scenarios of equal ``config`` share a real cluster; see `Scenario` for the rest.
+    """
 
     def register(function: Callable[[Run], None]) -> Callable[[Run], None]:
-        found = Scenario(title, function)
+        found = Scenario(title, function, config or {}, real_s)
         if found.name in _scenarios:
             raise ValueError(f"two scenarios are called {found.name}")
         _scenarios[found.name] = found
@@ -79,6 +104,14 @@ def scenarios() -> list[Scenario]:
     for module in sorted(one.name for one in iter_modules([str(folder)])):
         import_module(f"conformance.scenarios.{module}")
     return [_scenarios[name] for name in sorted(_scenarios)]
+
+
+def by_config(chosen: Iterable[Scenario]) -> list[tuple[Mapping[str, str], list[Scenario]]]:
+    """Scenarios with those that can share a cluster; those of the default config first."""
+    groups: dict[tuple[tuple[str, str], ...], list[Scenario]] = {(): []}
+    for one in chosen:
+        groups.setdefault(tuple(sorted(one.config.items())), []).append(one)
+    return [(dict(config), found) for config, found in groups.items() if found]
 
 
 class Run:
@@ -133,11 +166,22 @@ class Run:
         peer: str = "client",
         binary: bool = False,
         version: int = VERSION_4_9_7,
+        language: str = "JAVA",
         hidden: tuple[str, ...] = (),
+        offsets: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request and give its answer; ``hidden`` fields differ from run to run."""
-        connection = self.peer(peer, place)
-        pending = connection.send(code, fields, body, binary=binary, version=version, hidden=hidden)
+        """Send a request and give its answer.
+
+        ``hidden`` fields differ from run to run; ``offsets`` are fields that hold offsets in a
+        topic that scenarios share.
+        """
+        pending = self.peer(peer, place).send(
+            *(code, fields, body),
+            binary=binary,
+            version=version,
+            language=language,
+            display=Display(hidden, offsets or {}),
+        )
         return pending.answer()
 
     def send(
@@ -153,6 +197,46 @@ class Run:
     ) -> Pending:
         """Send a request that is answered later or never."""
         return self.peer(peer, place).send(code, fields, body, oneway=oneway, binary=binary)
+
+    def pull(
+        self,
+        topic: str,
+        offset: int = 0,
+        *,
+        place: str = "broker-a",
+        peer: str = "consumer",
+        **more: object,
+    ) -> Answer:
+        """Pull, from where the scenario found the topic if it shares it; ``more`` are fields."""
+        start = self.normaliser.starts.get(topic)
+        fields = pull_fields(topic, offset + (start or 0), **more)
+        names = () if start is None else ("queueOffset", "nextBeginOffset", "maxOffset")
+        return self.ask(
+            place,
+            RequestCode.PULL_MESSAGE,
+            fields,
+            peer=peer,
+            offsets=dict.fromkeys(names, topic),
+        )
+
+    def take_request(self, peer: str, place: str, within_ms: int, step_ms: int = STEP_MS) -> Frame:
+        """Let time pass until a broker asks something of a peer. TimeoutError after that much."""
+        connection = self.peer(peer, place)
+        for _ in range(0, within_ms + 1, step_ms):
+            request = connection.poll_request()
+            if request is not None:
+                return request
+            self.pass_time(step_ms)
+        raise TimeoutError(f"{place} asks nothing of {peer} within {within_ms} ms")
+
+    def reply(self, peer: str, place: str, request: Frame, code: int = 0, body: Body = b"") -> None:
+        """Answer what a broker has asked of a peer."""
+        self.peer(peer, place).reply(request, code, body=body)
+
+    def nothing_comes(self, *peers: str, place: str = "broker-a") -> None:
+        """Write down that nothing has come for these peers."""
+        for peer in peers:
+            self.peer(peer, place).nothing_comes()
 
     def note(self, text: str) -> None:
         """Say something to the reader."""
@@ -176,16 +260,50 @@ class Run:
             self.client.send(Message(topic, tag, tags=tag, properties=unique_id), queue=queue)
         self.until_stored("broker-a", topic, stored + len(tags), queue_id)
 
+    def shared(self, topic: str, queue_id: int = 0) -> None:
+        """From here on, offsets in a topic of the broker's own count from its end as it is now."""
+        self.normaliser.starts[topic] = self.max_offset("broker-a", topic, queue_id)
+
+    def max_offset(self, place: str, topic: str, queue_id: int = 0) -> int:
+        """Where a queue ends."""
+        header = GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
+        command = self.client.instance.command(RequestCode.GET_MAX_OFFSET, header)
+        return int(self.client.invoke(self.addrs[place], command).ext_fields["offset"])
+
+    def now_ms(self) -> int:
+        """The time of the cluster."""
+        return self._target.now_ms()
+
+    def wait(
+        self, condition: Callable[[], bool], within_ms: int, what: str, step_ms: int = 100
+    ) -> None:
+        """Let time pass, on the fake its own, until something is so.
+
+        TimeoutError names ``what`` did not come.
+        """
+        for _ in range(0, within_ms + 1, step_ms):
+            if condition():
+                return
+            self._target.pass_time(step_ms)
+        raise TimeoutError(f"{what}: not within {within_ms} ms")
+
+    def wait_stored(
+        self, topic: str, max_offset: int, within_ms: int, *, queue_id: int = 0
+    ) -> None:
+        """Let time pass until a queue of broker-a, which may be shared, ends there."""
+        wanted = max_offset + self.normaliser.starts.get(topic, 0)
+        self.wait(
+            lambda: self.max_offset("broker-a", topic, queue_id) >= wanted,
+            within_ms,
+            f"{max_offset} messages in {topic}",
+        )
+
     def until_stored(self, place: str, topic: str, max_offset: int, queue_id: int = 0) -> None:
         """Wait until a queue ends there: a real broker fills its queues a moment later."""
-        header = GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
-
-        def is_stored() -> bool:
-            command = self.client.instance.command(RequestCode.GET_MAX_OFFSET, header)
-            response = self.client.invoke(self.addrs[place], command)
-            return response.ext_fields.get("offset") == str(max_offset)
-
-        self.until(is_stored, f"{max_offset} messages in {topic}")
+        self.until(
+            lambda: self.max_offset(place, topic, queue_id) == max_offset,
+            f"{max_offset} messages in {topic}",
+        )
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait in real time; TimeoutError names ``what`` did not come."""

@@ -7,6 +7,8 @@ import pytest
 from conformance.normalise import (
     DAY_MS,
     Normaliser,
+    Places,
+    shortened,
     without_addresses,
     without_offset_ids,
     without_order,
@@ -14,6 +16,7 @@ from conformance.normalise import (
     without_times,
     without_versions,
 )
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import encode_record
 from fakemq.protocol.message_id import create_offset_id
 
@@ -32,12 +35,43 @@ def test_addresses_become_names_and_chosen_ones_stay() -> None:
 
 
 def test_of_an_offset_id_the_broker_stays_and_unique_ids_stay_whole() -> None:
-    place = create_offset_id(("127.0.0.1", 10911), 12345)
+    one, two = (create_offset_id(("127.0.0.1", 10911), place) for place in (12345, 7))
     other = create_offset_id(("10.0.0.1", 10911), 12345)
-    assert without_offset_ids(f"{place},{other}", NAMES) == f"<offset id at broker-a>,{other}"
+    places = Places()
+    seen = without_offset_ids(f"{one},{other},{two},{one}", NAMES, places)
+    assert seen == f"<place 1 at broker-a>,{other},<place 2 at broker-a>,<place 1 at broker-a>"
+
+
+def test_a_number_is_a_place_where_a_field_holds_one(normaliser: Normaliser) -> None:
+    view = RequestCode.VIEW_MESSAGE_BY_ID
+
+    def offset(code: int, value: str, *, sent: bool) -> str:
+        return normaliser.field("offset", value, code, "broker-a", sent=sent)
+
+    assert offset(view, "12345", sent=True) == "12345"
+    assert normaliser.text(create_offset_id(("127.0.0.1", 10911), 12345)) == "<place 1 at broker-a>"
+    assert offset(view, "12345", sent=True) == "<place 1 at broker-a>"
+    assert offset(view, "77", sent=False) == "<place 2 at broker-a>"
+    assert offset(RequestCode.GET_MAX_OFFSET, "12345", sent=False) == "12345"
+
+
+def test_offsets_in_a_topic_that_scenarios_share_count_from_where_it_was(
+    normaliser: Normaliser,
+) -> None:
+    normaliser.starts["RMQ_SYS_TRANS_HALF_TOPIC"] = 40
+    code = RequestCode.CHECK_TRANSACTION_STATE
+    seen = normaliser.field("tranStateTableOffset", "42", code, "broker-a", sent=False)
+    assert seen == "2"
+    assert normaliser.since_start("another", "42") == "42"
+
+
+def test_long_values_by_their_beginning() -> None:
+    assert shortened("y" * 300) == "y" * 300
+    assert shortened("y" * 301) == "y" * 40 + "… of 301 characters"
 
 
 def test_times_of_the_run_go_and_chosen_times_stay() -> None:
+    assert without_times("at 2025-11-21#10:20:30:400", NOW_MS) == "at <date>"
     text = f"{NOW_MS + DAY_MS - 1} {NOW_MS + DAY_MS} 1100000000000 170000000000"
     assert without_times(text, NOW_MS) == f"<now> {NOW_MS + DAY_MS} 1100000000000 170000000000"
 
@@ -96,6 +130,7 @@ def test_other_bodies(normaliser: Normaliser) -> None:
     assert normaliser.body(b"") == []
     assert normaliser.body(b"a\n127.0.0.1:5") == ["body: a", "body: <client>"]
     assert normaliser.body(b"x" * 401) == ["body: 401 bytes of text"]
+    assert normaliser.body(b"a\x00b") == ["body: 3 bytes that are no text"]
     assert normaliser.body(b"\xff\xfe") == ["body: 2 bytes that are no text"]
 
 
@@ -113,7 +148,7 @@ def test_messages_without_their_place_in_the_log(normaliser: Normaliser) -> None
         store_timestamp_ms=NOW_MS,
     )
     assert normaliser.body(record, records=True) == [
-        "message orders queue 1 offset 2",
+        "message orders queue 1 offset 2, <place 1 at broker-a>",
         "  body b'body' of 4 bytes, crc 1537739698",
         "  flag 0 sysFlag 0 reconsumed 0",
         "  prepared at 0, 107 bytes",

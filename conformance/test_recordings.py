@@ -9,11 +9,19 @@ from conformance.scenario import Scenario, scenarios
 from conformance.targets import fake_target
 
 SCENARIOS = scenarios()
+PENDING: frozenset[str] = frozenset()
+"""Scenarios of what is being built; a name goes when the fake says what was recorded."""
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(one, id=one.name, marks=[pytest.mark.xfail] if one.name in PENDING else [])
+        for one in SCENARIOS
+    ],
+)
 def test_fakemq_says_what_was_recorded(scenario: Scenario) -> None:
-    with fake_target() as target:
+    with fake_target(scenario.config) as target:
         seen = scenario.transcript(target)
     found = diff(expected(scenario, differences()), seen, scenario, "fakemq")
     assert not found, f"\n{found}"
