@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from conformance.capture_queries import query_requests
 from conformance.capture_requests import TOPIC, Ask, broker_requests, namesrv_requests
 from conformance.java_cluster import JavaBroker, JavaCluster
 from conformance.java_jars import CLIENT_VERSIONS, REFERENCE
@@ -67,7 +68,7 @@ def answers(connection: RawConnection, name: str, opaque: int) -> Lines:
 
 
 def code_names() -> dict[int, str]:
-    asks = [*broker_requests(), *namesrv_requests()]
+    asks = [*broker_requests(), *query_requests(), *namesrv_requests()]
     names = {ask.code: ask.name.partition(".")[0] for ask in reversed(asks)}
     return names | {40: "NOTIFY_CONSUMER_IDS_CHANGED"}
 
@@ -156,8 +157,9 @@ def capture() -> dict[str, bytes]:
         store = store_files(broker)
         kv = (cluster.namesrv.home / "kvConfig.json").read_bytes()
     with JavaCluster(masters=2, config=small) as cluster:
-        frames["namesrv_binary"] = ask_all(cluster.namesrv_addr, namesrv_requests(), binary_frame)
         addr = cluster.broker("broker-a").addr
+        frames["broker_queries"] = ask_all(addr, query_requests(), frame)
+        frames["namesrv_binary"] = ask_all(cluster.namesrv_addr, namesrv_requests(), binary_frame)
         frames["broker_binary"] = ask_all(addr, broker_requests(), binary_frame)
         frames |= java_clients(cluster)
         frames["broker_registers"] = registration(cluster, cluster.broker("broker-a"))
@@ -177,6 +179,8 @@ def provenance(name: str) -> str:
         return f"a Java {version} client, {headers} headers, with a 4.9.7 cluster over a proxy"
     if name == "kvConfig.json":
         return "written by the 4.9.7 name server during namesrv.txt"
+    if stem == "broker_queries":
+        return "requests by conformance/capture_queries.py, JSON headers; a 4.9.7 master"
     if stem == "broker_registers":
         return "a 4.9.7 master registering at and leaving a 4.9.7 name server, over a proxy"
     server = "name server" if stem.startswith("namesrv") else f"master, topic {TOPIC}"

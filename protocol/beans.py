@@ -62,6 +62,8 @@ def _fit(value: object, to: inspect.Type, where: str) -> Any:
         return _fit_bool(value, where)
     if isinstance(to, inspect.IntType):
         return _fit_int(value, to, where)
+    if isinstance(to, inspect.FloatType):
+        return _fit_float(value, where)
     assert isinstance(to, inspect.StrType), to
     return _fit_str(value)
 
@@ -112,6 +114,19 @@ def _fit_int(value: object, to: inspect.IntType, where: str) -> Any:
     if (to.ge is not None and number < to.ge) or (to.le is not None and number > to.le):
         raise ValueError(f"{where}: {number} is out of range")
     return number
+
+
+def _fit_float(value: object, where: str) -> Any:
+    if isinstance(value, str):
+        if value in _NULL_TEXTS:
+            return _ABSENT
+        try:
+            return float(value.replace(",", ""))
+        except ValueError:
+            raise ValueError(f"{where}: expected a number, not {value[:40]!r}") from None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise ValueError(f"{where}: expected a number, not {_kind(value)}")
+    return float(value)
 
 
 def _fit_str(value: object) -> str:

@@ -6,7 +6,7 @@ import zlib
 from array import array
 from functools import lru_cache
 from operator import mul
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,14 @@ _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 _CACHED_KEYS = 32
 
 
-JavaKey = TypeVar("JavaKey", bound="str | int")
+class JavaHashed(Protocol):
+    """What knows its own hashCode."""
+
+    def java_hash(self) -> int: ...
+    def __hash__(self) -> int: ...
+
+
+JavaKey = TypeVar("JavaKey", bound="str | int | JavaHashed | None")
 
 
 def int32(value: int) -> int:
@@ -45,13 +52,17 @@ def java_string_hash(text: str) -> int:
     return int32(total)
 
 
-def java_hash(key: str | int) -> int:
-    """hashCode of a String, or of an Integer (of a Long beyond int32).
+def java_hash(key: str | int | JavaHashed | None) -> int:
+    """hashCode of null, of a String, of an Integer (of a Long beyond int32), or of its own.
 
     A Long below zero hashes unlike the Integer of the same value; ours is the Integer's.
     """
     if isinstance(key, str):
         return java_string_hash(key)
+    if key is None:
+        return 0
+    if not isinstance(key, int):
+        return key.java_hash()
     if -0x8000_0000 <= key <= 0x7FFF_FFFF:
         return key
     return int32(key ^ (key & 0xFFFF_FFFF_FFFF_FFFF) >> 32)
@@ -73,7 +84,9 @@ def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> 
     return [unique[index] for index in permute(unique, initial_capacity)]
 
 
-def _permutation(keys: tuple[str | int, ...], initial_capacity: int) -> tuple[int, ...]:
+def _permutation(
+    keys: tuple[str | int | JavaHashed | None, ...], initial_capacity: int
+) -> tuple[int, ...]:
     mask = _capacity(len(keys), initial_capacity) - 1
     codes = [java_hash(key) & 0xFFFF_FFFF for key in keys]
     buckets = [(code ^ code >> 16) & mask for code in codes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Self, TypeAlias
 
 import msgspec
@@ -15,6 +16,9 @@ Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A Java long."""
+
+Double: TypeAlias = float
+"""A Java double; a whole number, too, is written with a point."""
 
 _decoders: dict[type, Callable[[bytes], Any]] = {}
 
@@ -31,7 +35,7 @@ class _Json:
         """The bean in ``data``; raises BodyError where fastjson throws or gives null."""
         decode = _decoders.get(cls)
         if decode is None:
-            decode = _decoders[cls] = msgspec.json.Decoder(cls, strict=False).decode
+            decode = _decoders[cls] = _decoder(cls)
         try:
             bean: Self = decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -50,6 +54,13 @@ class Body(_Json, msgspec.Struct, rename="camel"):
 
 class FrozenBody(_Json, msgspec.Struct, rename="camel", frozen=True):
     """A `Body` that is a value: hashable, never changed."""
+
+
+def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:
+    try:
+        return msgspec.json.Decoder(cls, strict=False).decode
+    except TypeError:  # a map with objects for keys is never standard JSON
+        return partial(_decode_as_fastjson, cls=cls)
 
 
 def _decode_as_fastjson(data: bytes, cls: type[Any]) -> Any:

@@ -27,3 +27,9 @@ class SubscriptionGroupWrapper(Body):
 
     subscription_group_table: dict[str, SubscriptionGroupConfig] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
+
+
+class GroupList(Body):
+    """Source: common/protocol/body/GroupList.java (4.9.7)"""
+
+    group_list: list[str] = field(default_factory=list)

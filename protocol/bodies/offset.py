@@ -1,10 +1,11 @@
-"""Tables of offsets, as slaves fetch them and disks keep them."""
+"""Tables of offsets, as slaves fetch them, disks keep them and clients are told of them."""
 
 from __future__ import annotations
 
 from msgspec import field
 
 from fakemq.protocol.bodies.body import Body, Int, Long
+from fakemq.protocol.bodies.queue import MessageQueue
 
 
 class ConsumerOffsetSerializeWrapper(Body):
@@ -23,3 +24,49 @@ class DelayOffsetSerializeWrapper(Body):
     """
 
     offset_table: dict[Int, Long] = field(default_factory=dict)
+
+
+class QueryCorrectionOffsetBody(Body):
+    """Queue id to offset.
+
+    Source: common/protocol/body/QueryCorrectionOffsetBody.java (4.9.7)
+    """
+
+    correction_offsets: dict[Int, Long] = field(default_factory=dict)
+
+
+class ResetOffsetBody(Body):
+    """Where the consumers of a group shall go on.
+
+    Source: common/protocol/body/ResetOffsetBody.java (4.9.7)
+    """
+
+    offset_table: dict[MessageQueue, Long] = field(default_factory=dict)
+
+
+class MessageQueueForC(Body):
+    """Source: common/message/MessageQueueForC.java (4.9.7)"""
+
+    topic: str | None = None
+    broker_name: str | None = None
+    queue_id: Int = 0
+    offset: Long = 0
+
+
+class ResetOffsetBodyForC(Body):
+    """A `ResetOffsetBody` without objects for keys, which C++ cannot read.
+
+    Source: common/protocol/body/ResetOffsetBodyForC.java (4.9.7)
+    """
+
+    offset_table: list[MessageQueueForC] = field(default_factory=list)
+
+
+class GetConsumerStatusBody(Body):
+    """How far consumers have got: one client's own word, or that of all by client id.
+
+    Source: common/protocol/body/GetConsumerStatusBody.java (4.9.7)
+    """
+
+    message_queue_table: dict[MessageQueue, Long] = field(default_factory=dict)
+    consumer_table: dict[str, dict[MessageQueue, Long]] = field(default_factory=dict)

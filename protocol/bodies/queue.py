@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from fakemq.protocol.bodies.body import Body, FrozenBody, Int
+from fakemq.protocol.java import int32, java_hash
 
 
 class MessageQueue(FrozenBody, frozen=True, order=True):
@@ -16,6 +17,11 @@ class MessageQueue(FrozenBody, frozen=True, order=True):
     topic: str | None = None
     broker_name: str | None = None
     queue_id: Int = 0
+
+    def java_hash(self) -> int:
+        """Its hashCode, by which Java orders a map of queues."""
+        total = 31 + java_hash(self.broker_name)
+        return int32((total * 31 + self.queue_id) * 31 + java_hash(self.topic))
 
 
 class LockBatchRequestBody(Body):

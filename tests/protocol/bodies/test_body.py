@@ -50,6 +50,8 @@ def values_of(to: inspect.Type) -> st.SearchStrategy[Any]:
             return st.integers(to.ge, to.le)
         case inspect.BoolType():
             return st.booleans()
+        case inspect.FloatType():
+            return st.floats(allow_nan=False, allow_infinity=False)
         case inspect.StrType():
             return texts
         case inspect.UnionType():
