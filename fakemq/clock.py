@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.machine_time import Axis, MachineTime, TimeSource
-from fakemq.timers import DOMAINS, Domain, Timer
+from fakemq.timers import Domain, Timer, domain_of
 
 
 class Clock:
@@ -59,6 +59,11 @@ class Clock:
             wall_ms = self._source.wall_ms() + self._wall_offset_ms
         return wall_ms - self._cluster.behind_ms()
 
+    @property
+    def tells_real_time(self) -> bool:
+        """Whether ``now_ms`` is the machine's own wall, which peers outside the cluster live by."""
+        return not self.frozen and self._wall_offset_ms == 0
+
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Time on the cluster's axis, or on that of outside peers; never goes back."""
         return (self._outside if outside else self._cluster).elapsed_ms()
@@ -87,7 +92,7 @@ class Clock:
         ``kind`` is a row of `timers.DOMAINS`; ``outside`` says that the timer watches a peer
         outside the cluster, which takes a liveness timer off the cluster's axis.
         """
-        domain = DOMAINS[kind]
+        domain = domain_of(kind)
         outside = outside and domain is Domain.LIVENESS
         axis = self._outside if outside else self._cluster
         self._seq += 1
@@ -269,15 +274,32 @@ class NodeClock:
         self._clock = clock
         self._timers: set[Timer] = set()
         self._missed: list[Callable[[], None]] | None = None
+        self._skew_ms = 0
         self.owner = owner
-        self.skew_ms = 0
+        self.on_jump: Callable[[], None] = _nothing
+        """Called when the node's wall time has jumped and its elapsed time has not."""
 
     @property
     def paused(self) -> bool:
         return self._missed is not None
 
+    @property
+    def skew_ms(self) -> int:
+        """How far the node's wall clock is ahead of the cluster's."""
+        return self._skew_ms
+
+    @skew_ms.setter
+    def skew_ms(self, ms: int) -> None:
+        self._skew_ms = ms
+        self.on_jump()
+
     def now_ms(self) -> int:
-        return self._clock.now_ms() + self.skew_ms
+        return self._clock.now_ms() + self._skew_ms
+
+    @property
+    def tells_real_time(self) -> bool:
+        """As `Clock.tells_real_time`; a node that is wrong by its skew is so in a real cluster."""
+        return self._clock.tells_real_time
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         return self._clock.elapsed_ms(outside=outside)

@@ -139,11 +139,9 @@ def _are_addresses(text: str) -> bool:
 
 
 def _are_delay_levels(text: str) -> bool:
-    levels = text.rstrip(" ").split(" ")
-    return all(
-        level[-1:] in ("s", "m", "h", "d") and level[:-1].isascii() and level[:-1].isdigit()
-        for level in levels
-    )
+    from fakemq.store.delay_levels import parse_delay_levels  # few configs have levels of their own
+
+    return bool(parse_delay_levels(text))
 
 
 def _are_hours(text: str) -> bool:

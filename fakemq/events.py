@@ -207,6 +207,75 @@ class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
     client_id: str
     how: str
 
+class Scheduled(Event, frozen=True, kw_only=True, gc=False):
+    """A message for ``topic`` was stored in the queue of a delay level, to wait there.
+
+    Wherever an event names a record, ``phy_offset`` is its place in the node's commit log, and
+    ``from_phy_offset`` that of the record it was made from: the links of a message's biography.
+    """
+
+    level: int
+    schedule_offset: int
+    """Its offset in the level's queue of the schedule topic."""
+    phy_offset: int
+    due_at_ms: int
+    """By the node's own wall clock."""
+    topic: str
+    msg_id: str
+
+
+class ScheduledDelivered(Event, frozen=True, kw_only=True, gc=False):
+    """A delayed message was due and is now in its real topic and queue."""
+
+    level: int
+    schedule_offset: int
+    from_phy_offset: int
+    phy_offset: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    msg_id: str
+
+
+class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
+    """A delayed message was due and had nowhere to go: a half message, above all."""
+
+    level: int
+    schedule_offset: int
+    phy_offset: int
+    topic: str
+
+
+class SentBack(Event, frozen=True, kw_only=True, gc=False):
+    """A consumer could not cope with a message, which goes to its group's retry topic.
+
+    ``level`` is the delay level that the retry waits for, ``reconsume_times`` that of the new
+    record. ``origin_msg_id`` is the offset id of the record that was first sent back.
+    """
+
+    group: str
+    level: int
+    reconsume_times: int
+    from_phy_offset: int
+    phy_offset: int
+    origin_msg_id: str
+    msg_id: str
+
+
+class DeadLettered(Event, frozen=True, kw_only=True, gc=False):
+    """A message was tried often enough, or is not to be tried again: it goes to the DLQ.
+
+    ``from_phy_offset`` is None where a client sent the message itself, and did not say.
+    """
+
+    group: str
+    reconsume_times: int
+    from_phy_offset: int | None
+    phy_offset: int
+    origin_msg_id: str
+    msg_id: str
+
+
 
 class QueuesLocked(Event, frozen=True, kw_only=True, gc=False):
     group: str

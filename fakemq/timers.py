@@ -37,7 +37,19 @@ DOMAINS: dict[str, Domain] = {
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
 }
-"""Kind → domain; each later kind (delay levels, checks, flushes, …) is a row here."""
+"""Kind → domain; each later kind (flushes, retention, …) is a row here.
+
+A kind of which there are several has a number: ``delay_level_3`` is a ``delay_level``.
+"""
+
+
+def domain_of(kind: str) -> Domain:
+    """The domain of a kind, numbered or not; KeyError if it has no row."""
+    domain = DOMAINS.get(kind)
+    if domain is not None:
+        return domain
+    row, _, number = kind.rpartition("_")
+    return DOMAINS[row if number.isdecimal() else kind]
 
 
 class Timer:

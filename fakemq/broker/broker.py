@@ -199,6 +199,7 @@ class Broker:
         self.state = "stopped"
         self.registration.stop()
         self.outbound.close(f"broker {how}")
+        self.delay.stop(persist=how == "stop")
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
 

@@ -1,34 +1,294 @@
-"""Messages that are delivered later, by level. Source: store/schedule/ScheduleMessageService.java
-(4.9.7)
+"""Delivers delayed messages: from the queues of the schedule topic to where they belong.
+
+The way into the schedule topic is the store's (`fakemq.store.delay_levels`). Java looks at each
+level every 100 ms; here the first message of a level has a deadline, and a level without messages
+has none. What Java does with enableScheduleAsyncDeliver looks the same from outside.
+
+Source: store/schedule/ScheduleMessageService.java (4.9.7)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch import Refused
-from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.header import parse_int
-from fakemq.protocol.properties import DELAY_TIME_LEVEL
+from fakemq.clock import next_tick_ms
+from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
+from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    encode_properties_as_java,
+)
+from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
+from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.protocol.message import MessageExt
+    from fakemq.timers import Timer
+
+FIRST_DELAY_TIME_MS = 1_000
+"""Nothing is delivered earlier after a start."""
+DELAY_FOR_A_WHILE_MS = 100
+DELAY_FOR_A_PERIOD_MS = 10_000
+_FIRST_PERSIST_MS = 10_000
+
+
+class _Level:
+    """One level: where its delivery stands, and what it waits for."""
+
+    __slots__ = ("delay_ms", "failures", "next_offset", "number", "timer")
+
+    def __init__(self, number: int, delay_ms: int, next_offset: int) -> None:
+        self.number = number
+        self.delay_ms = delay_ms
+        self.next_offset = next_offset
+        self.failures = 0
+        self.timer: Timer | None = None
+
+    @property
+    def queue_id(self) -> int:
+        return delay_level_to_queue_id(self.number)
 
 
 class ScheduleMessageService:
-    """Diverts delayed messages to the schedule topic, and puts them where they belong in time."""
+    """The levels of one broker. A slave has none: its master delivers."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._levels: dict[int, _Level] = {}
+        self._offset_table: dict[int, int] = {}
+        self._persisted = DelayOffsetSerializeWrapper().encode()
+        self._persist_timer: Timer | None = None
+        self._started_ms = 0
+        broker.store.message_scheduled = self._scheduled
+        broker.clock.on_jump = self._look_again
+
+    # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to deliver; a broker that starts again goes on from its saved progress."""
+        broker = self._broker
+        levels = broker.store.delay_levels
+        levels.read(broker.config.message_delay_level)
+        self._load()
+        if broker.config.is_slave:
+            return
+        self._started_ms = broker.clock.elapsed_ms()
+        self._levels = {
+            number: _Level(number, delay_ms, self._offset_table.get(number, 0))
+            for number, delay_ms in levels.table.items()
+        }
+        self._look_again()
+
+    def stop(self, *, persist: bool) -> None:
+        """Deliver nothing more; progress that is not persisted is forgotten by the next start."""
+        for level in self._levels.values():
+            self._broker.clock.cancel(level.timer)
+        self._levels = {}
+        self._broker.clock.cancel(self._persist_timer)
+        self._persist_timer = None
+        if persist:
+            self._persist()
 
     def reset(self) -> None:
         """Nothing is delayed any more."""
+        self.stop(persist=False)
+        self._offset_table = {}
+        self._persist()
+        if self._broker.running:
+            self.start()
 
-    def divert(self, message: InnerMessage) -> None:
-        """Send a message with a delay level through the schedule topic."""
-        if parse_int(message.properties.get(DELAY_TIME_LEVEL, "0")) > 0:
-            raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: delayed messages are not there yet")
+    # -- progress -----------------------------------------------------------------------------
+
+    def encode(self) -> bytes:
+        """The next offset of every level that ever delivered, as delayOffset.json has it."""
+        return DelayOffsetSerializeWrapper(offset_table=self._offset_table).encode()
+
+    def next_offset(self, level: int) -> int:
+        """The queue offset of the first message of a level that is not delivered yet."""
+        found = self._levels.get(level)
+        return self._offset_table.get(level, 0) if found is None else found.next_offset
+
+    def _load(self) -> None:
+        # Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
+        self._offset_table = DelayOffsetSerializeWrapper.decode(self._persisted).offset_table
+        store = self._broker.store
+        for number, offset in self._offset_table.items():
+            queue_id = delay_level_to_queue_id(number)
+            if number in store.delay_levels.table and queue_id in store.queue_ids(SCHEDULE_TOPIC):
+                self._offset_table[number] = self._within(queue_id, offset)
+
+    def _within(self, queue_id: int, offset: int) -> int:
+        """The nearest offset that the queue has, or will have next."""
+        store = self._broker.store
+        least = store.min_offset_in_queue(SCHEDULE_TOPIC, queue_id)
+        return max(least, min(offset, store.max_offset_in_queue(SCHEDULE_TOPIC, queue_id)))
+
+    def _progress(self, level: _Level) -> None:
+        self._offset_table[level.number] = level.next_offset + 1
+        if self._persist_timer is None:
+            clock = self._broker.clock
+            now_ms = clock.elapsed_ms()
+            period_ms = self._broker.config.flush_delay_offset_interval
+            tick_ms = next_tick_ms(now_ms, self._started_ms, _FIRST_PERSIST_MS, period_ms)
+            self._persist_timer = clock.call_later(
+                tick_ms - now_ms, self._persist, kind="delay_offset_persist"
+            )
+
+    def _persist(self) -> None:
+        # Stands for the file: what a broker that was killed begins with.
+        self._persist_timer = None
+        self._persisted = self.encode()
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def _scheduled(
+        self,
+        queue_id: int,
+        queue_offset: int,
+        phy_offset: int,
+        deliver_timestamp_ms: int,
+        properties: dict[str, str],
+    ) -> None:
+        """A message came into the schedule topic."""
+        number = queue_id_to_delay_level(queue_id)
+        self._broker.journal.add(
+            Scheduled(
+                node=self._broker.name,
+                level=number,
+                schedule_offset=queue_offset,
+                phy_offset=phy_offset,
+                due_at_ms=deliver_timestamp_ms,
+                topic=properties.get(REAL_TOPIC, ""),
+                msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+        level = self._levels.get(number)
+        if level is not None and level.timer is None:
+            self._wait(level)
+
+    def _look_again(self) -> None:
+        """What is due may be due at another moment, by a wall clock that was moved."""
+        for level in self._levels.values():
+            self._broker.clock.cancel(level.timer)
+            self._wait(level)
+
+    def _wait(self, level: _Level) -> None:
+        """Wait for the level's first message, if there is one."""
+        first = self._first(level)
+        if first is None:
+            level.timer = None
+        else:
+            self._wait_ms(level, self._countdown_ms(level, first[2]))
+
+    def _wait_ms(self, level: _Level, ms: int) -> None:
+        clock = self._broker.clock
+        not_before_ms = self._started_ms + FIRST_DELAY_TIME_MS - clock.elapsed_ms()
+        level.timer = clock.call_later(
+            max(ms, not_before_ms),
+            lambda: self._deliver_due(level),
+            kind=f"delay_level_{level.number}",
+        )
+
+    def _first(self, level: _Level) -> tuple[int, int, int] | None:
+        """Physical offset, size and deliver time of the level's first message."""
+        level.next_offset = self._within(level.queue_id, level.next_offset)
+        return self._broker.store.queue_unit(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
+
+    def _countdown_ms(self, level: _Level, deliver_timestamp_ms: int) -> int:
+        """How long until a message is due; none waits for longer than its level does.
+
+        Source: ScheduleMessageService.java#correctDeliverTimestamp (4.9.7)
+        """
+        left_ms = deliver_timestamp_ms - self._broker.clock.now_ms()
+        return 0 if left_ms > level.delay_ms else left_ms
+
+    # -- delivering ---------------------------------------------------------------------------
+
+    def _deliver_due(self, level: _Level) -> None:
+        """Source: ScheduleMessageService.java#executeOnTimeup (4.9.7)"""
+        self._broker.clock.cancel(level.timer)
+        while (first := self._first(level)) is not None:
+            phy_offset, size_bytes, deliver_timestamp_ms = first
+            if self._countdown_ms(level, deliver_timestamp_ms) > 0:
+                break
+            if not self._deliver(level, phy_offset, size_bytes):
+                # Java tries again every 100 ms for as long as it takes.
+                level.failures += 1
+                wait_ms = min(level.failures * DELAY_FOR_A_WHILE_MS, DELAY_FOR_A_PERIOD_MS)
+                self._wait_ms(level, wait_ms)
+                return
+            level.next_offset += 1
+        level.failures = 0
+        self._wait(level)
+
+    def _deliver(self, level: _Level, phy_offset: int, size_bytes: int) -> bool:
+        """Put a message where it belongs; False if the store does not take it."""
+        broker = self._broker
+        stored = broker.store.look_message_by_offset(phy_offset, size_bytes)
+        if stored is None:
+            return True
+        message = _time_up(stored)
+        if message is None:
+            broker.journal.add(
+                ScheduledDiscarded(
+                    node=broker.name,
+                    level=level.number,
+                    schedule_offset=level.next_offset,
+                    phy_offset=phy_offset,
+                    topic=stored.properties.get(REAL_TOPIC, ""),
+                )
+            )
+            return True
+        result = broker.store.put_message(message)
+        appended = result.append_result
+        if not result.ok or appended is None:
+            return False
+        self._progress(level)
+        broker.journal.add(
+            ScheduledDelivered(
+                node=broker.name,
+                level=level.number,
+                schedule_offset=level.next_offset,
+                from_phy_offset=phy_offset,
+                phy_offset=appended.wrote_offset,
+                topic=message.topic,
+                queue_id=message.queue_id,
+                queue_offset=appended.logics_offset,
+                msg_id=message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+        return True
+
+
+def _time_up(stored: MessageExt) -> InnerMessage | None:
+    """The message that waited; its stored properties still have level, real topic and queue.
+
+    None for what is to be discarded: half messages, whose transaction it is too late for, and what
+    says no real topic (on which Java would try for ever).
+    Source: ScheduleMessageService.java#messageTimeup (4.9.7)
+    """
+    properties = dict(stored.properties)
+    topic, queue_id = properties.get(REAL_TOPIC), properties.get(REAL_QUEUE_ID, "")
+    if not topic or topic == TRANS_HALF_TOPIC or not queue_id.lstrip("-").isdecimal():
+        return None
+    properties_string = encode_properties_as_java(properties)
+    properties.pop(DELAY_TIME_LEVEL, None)  # or it would go through the schedule topic again
+    return InnerMessage(
+        topic,
+        int(queue_id),
+        stored.body,
+        properties=properties,
+        properties_string=properties_string,
+        flag=stored.flag,
+        sys_flag=stored.sys_flag,
+        born_timestamp_ms=stored.born_timestamp_ms,
+        born_host=stored.born_host,
+        store_host=stored.store_host,
+        reconsume_times=stored.reconsume_times,
+        wait_store_msg_ok=False,
+    )

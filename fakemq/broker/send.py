@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
+from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
 from fakemq.dispatch import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
@@ -25,7 +26,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic
+from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.command import RemotingCommand
-
-V3_4_9 = 121
-"""From this client version on the header's own maxReconsumeTimes counts."""
 
 _STORED = {
     PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
@@ -90,7 +88,7 @@ def _put_one(
     topic: TopicConfig,
     queue_id: int,
 ) -> PutMessageResult:
-    name, topic, queue_id = _retry_or_dead_letter(broker, command, header, topic, queue_id)
+    name, topic, queue_id = retry_or_dead_letter(broker, command, header, topic, queue_id)
     message = _message(broker, session, command, header, name, topic, queue_id)
     # A waiting client says so with every message; the log goes without, in the order with it.
     properties = message.properties
@@ -101,6 +99,8 @@ def _put_one(
             if key != WAIT_STORE_MSG_OK
         }
     )
+    if WAIT_STORE_MSG_OK in properties:  # Java has taken it out for that, and puts it back
+        properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
     if parse_bool(properties.get(TRANSACTION_PREPARED, "")):
         if broker.config.reject_transaction_message:
             raise Refused(
@@ -108,8 +108,10 @@ def _put_one(
                 f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
             )
         return broker.transactions.prepare_message(message)
-    broker.delay.divert(message)
-    return broker.store.put_message(message)
+    result = broker.store.put_message(message)
+    if name != header.topic:
+        dead_lettered(broker, header.topic.removeprefix(RETRY_PREFIX), message, result)
+    return result
 
 
 def _put_batch(
@@ -153,36 +155,6 @@ def _message(
         reconsume_times=header.reconsume_times or 0,
         wait_store_msg_ok=not wait or parse_bool(wait),
     )
-
-
-def _retry_or_dead_letter(
-    broker: Broker,
-    command: RemotingCommand,
-    header: SendHeader,
-    topic: TopicConfig,
-    queue_id: int,
-) -> tuple[str, TopicConfig, int]:
-    """Where a message goes: a send to a retry topic that has used up its tries is a dead letter.
-
-    Source: SendMessageProcessor.java#handleRetryAndDLQ (4.9.7)
-    """
-    name = header.topic
-    if not name.startswith(RETRY_PREFIX):
-        return name, topic, queue_id
-    group = name.removeprefix(RETRY_PREFIX)
-    config = broker.groups.find(group)
-    if config is None:
-        raise Refused(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
-            f"subscription group not exist, {group} {FAQ}",
-        )
-    most = config.retry_max_times
-    if command.version >= V3_4_9 and header.max_reconsume_times is not None:
-        most = header.max_reconsume_times
-    if (header.reconsume_times or 0) < most:
-        return name, topic, queue_id
-    name = dlq_topic(group)
-    return name, broker.topics.create_in_send_back(name, 1), 0
 
 
 def _random_queue_id(broker: Broker, write_queue_nums: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.protocol.batch import decode_batch, member_properties
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.header import parse_int
 from fakemq.protocol.hosts import V4_HOST_BYTES, pack_host
 from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
 from fakemq.protocol.properties import (
@@ -20,6 +21,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
+    from fakemq.store.delay_levels import DelayLevels
     from fakemq.store.inner_message import InnerMessage
 
 Member: TypeAlias = tuple[int, bytes, bytes, dict[str, str], int]
@@ -33,9 +35,12 @@ _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
 def members_of_message(
-    message: InnerMessage, max_message_size: int
+    message: InnerMessage, max_message_size: int, delay_levels: DelayLevels
 ) -> list[Member] | PutMessageStatus:
-    """The one member that a message is to the log, or why it is refused."""
+    """The one member that a message is to the log, or why it is refused.
+
+    One that is delayed is a message of the schedule topic from here on.
+    """
     body = message.body
     if (
         len(message.topic) > TOPIC_MAX_BYTES
@@ -43,6 +48,7 @@ def members_of_message(
         or len(body) > max_message_size
     ):
         return _ILLEGAL
+    delay_levels.divert(message)
     properties = message.properties_string.encode("utf-8", "replace")
     if len(properties) > PROPERTIES_MAX_BYTES:
         return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
@@ -64,7 +70,7 @@ def members_of_batch(batch: InnerMessage, max_message_size: int) -> list[Member]
         len(batch.topic) > TOPIC_MAX_BYTES
         or len(batch.body) > max_message_size
         or batch.sys_flag & MessageSysFlag.TRANSACTION_MASK
-        or _delay_level(batch) > 0
+        or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
     ):
         return _ILLEGAL
     try:
@@ -94,9 +100,3 @@ def _set_host_flags(message: InnerMessage) -> None:
     if len(pack_host(message.store_host)) != V4_HOST_BYTES:
         sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
     message.sys_flag = sys_flag
-
-
-def _delay_level(message: InnerMessage) -> int:
-    # Java's Integer.parseInt would throw; a batch with such a value is refused all the same.
-    level = message.properties.get(DELAY_TIME_LEVEL, "0")
-    return int(level) if level.lstrip("-").isdecimal() else 1

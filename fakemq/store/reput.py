@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fakemq.events import Dispatched
+from fakemq.events import Dispatched, LogAppended
 from fakemq.protocol.message import tags_code as code_of
-from fakemq.protocol.properties import TAGS
+from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.commitlog import UNQUEUED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fakemq.config import BrokerConfig
     from fakemq.journal import Journal
     from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.delay_levels import DelayLevels
     from fakemq.store.index import IndexService
+    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.members import Member
+    from fakemq.store.results import AppendMessageResult
 
 
 class MessageArrivingListener(Protocol):
@@ -36,22 +43,78 @@ class MessageArrivingListener(Protocol):
     ) -> None: ...
 
 
+class MessageScheduledListener(Protocol):
+    """Told of every message that came into the schedule topic."""
+
+    def __call__(
+        self,
+        queue_id: int,
+        queue_offset: int,
+        phy_offset: int,
+        deliver_timestamp_ms: int,
+        properties: dict[str, str],
+        /,
+    ) -> None: ...
+
+
 class Reput:
-    """Feeds the consume queues, then the listener."""
+    """Feeds the consume queues, then the listeners."""
 
     def __init__(
         self,
         config: BrokerConfig,
         queues: ConsumeQueues,
         index: IndexService,
+        delay_levels: DelayLevels,
         journal: Journal,
         node: str,
     ) -> None:
         self._config = config
         self._queues = queues
         self._index = index
+        self._delay_levels = delay_levels
         self._journal = journal
         self._node = node
+
+    def appended(
+        self,
+        message: InnerMessage,
+        members: Sequence[Member],
+        result: AppendMessageResult,
+        arriving: MessageArrivingListener | None,
+        scheduled: MessageScheduledListener | None,
+    ) -> None:
+        """Write down and dispatch the records that a put has just appended."""
+        topic, queue_id = message.topic, message.queue_id
+        queue_offset, phy_offset = result.logics_offset, result.wrote_offset
+        stored_ms = result.store_timestamp_ms
+        for _, _, _, properties, record_bytes in members:
+            self._journal.add(
+                LogAppended(
+                    node=self._node,
+                    topic=topic,
+                    queue_id=queue_id,
+                    queue_offset=queue_offset,
+                    phy_offset=phy_offset,
+                    size_bytes=record_bytes,
+                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+                )
+            )
+            self.dispatch(
+                topic,
+                queue_id,
+                queue_offset,
+                phy_offset,
+                record_bytes,
+                message.sys_flag,
+                stored_ms,
+                properties,
+                stored_ms,
+                arriving,
+                scheduled,
+            )
+            queue_offset += 1
+            phy_offset += record_bytes
 
     def dispatch(
         self,
@@ -65,13 +128,18 @@ class Reput:
         properties: dict[str, str],
         now_ms: int,
         arriving: MessageArrivingListener | None,
+        scheduled: MessageScheduledListener | None,
     ) -> None:
         """Do for one record all that its being in the log brings about.
 
-        Prepared and rolled-back transactions come into no queue; the listener hears of all, as in
+        Prepared and rolled-back transactions come into no queue; ``arriving`` hears of all, as in
         Java. The index reads the log by itself, when it is asked.
         """
         tags_code = code_of(properties.get(TAGS))
+        due_ms = None
+        if topic == SCHEDULE_TOPIC:
+            due_ms = self._delay_levels.deliver_timestamp_ms(properties, store_timestamp_ms)
+            tags_code = tags_code if due_ms is None else due_ms
         if sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED:
             self._queues.find_or_make(topic, queue_id).append(
                 phy_offset, size_bytes, tags_code, queue_offset, now_ms
@@ -87,5 +155,7 @@ class Reput:
                 phy_offset=phy_offset,
             )
         )
+        if due_ms is not None and scheduled is not None:
+            scheduled(queue_id, queue_offset, phy_offset, due_ms, properties)
         if arriving is not None and self._config.long_polling_enable:
             arriving(topic, queue_id, queue_offset + 1, tags_code, store_timestamp_ms, properties)

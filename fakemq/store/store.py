@@ -6,23 +6,24 @@ Source: store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fakemq.events import AppendRefused, LogAppended, Warned
+from fakemq.events import AppendRefused, Warned
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
-from fakemq.protocol.properties import UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.consumequeues import ConsumeQueues
+from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
 from fakemq.store.members import Member, members_of_batch, members_of_message
-from fakemq.store.reput import MessageArrivingListener, Reput
+from fakemq.store.reput import MessageArrivingListener, MessageScheduledListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
     GetMessageStatus,
@@ -64,7 +65,9 @@ class MessageStore:
         ram_size_bytes: int | None = None,
     ) -> None:
         self.config = config
+        self.delay_levels = DelayLevels(config.message_delay_level)
         self.message_arriving: MessageArrivingListener | None = None
+        self.message_scheduled: MessageScheduledListener | None = None
         self.ram_size_bytes = _machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
         self._files = files
         self._clock = clock
@@ -77,7 +80,9 @@ class MessageStore:
         self._log = CommitLog(files, config.mapped_file_size_commit_log)
         self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
         self._index = IndexService(config, files, self._log)
-        self._reput = Reput(config, self._queues, self._index, self._journal, self._node)
+        self._reput = Reput(
+            config, self._queues, self._index, self.delay_levels, self._journal, self._node
+        )
         self._warned_full = False
 
     def reset(self) -> None:
@@ -90,25 +95,29 @@ class MessageStore:
     def put_message(self, message: InnerMessage) -> PutMessageResult:
         """Append a message, and let everyone know who is to know.
 
-        A host with an IPv6 address sets its bit in ``message.sys_flag``. Waiting for flush or
-        replication is the caller's: the result says for which bytes.
+        A host with an IPv6 address sets its bit in ``message.sys_flag``; a delay level makes it a
+        message of the schedule topic, whoever puts it. Waiting for flush or replication is the
+        caller's: the result says for which bytes.
         Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
         (4.9.7)
         """
-        return self._put(message, members_of_message(message, self.config.max_message_size))
+        return self._put(message, partial(members_of_message, delay_levels=self.delay_levels))
 
     def put_messages(self, batch: InnerMessage) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
         Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
-        return self._put(batch, members_of_batch(batch, self.config.max_message_size))
+        return self._put(batch, members_of_batch)
 
     def _put(
-        self, message: InnerMessage, members: list[Member] | PutMessageStatus
+        self,
+        message: InnerMessage,
+        members_of: Callable[[InnerMessage, int], list[Member] | PutMessageStatus],
     ) -> PutMessageResult:
         if self.config.broker_role == "SLAVE":
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        members = members_of(message, self.config.max_message_size)
         if isinstance(members, PutMessageStatus):
             return self._refused(message, members)
         size_bytes = sum(map(_SIZE_OF, members))
@@ -119,34 +128,9 @@ class MessageStore:
             return self._no_room(message)
         now_ms = self._clock.now_ms()
         result = self._log.append(message, members, size_bytes, now_ms)
-        topic, queue_id, queue_offset = message.topic, message.queue_id, result.logics_offset
-        phy_offset = result.wrote_offset
-        for _, _, _, properties, record_bytes in members:
-            self._journal.add(
-                LogAppended(
-                    node=self._node,
-                    topic=topic,
-                    queue_id=queue_id,
-                    queue_offset=queue_offset,
-                    phy_offset=phy_offset,
-                    size_bytes=record_bytes,
-                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
-                )
-            )
-            self._reput.dispatch(
-                topic,
-                queue_id,
-                queue_offset,
-                phy_offset,
-                record_bytes,
-                message.sys_flag,
-                now_ms,
-                properties,
-                now_ms,
-                self.message_arriving,
-            )
-            queue_offset += 1
-            phy_offset += record_bytes
+        self._reput.appended(
+            message, members, result, self.message_arriving, self.message_scheduled
+        )
         return PutMessageResult(PUT_OK, result)
 
     def _no_room(self, message: InnerMessage) -> PutMessageResult:
@@ -226,8 +210,7 @@ class MessageStore:
 
         Source: store/DefaultMessageStore.java#checkInDiskByConsumeOffset (4.9.7)
         """
-        queue = self._queues.find(topic, queue_id)
-        unit = None if queue is None else queue.unit_at(offset)
+        unit = self.queue_unit(topic, queue_id, offset)
         return unit is not None and self._log.max_offset - unit[0] > self._memory_bytes()
 
     # -- offsets and times --------------------------------------------------------------------
@@ -256,6 +239,11 @@ class MessageStore:
         queue = self._queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
+    def queue_unit(self, topic: str, queue_id: int, offset: int) -> tuple[int, int, int] | None:
+        """Physical offset, size and tags code of a queue's entry; None if there is none."""
+        queue = self._queues.find(topic, queue_id)
+        return None if queue is None else queue.unit_at(offset)
+
     def offset_in_queue_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         """The offset of the message stored nearest to a time; see `ConsumeQueue.offset_by_time`."""
         queue = self._queues.find(topic, queue_id)
@@ -266,8 +254,7 @@ class MessageStore:
 
         Source: store/DefaultMessageStore.java#getMessageStoreTimeStamp (4.9.7)
         """
-        queue = self._queues.find(topic, queue_id)
-        unit = None if queue is None else queue.unit_at(offset)
+        unit = self.queue_unit(topic, queue_id, offset)
         return -1 if unit is None else self._log.store_timestamp_ms(unit[0], unit[1])
 
     def earliest_message_time(self, topic: str, queue_id: int) -> int:

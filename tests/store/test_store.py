@@ -170,7 +170,6 @@ def test_a_batch_of_none_is_stored_as_nothing() -> None:
     [
         (batch((0, b"a", b"")), 4, {}, ILLEGAL),
         (batch((0, b"a", b"")), 0, {"DELAY": "1"}, ILLEGAL),
-        (batch((0, b"a", b"")), 0, {"DELAY": "x"}, ILLEGAL),
         (batch((0, bytes(1001), b"")), 0, {}, ILLEGAL),
         (batch((0, b"a", b""))[:-3], 0, {}, PutMessageStatus.UNKNOWN_ERROR),
         (b"no batch", 0, {}, PutMessageStatus.UNKNOWN_ERROR),

@@ -107,9 +107,6 @@ def test_properties_too_long_are_illegal(send: Send) -> None:
 
 
 def test_what_is_not_there_yet_says_so(send: Send) -> None:
-    delayed = send(properties="DELAY\x013")
-    assert delayed.code == ResponseCode.SYSTEM_ERROR
-    assert delayed.remark == "fakemq: delayed messages are not there yet"
     prepared = send(properties="TRAN_MSG\x01true")
     assert prepared.code == ResponseCode.SYSTEM_ERROR
     assert prepared.remark == "fakemq: transactional messages are not there yet"

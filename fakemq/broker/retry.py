@@ -1,0 +1,196 @@
+"""Messages that a consumer could not cope with: to the retry topic, and in the end to the DLQ.
+
+Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack, #handleRetryAndDLQ
+(4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch import Refused
+from fakemq.events import DeadLettered, SentBack
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    ORIGIN_MESSAGE_ID,
+    RETRY_TOPIC,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    WAIT_STORE_MSG_OK,
+    encode_properties_as_java,
+)
+from fakemq.protocol.sysflag import PermName, TopicSysFlag
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic, retry_topic
+from fakemq.store.inner_message import InnerMessage
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.checks import SendHeader
+    from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+    from fakemq.protocol.bodies.topic import TopicConfig
+    from fakemq.protocol.command import RemotingCommand
+    from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import PutMessageResult
+
+V3_4_9 = 121
+"""From this client version on the header's own maxReconsumeTimes counts."""
+DLQ_NUMS_PER_GROUP = 1
+FIRST_RETRY_LEVEL = 3
+"""The first retry waits for this level, each further one for the next."""
+
+
+def send_back(
+    broker: Broker, command: RemotingCommand, header: ConsumerSendMsgBackRequestHeader
+) -> None:
+    """Put the message at ``header.offset`` into its group's retry topic or DLQ, or refuse it.
+
+    A group without retry queues loses it, and hears of success.
+    """
+    group = _group(broker, header.group)
+    if not broker.config.broker_permission & PermName.WRITE:
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.config.broker_ip1}] sending message is forbidden",
+        )
+    if group.retry_queue_nums <= 0:
+        return
+    topic = retry_topic(header.group)
+    queue_id = broker.randomness.randrange(group.retry_queue_nums)
+    config = broker.topics.create_in_send_back(
+        topic,
+        group.retry_queue_nums,
+        topic_sys_flag=TopicSysFlag.UNIT_SUB if header.unit_mode else 0,
+    )
+    if not config.perm & PermName.WRITE:
+        raise Refused(
+            ResponseCode.NO_PERMISSION, f"the topic[{topic}] sending message is forbidden"
+        )
+    stored = broker.store.look_message_by_offset(header.offset)
+    if stored is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, f"look message by offset failed, {header.offset}")
+    level = header.delay_level
+    dead = level < 0 or stored.reconsume_times >= _most_tries(
+        command, header.max_reconsume_times, group
+    )
+    if dead:
+        topic, queue_id, level = dlq_topic(header.group), 0, 0
+        broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
+    elif level == 0:
+        level = FIRST_RETRY_LEVEL + stored.reconsume_times
+    message = _another_try(stored, topic, queue_id, level)
+    result = broker.store.put_message(message)
+    if not result.ok:
+        raise Refused(ResponseCode.SYSTEM_ERROR, result.status.name)
+    if dead:
+        dead_lettered(broker, header.group, message, result, stored.physical_offset)
+    else:
+        _sent_back(broker, header.group, message, result, stored.physical_offset)
+
+
+def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> InnerMessage:
+    properties = dict(stored.properties)
+    # What is put first comes first where two names share a place in Java's map.
+    properties.setdefault(RETRY_TOPIC, stored.topic)
+    properties[WAIT_STORE_MSG_OK] = "false"
+    properties[DELAY_TIME_LEVEL] = str(level)
+    if not properties.get(ORIGIN_MESSAGE_ID, "").strip():
+        properties[ORIGIN_MESSAGE_ID] = stored.offset_msg_id
+    return InnerMessage(
+        topic,
+        queue_id,
+        stored.body,
+        properties=properties,
+        properties_string=encode_properties_as_java(properties),
+        flag=stored.flag,
+        sys_flag=stored.sys_flag,
+        born_timestamp_ms=stored.born_timestamp_ms,
+        born_host=stored.born_host,
+        store_host=stored.store_host,
+        reconsume_times=stored.reconsume_times + 1,
+        wait_store_msg_ok=False,
+    )
+
+
+def retry_or_dead_letter(
+    broker: Broker,
+    command: RemotingCommand,
+    header: SendHeader,
+    topic: TopicConfig,
+    queue_id: int,
+) -> tuple[str, TopicConfig, int]:
+    """Where a send goes: one to a retry topic that has used up its tries is a dead letter.
+
+    Clients send so what they cannot send back. Its delay level stays, so that a dead letter may be
+    long in coming: Java clears the level before it sets the properties.
+    """
+    name = header.topic
+    if not name.startswith(RETRY_PREFIX):
+        return name, topic, queue_id
+    group = _group(broker, name.removeprefix(RETRY_PREFIX))
+    if (header.reconsume_times or 0) < _most_tries(command, header.max_reconsume_times, group):
+        return name, topic, queue_id
+    name = dlq_topic(name.removeprefix(RETRY_PREFIX))
+    return name, broker.topics.create_in_send_back(name, DLQ_NUMS_PER_GROUP), 0
+
+
+def dead_lettered(
+    broker: Broker,
+    group: str,
+    message: InnerMessage,
+    result: PutMessageResult,
+    from_phy_offset: int | None = None,
+) -> None:
+    """Write down that a stored message went to the DLQ, or is on its way there."""
+    if result.append_result is not None:
+        broker.journal.add(
+            DeadLettered(
+                node=broker.name,
+                group=group,
+                reconsume_times=message.reconsume_times,
+                from_phy_offset=from_phy_offset,
+                phy_offset=result.append_result.wrote_offset,
+                origin_msg_id=message.properties.get(ORIGIN_MESSAGE_ID, ""),
+                msg_id=message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+
+
+def _sent_back(
+    broker: Broker,
+    group: str,
+    message: InnerMessage,
+    result: PutMessageResult,
+    from_phy_offset: int,
+) -> None:
+    if result.append_result is not None:
+        broker.journal.add(
+            SentBack(
+                node=broker.name,
+                group=group,
+                level=int(message.properties[DELAY_TIME_LEVEL]),
+                reconsume_times=message.reconsume_times,
+                from_phy_offset=from_phy_offset,
+                phy_offset=result.append_result.wrote_offset,
+                origin_msg_id=message.properties[ORIGIN_MESSAGE_ID],
+                msg_id=message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+
+
+def _group(broker: Broker, name: str) -> SubscriptionGroupConfig:
+    config = broker.groups.find(name)
+    if config is None:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group not exist, {name} {FAQ}",
+        )
+    return config
+
+
+def _most_tries(
+    command: RemotingCommand, asked_for: int | None, group: SubscriptionGroupConfig
+) -> int:
+    if command.version >= V3_4_9 and asked_for is not None:
+        return asked_for
+    return group.retry_max_times

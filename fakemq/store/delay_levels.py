@@ -1,0 +1,111 @@
+"""The delay levels of a broker, and messages that take the way through the schedule topic.
+
+Each level has a queue of its own there, numbered from 0, in which messages fall due one behind
+the other. Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    encode_properties_as_java,
+)
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.commitlog import UNQUEUED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fakemq.store.inner_message import InnerMessage
+
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST_MS = 1 << 62
+"""About 146 million years; Java's sums would overflow some way beyond."""
+
+
+def delay_level_to_queue_id(level: int) -> int:
+    """The queue of a level in the schedule topic."""
+    return level - 1
+
+
+def queue_id_to_delay_level(queue_id: int) -> int:
+    """The level whose messages are in a queue of the schedule topic."""
+    return queue_id + 1
+
+
+def parse_delay_levels(text: str) -> dict[int, int]:
+    """Delays in milliseconds by level, from ``"1s 5s 10s"``; units are s, m, h and d.
+
+    Raises ValueError where a Java broker would not start. Numbers may have a sign: what is due
+    before it was stored is due at once.
+    Source: ScheduleMessageService.java#parseDelayLevel (4.9.7)
+    """
+    table: dict[int, int] = {}
+    for level, word in enumerate(text.rstrip(" ").split(" "), 1):
+        try:
+            delay_ms = _UNITS_MS[word[-1:]] * parse_long(word[:-1])
+        except (KeyError, NumberFormatError):
+            raise ValueError(f"{word!r} is no delay") from None
+        if abs(delay_ms) > _LONGEST_MS:
+            raise ValueError(f"{word!r} is too long a delay")
+        table[level] = delay_ms
+    return table
+
+
+class DelayLevels:
+    """What a store knows of delays: the table of ``messageDelayLevel``."""
+
+    def __init__(self, text: str) -> None:
+        self.table: dict[int, int] = {}
+        """Delays in milliseconds by level, from 1 on without a gap."""
+        self.read(text)
+
+    def read(self, text: str) -> None:
+        """Take another table; raises ValueError, and keeps the old one, if it is none."""
+        self.table = parse_delay_levels(text)
+
+    @property
+    def max_level(self) -> int:
+        """Levels beyond it count as this one."""
+        return len(self.table)
+
+    def divert(self, message: InnerMessage) -> None:
+        """Send a message with a delay level through the schedule topic; others are left alone.
+
+        Its real topic and queue go into its properties. Every put passes here, that of a committed
+        transaction too; half messages and rollbacks do not wait. Raises NumberFormatError for a
+        level that is no number. Source: store/CommitLog.java#asyncPutMessage (4.9.7)
+        """
+        properties = message.properties
+        text = properties.get(DELAY_TIME_LEVEL)
+        if text is None or message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+            return
+        level = parse_int(text)
+        if level <= 0:
+            return
+        if level > self.max_level:
+            level = self.max_level
+            properties[DELAY_TIME_LEVEL] = str(level)
+        properties[REAL_TOPIC] = message.topic
+        properties[REAL_QUEUE_ID] = str(message.queue_id)
+        message.properties_string = encode_properties_as_java(properties)
+        message.topic = SCHEDULE_TOPIC
+        message.queue_id = delay_level_to_queue_id(level)
+
+    def deliver_timestamp_ms(
+        self, properties: Mapping[str, str], store_timestamp_ms: int
+    ) -> int | None:
+        """When a record of the schedule topic is due, which its queue keeps as tags code.
+
+        None if it has no level. Source: store/CommitLog.java#checkMessageAndReturnSize,
+        ScheduleMessageService.java#computeDeliverTimestamp (4.9.7)
+        """
+        level = min(parse_int(properties.get(DELAY_TIME_LEVEL, "0")), self.max_level)
+        return store_timestamp_ms + self.table[level] if level > 0 else None

@@ -1,0 +1,452 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import (
+    AppendRefused,
+    LogAppended,
+    Scheduled,
+    ScheduledDelivered,
+    ScheduledDiscarded,
+)
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.message import MessageExt
+from fakemq.protocol.properties import decode_properties
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.memory_files import MemoryFiles
+from fakemq.timers import Domain, domain_of
+from tests.broker.conftest import START_MS, World, send_header
+from tests.support.clients import code, long_pull
+from tests.support.peer import Peer
+
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+
+
+class Delays:
+    """A broker with levels of 1, 2 and 3 seconds, and a producer."""
+
+    def __init__(self, world: World, levels: str = "1s 2s 3s", **config: int | str) -> None:
+        self.world = world
+        self.config = BrokerConfig(message_delay_level=levels, **config)
+        self.broker = world.broker(self.config)
+        self.peer = world.peer(self.broker.addr)
+
+    def send(self, level: int, body: bytes = b"x", *, queue_id: int = 0) -> None:
+        header = send_header(queue_id=queue_id, properties=f"DELAY\x01{level}")
+        assert self.peer.ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
+
+    def put(self, topic: str, properties: str, queue_id: int = 0, sys_flag: int = 0) -> None:
+        message = InnerMessage(
+            topic,
+            queue_id,
+            b"put",
+            properties=decode_properties(properties),
+            properties_string=properties,
+            sys_flag=sys_flag,
+        )
+        assert self.broker.store.put_message(message).ok
+
+    def stored(self, topic: str = "orders", queue_id: int = 0) -> list[MessageExt]:
+        return list(self.broker.store.messages_in_queue(topic, queue_id))
+
+    def bodies(self, topic: str = "orders", queue_id: int = 0) -> list[bytes]:
+        return [message.body for message in self.stored(topic, queue_id)]
+
+    def timers(self) -> list[tuple[str, int]]:
+        """The delay levels that are waited for, and for how long."""
+        return [
+            (timer.kind, self.world.clock.due_in_ms(timer))
+            for timer in self.world.clock.timers()
+            if timer.kind.startswith("delay_level")
+        ]
+
+    def pass_ms(self, ms: int) -> None:
+        self.world.clock.advance_ms(ms)
+
+    def restart(self, how: str) -> None:
+        if how == "stop":
+            self.broker.stop()
+        else:
+            self.broker.kill()
+        self.world.network.settle()
+        self.start()
+
+    def start(self) -> None:
+        self.broker.start()
+        self.peer = self.world.peer(self.broker.addr)
+
+
+@pytest.fixture
+def delays(world: World) -> Delays:
+    return Delays(world)
+
+
+# -- when -----------------------------------------------------------------------------------------
+
+
+def test_a_delayed_message_comes_when_it_is_due_and_never_before(delays: Delays) -> None:
+    delays.send(2, b"later", queue_id=3)
+    assert delays.timers() == [("delay_level_2", 2_000)]
+    delays.pass_ms(1_999)
+    assert delays.bodies(queue_id=3) == []
+    delays.pass_ms(1)
+    (message,) = delays.stored(queue_id=3)
+    assert message.body == b"later"
+    assert message.store_timestamp_ms == START_MS + 2_000
+    assert message.born_timestamp_ms == START_MS - 5
+    assert delays.timers() == []
+
+
+def test_nothing_delayed_is_nothing_to_wait_for(delays: Delays) -> None:
+    delays.send(0)
+    kinds = {timer.kind for timer in delays.world.clock.timers()}
+    assert not any("delay" in kind for kind in kinds)
+
+
+def test_a_level_has_one_deadline_however_much_waits(delays: Delays) -> None:
+    for ms in (0, 100, 100):
+        delays.pass_ms(ms)
+        delays.send(1)
+        delays.send(3)
+    assert delays.timers() == [("delay_level_1", 800), ("delay_level_3", 2_800)]
+
+
+def test_a_deadline_is_found_by_its_level_and_by_kind(delays: Delays) -> None:
+    delays.send(3)
+    delays.send(1)
+    assert domain_of("delay_level_3") is Domain.DEADLINE
+    clock = delays.world.clock
+    assert clock.next_of("delay_level").kind == "delay_level_1"
+    assert clock.due_in_ms(clock.next_of("delay_level_3")) == 3_000
+    with pytest.raises(LookupError, match="no 'delay_level_2' is pending"):
+        clock.next_of("delay_level_2")
+
+
+@pytest.mark.parametrize("kind", ["delay_level_x", "delay", "level_3", ""])
+def test_other_kinds_have_no_domain(kind: str) -> None:
+    with pytest.raises(KeyError):
+        domain_of(kind)
+
+
+def test_a_level_delivers_in_its_own_order(delays: Delays) -> None:
+    delays.send(3, b"1")
+    delays.send(1, b"2")
+    delays.send(3, b"3")
+    delays.send(2, b"4")
+    delays.pass_ms(5_000)
+    assert delays.bodies() == [b"2", b"4", b"1", b"3"]
+
+
+def test_a_clock_set_back_makes_nobody_wait_longer_than_the_level(delays: Delays) -> None:
+    delays.pass_ms(1_000)
+    delays.send(3)
+    delays.broker.clock.skew_ms = -3_600_000
+    assert delays.timers() == [("delay_level_3", 0)]
+    delays.pass_ms(0)
+    assert len(delays.bodies()) == 1
+
+
+def test_a_clock_set_ahead_brings_the_deadline_forward(delays: Delays) -> None:
+    delays.pass_ms(1_000)
+    delays.send(3)
+    delays.broker.clock.skew_ms = 2_500
+    assert delays.timers() == [("delay_level_3", 500)]
+    delays.broker.clock.skew_ms = 7_200_000
+    assert delays.timers() == [("delay_level_3", 0)]
+    delays.broker.clock.skew_ms = 0
+    assert delays.timers() == [("delay_level_3", 3_000)]
+
+
+def test_a_level_of_no_time_or_less_is_due_at_the_first_look(world: World) -> None:
+    delays = Delays(world, "0s -5s 1s")
+    delays.send(1, b"a")
+    delays.send(2, b"b")
+    assert delays.timers() == [("delay_level_1", 1_000), ("delay_level_2", 1_000)]
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"a", b"b"]
+    delays.send(2, b"c")
+    assert delays.timers() == [("delay_level_2", 0)]
+    delays.pass_ms(0)
+    assert delays.bodies() == [b"a", b"b", b"c"]
+
+
+def test_a_delivery_wakes_a_held_pull(delays: Delays) -> None:
+    delays.send(1, b"later")
+    answer = long_pull(delays.world.peer(delays.broker.addr), 0)
+    delays.pass_ms(999)
+    assert not answer.over
+    delays.pass_ms(1)
+    assert code(answer) == 0
+
+
+# -- what -----------------------------------------------------------------------------------------
+
+
+def test_what_is_delivered_still_shows_where_it_has_been(delays: Delays) -> None:
+    header = send_header(
+        queue_id=2, flag=9, sys_flag=1, reconsume_times=4, properties="DELAY\x011\x02WAIT\x01true"
+    )
+    delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"body")
+    delays.pass_ms(1_000)
+    (message,) = delays.stored(queue_id=2)
+    assert message.properties == {
+        "CLUSTER": "DefaultCluster",
+        "DELAY": "1",
+        "REAL_QID": "2",
+        "REAL_TOPIC": "orders",
+        "WAIT": "true",
+    }
+    assert (message.flag, message.sys_flag, message.reconsume_times) == (9, 1, 4)
+    (waiting,) = delays.stored(SCHEDULE)
+    assert waiting.properties_string == message.properties_string
+    assert (waiting.born_host, waiting.store_host) == (message.born_host, message.store_host)
+
+
+def test_its_answer_tells_the_queue_asked_for_and_the_offset_got(delays: Delays) -> None:
+    delays.send(1)
+    header = send_header(queue_id=3, properties="DELAY\x011")
+    fields = delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").ext_fields
+    assert (fields["queueId"], fields["queueOffset"]) == ("3", "1")
+
+
+def test_a_half_message_that_waited_is_discarded(delays: Delays) -> None:
+    delays.put("RMQ_SYS_TRANS_HALF_TOPIC", "DELAY\x011")
+    delays.send(1, b"behind it")
+    delays.pass_ms(1_000)
+    assert delays.bodies("RMQ_SYS_TRANS_HALF_TOPIC") == []
+    assert delays.bodies() == [b"behind it"]
+    (discarded,) = delays.world.journal.find(ScheduledDiscarded)
+    assert (discarded.level, discarded.topic) == (1, "RMQ_SYS_TRANS_HALF_TOPIC")
+
+
+def test_a_committed_transaction_may_wait_too(delays: Delays) -> None:
+    delays.put("orders", "DELAY\x011", sys_flag=8)
+    delays.pass_ms(1_000)
+    (message,) = delays.stored()
+    assert message.sys_flag == 8
+
+
+def test_what_nobody_can_place_is_discarded(delays: Delays) -> None:
+    delays.put(SCHEDULE, "TAGS\x01a")
+    delays.send(1, b"behind it")
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"behind it"]
+    assert len(delays.world.journal.find(ScheduledDiscarded)) == 1
+
+
+def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
+    properties = "UNIQ_KEY\x01id\x02DELAY\x012"
+    header = send_header(queue_id=1, properties=properties)
+    delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
+    delays.pass_ms(2_000)
+    journal = delays.world.journal
+    waiting, come = journal.find(LogAppended, msg_id="id")
+    assert journal.find(Scheduled) == [
+        Scheduled(
+            node="broker-a-0",
+            level=2,
+            schedule_offset=0,
+            phy_offset=waiting.phy_offset,
+            due_at_ms=START_MS + 2_000,
+            topic="orders",
+            msg_id="id",
+        )
+    ]
+    assert journal.find(ScheduledDelivered) == [
+        ScheduledDelivered(
+            node="broker-a-0",
+            level=2,
+            schedule_offset=0,
+            from_phy_offset=waiting.phy_offset,
+            phy_offset=come.phy_offset,
+            topic="orders",
+            queue_id=1,
+            queue_offset=0,
+            msg_id="id",
+        )
+    ]
+
+
+# -- failures -------------------------------------------------------------------------------------
+
+
+def test_what_the_store_does_not_take_is_tried_again_ever_less_often(world: World) -> None:
+    delays = Delays(world)
+    delays.send(1, b"1" * 500)
+    delays.send(1, b"2")
+    files = delays.broker.store._files
+    assert isinstance(files, MemoryFiles)
+    limit_bytes = files.limit_bytes
+    files.limit_bytes = files.used_bytes + 100
+    delays.pass_ms(1_000)
+    assert delays.timers() == [("delay_level_1", 100)]
+    delays.pass_ms(100)
+    assert delays.timers() == [("delay_level_1", 200)]
+    delays.pass_ms(3_600_000)
+    assert len(world.journal.find(AppendRefused)) < 600
+    assert delays.bodies() == []
+    files.limit_bytes = limit_bytes
+    delays.pass_ms(10_000)
+    assert delays.bodies() == [b"1" * 500, b"2"]
+    assert delays.timers() == []
+
+
+def test_records_that_are_deleted_are_passed_over(world: World) -> None:
+    delays = Delays(world, mapped_file_size_commit_log=4096)
+    delays.send(3, b"gone")
+    for _ in range(4):
+        delays.send(0, b"x" * 2000)
+    delays.send(3, b"left")
+    store = delays.broker.store
+    assert store.delete_expired_files(4096) == 1
+    delays.pass_ms(3_000)
+    assert b"left" in delays.bodies()
+    assert b"gone" not in delays.bodies()
+
+
+# -- the broker's life ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_what_fell_due_while_the_broker_was_down_comes_a_second_after_its_start(
+    delays: Delays, how: str
+) -> None:
+    delays.send(1, b"a")
+    delays.send(3, b"b")
+    if how == "stop":
+        delays.broker.stop()
+    else:
+        delays.broker.kill()
+    delays.pass_ms(2_500)
+    assert delays.bodies() == []
+    delays.start()
+    assert delays.timers() == [("delay_level_1", 1_000), ("delay_level_3", 1_000)]
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"a", b"b"]
+
+
+def test_a_clean_stop_forgets_no_progress(delays: Delays) -> None:
+    delays.send(1)
+    delays.pass_ms(1_000)
+    delays.restart("stop")
+    delays.pass_ms(60_000)
+    assert len(delays.bodies()) == 1
+
+
+def test_a_kill_brings_back_what_was_delivered_since_the_last_persist(delays: Delays) -> None:
+    delays.send(1, b"a")
+    delays.pass_ms(10_000)  # persisted at the tenth second
+    delays.send(1, b"b")
+    delays.pass_ms(9_999)
+    assert delays.bodies() == [b"a", b"b"]
+    delays.restart("kill")
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"a", b"b", b"b"]
+    delays.pass_ms(9_000)
+    delays.restart("kill")
+    delays.pass_ms(60_000)
+    assert delays.bodies() == [b"a", b"b", b"b"]
+
+
+def test_progress_is_persisted_only_where_there_is_some(delays: Delays) -> None:
+    def pending() -> int:
+        return sum(timer.kind == "delay_offset_persist" for timer in delays.world.clock.timers())
+
+    assert pending() == 0
+    delays.send(1)
+    assert pending() == 0
+    delays.pass_ms(1_000)
+    assert pending() == 1
+    delays.pass_ms(9_000)
+    assert pending() == 0
+
+
+def test_a_paused_broker_delivers_when_it_goes_on(delays: Delays) -> None:
+    delays.send(1)
+    delays.broker.pause()
+    delays.broker.clock.skew_ms = 1
+    delays.pass_ms(5_000)
+    assert delays.bodies() == []
+    delays.broker.resume()
+    assert len(delays.bodies()) == 1
+    assert delays.timers() == []
+
+
+def test_a_slave_waits_for_its_master_to_deliver(delays: Delays) -> None:
+    delays.send(1)
+    delays.broker.stop()
+    delays.config.broker_role = "SLAVE"
+    delays.start()
+    delays.pass_ms(60_000)
+    assert delays.timers() == []
+    assert delays.bodies() == []
+
+
+def test_a_level_that_is_gone_from_the_table_is_delivered_no_more(delays: Delays) -> None:
+    delays.send(1, b"one")
+    delays.send(3, b"three")
+    delays.config.message_delay_level = "1s 2s"
+    delays.restart("stop")
+    delays.pass_ms(60_000)
+    assert delays.bodies() == [b"one"]
+    delays.config.message_delay_level = "1s 2s 3s"
+    delays.restart("stop")
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"one", b"three"]
+
+
+def test_a_level_that_became_shorter_shortens_the_wait(world: World) -> None:
+    delays = Delays(world, "1h")
+    delays.send(1)
+    delays.config.message_delay_level = "1m"
+    delays.restart("stop")
+    delays.pass_ms(1_000)
+    assert len(delays.bodies()) == 1
+
+
+def test_progress_beyond_the_queue_is_corrected(delays: Delays) -> None:
+    delays.send(1)
+    delays.pass_ms(1_000)
+    delays.broker.stop()
+    delays.broker.store.reset()
+    delays.start()
+    delays.send(1)  # the queue has it now, at offset 0, where progress says 1
+    delays.pass_ms(1_000)
+    assert len(delays.bodies()) == 1
+
+
+def test_a_reset_leaves_nothing_delayed(delays: Delays) -> None:
+    delays.send(1)
+    delays.pass_ms(1_000)
+    delays.send(1)
+    delays.send(3)
+    delays.broker.reset()
+    assert delays.timers() == []
+    assert delays.broker.delay.encode() == b'{"offsetTable":{}}'
+    delays.send(1, b"new")
+    delays.pass_ms(1_000)
+    assert delays.bodies() == [b"new"]
+
+
+def test_a_thousand_that_are_due_together_come_together(delays: Delays) -> None:
+    for number in range(1_000):
+        delays.send(3, str(number).encode())
+    fired = delays.world.clock.advance("3s")
+    assert [timer.kind for timer in fired] == ["delay_level_3"]
+    assert delays.bodies() == [str(number).encode() for number in range(1_000)]
+
+
+def test_an_unlisted_level_still_goes_into_the_journal(delays: Delays) -> None:
+    delays.broker.kill()
+    delays.put("orders", "DELAY\x012")
+    assert delays.world.journal.find(Scheduled)[0].level == 2
+    assert delays.timers() == []
+
+
+def test_peers_see_what_is_delivered_only_in_its_own_topic(broker: Broker, peer: Peer) -> None:
+    header = send_header(properties="DELAY\x011")
+    assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").code == 0
+    assert broker.store.max_offset_in_queue("orders", 0) == 0
+    assert broker.store.max_offset_in_queue(SCHEDULE, 0) == 1
