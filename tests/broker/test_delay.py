@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
 from fakemq.events import (
     AppendRefused,
     LogAppended,
@@ -12,70 +11,12 @@ from fakemq.events import (
     ScheduledDiscarded,
 )
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.message import MessageExt
-from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.timers import Domain, domain_of
 from tests.broker.conftest import START_MS, World, send_header
 from tests.support.clients import code, long_pull
+from tests.support.delays import SCHEDULE, Delays
 from tests.support.peer import Peer
-
-SCHEDULE = "SCHEDULE_TOPIC_XXXX"
-
-
-class Delays:
-    """A broker with levels of 1, 2 and 3 seconds, and a producer."""
-
-    def __init__(self, world: World, levels: str = "1s 2s 3s", **config: int | str) -> None:
-        self.world = world
-        self.config = BrokerConfig(message_delay_level=levels, **config)
-        self.broker = world.broker(self.config)
-        self.peer = world.peer(self.broker.addr)
-
-    def send(self, level: int, body: bytes = b"x", *, queue_id: int = 0) -> None:
-        header = send_header(queue_id=queue_id, properties=f"DELAY\x01{level}")
-        assert self.peer.ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
-
-    def put(self, topic: str, properties: str, queue_id: int = 0, sys_flag: int = 0) -> None:
-        message = InnerMessage(
-            topic,
-            queue_id,
-            b"put",
-            properties=decode_properties(properties),
-            properties_string=properties,
-            sys_flag=sys_flag,
-        )
-        assert self.broker.store.put_message(message).ok
-
-    def stored(self, topic: str = "orders", queue_id: int = 0) -> list[MessageExt]:
-        return list(self.broker.store.messages_in_queue(topic, queue_id))
-
-    def bodies(self, topic: str = "orders", queue_id: int = 0) -> list[bytes]:
-        return [message.body for message in self.stored(topic, queue_id)]
-
-    def timers(self) -> list[tuple[str, int]]:
-        """The delay levels that are waited for, and for how long."""
-        return [
-            (timer.kind, self.world.clock.due_in_ms(timer))
-            for timer in self.world.clock.timers()
-            if timer.kind.startswith("delay_level")
-        ]
-
-    def pass_ms(self, ms: int) -> None:
-        self.world.clock.advance_ms(ms)
-
-    def restart(self, how: str) -> None:
-        if how == "stop":
-            self.broker.stop()
-        else:
-            self.broker.kill()
-        self.world.network.settle()
-        self.start()
-
-    def start(self) -> None:
-        self.broker.start()
-        self.peer = self.world.peer(self.broker.addr)
 
 
 @pytest.fixture
@@ -306,143 +247,12 @@ def test_records_that_are_deleted_are_passed_over(world: World) -> None:
     assert b"gone" not in delays.bodies()
 
 
-# -- the broker's life ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("how", ["stop", "kill"])
-def test_what_fell_due_while_the_broker_was_down_comes_a_second_after_its_start(
-    delays: Delays, how: str
-) -> None:
-    delays.send(1, b"a")
-    delays.send(3, b"b")
-    if how == "stop":
-        delays.broker.stop()
-    else:
-        delays.broker.kill()
-    delays.pass_ms(2_500)
-    assert delays.bodies() == []
-    delays.start()
-    assert delays.timers() == [("delay_level_1", 1_000), ("delay_level_3", 1_000)]
-    delays.pass_ms(1_000)
-    assert delays.bodies() == [b"a", b"b"]
-
-
-def test_a_clean_stop_forgets_no_progress(delays: Delays) -> None:
-    delays.send(1)
-    delays.pass_ms(1_000)
-    delays.restart("stop")
-    delays.pass_ms(60_000)
-    assert len(delays.bodies()) == 1
-
-
-def test_a_kill_brings_back_what_was_delivered_since_the_last_persist(delays: Delays) -> None:
-    delays.send(1, b"a")
-    delays.pass_ms(10_000)  # persisted at the tenth second
-    delays.send(1, b"b")
-    delays.pass_ms(9_999)
-    assert delays.bodies() == [b"a", b"b"]
-    delays.restart("kill")
-    delays.pass_ms(1_000)
-    assert delays.bodies() == [b"a", b"b", b"b"]
-    delays.pass_ms(9_000)
-    delays.restart("kill")
-    delays.pass_ms(60_000)
-    assert delays.bodies() == [b"a", b"b", b"b"]
-
-
-def test_progress_is_persisted_only_where_there_is_some(delays: Delays) -> None:
-    def pending() -> int:
-        return sum(timer.kind == "delay_offset_persist" for timer in delays.world.clock.timers())
-
-    assert pending() == 0
-    delays.send(1)
-    assert pending() == 0
-    delays.pass_ms(1_000)
-    assert pending() == 1
-    delays.pass_ms(9_000)
-    assert pending() == 0
-
-
-def test_a_paused_broker_delivers_when_it_goes_on(delays: Delays) -> None:
-    delays.send(1)
-    delays.broker.pause()
-    delays.broker.clock.skew_ms = 1
-    delays.pass_ms(5_000)
-    assert delays.bodies() == []
-    delays.broker.resume()
-    assert len(delays.bodies()) == 1
-    assert delays.timers() == []
-
-
-def test_a_slave_waits_for_its_master_to_deliver(delays: Delays) -> None:
-    delays.send(1)
-    delays.broker.stop()
-    delays.config.broker_role = "SLAVE"
-    delays.start()
-    delays.pass_ms(60_000)
-    assert delays.timers() == []
-    assert delays.bodies() == []
-
-
-def test_a_level_that_is_gone_from_the_table_is_delivered_no_more(delays: Delays) -> None:
-    delays.send(1, b"one")
-    delays.send(3, b"three")
-    delays.config.message_delay_level = "1s 2s"
-    delays.restart("stop")
-    delays.pass_ms(60_000)
-    assert delays.bodies() == [b"one"]
-    delays.config.message_delay_level = "1s 2s 3s"
-    delays.restart("stop")
-    delays.pass_ms(1_000)
-    assert delays.bodies() == [b"one", b"three"]
-
-
-def test_a_level_that_became_shorter_shortens_the_wait(world: World) -> None:
-    delays = Delays(world, "1h")
-    delays.send(1)
-    delays.config.message_delay_level = "1m"
-    delays.restart("stop")
-    delays.pass_ms(1_000)
-    assert len(delays.bodies()) == 1
-
-
-def test_progress_beyond_the_queue_is_corrected(delays: Delays) -> None:
-    delays.send(1)
-    delays.pass_ms(1_000)
-    delays.broker.stop()
-    delays.broker.store.reset()
-    delays.start()
-    delays.send(1)  # the queue has it now, at offset 0, where progress says 1
-    delays.pass_ms(1_000)
-    assert len(delays.bodies()) == 1
-
-
-def test_a_reset_leaves_nothing_delayed(delays: Delays) -> None:
-    delays.send(1)
-    delays.pass_ms(1_000)
-    delays.send(1)
-    delays.send(3)
-    delays.broker.reset()
-    assert delays.timers() == []
-    assert delays.broker.delay.encode() == b'{"offsetTable":{}}'
-    delays.send(1, b"new")
-    delays.pass_ms(1_000)
-    assert delays.bodies() == [b"new"]
-
-
 def test_a_thousand_that_are_due_together_come_together(delays: Delays) -> None:
     for number in range(1_000):
         delays.send(3, str(number).encode())
     fired = delays.world.clock.advance("3s")
     assert [timer.kind for timer in fired] == ["delay_level_3"]
     assert delays.bodies() == [str(number).encode() for number in range(1_000)]
-
-
-def test_an_unlisted_level_still_goes_into_the_journal(delays: Delays) -> None:
-    delays.broker.kill()
-    delays.put("orders", "DELAY\x012")
-    assert delays.world.journal.find(Scheduled)[0].level == 2
-    assert delays.timers() == []
 
 
 def test_peers_see_what_is_delivered_only_in_its_own_topic(broker: Broker, peer: Peer) -> None:

@@ -1,0 +1,29 @@
+"""CONSUMER_SEND_MSG_BACK (36): a consumer gives a message back, to have it again later.
+
+Behaviour: see `fakemq.broker.retry`. Ignored: ``originMsgId``, ``originTopic`` (they are for hooks,
+of which there are none), ``bname``.
+
+Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.retry import send_back
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.CONSUMER_SEND_MSG_BACK)
+def consumer_send_msg_back(
+    broker: Broker, request: Request[ConsumerSendMsgBackRequestHeader]
+) -> Reply[NoHeader]:
+    send_back(broker, request.command, request.header)
+    return Reply()

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import DeadLettered, LogAppended, SentBack
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from fakemq.protocol.sysflag import PermName
+from tests.broker.conftest import World, send_header
+from tests.support.delays import SCHEDULE, Delays
+
+GROUP = "billing"
+RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
+
+
+@pytest.fixture
+def delays(world: World) -> Delays:
+    return Delays(world, BrokerConfig().message_delay_level)
+
+
+def sent(delays: Delays, properties: str = "TAGS\x01red", **fields: int) -> int:
+    """The physical offset of a message that was just sent."""
+    header = send_header("orders", properties=properties)
+    vars(header).update(fields)
+    response = delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"body")
+    return int(response.ext_fields["msgId"][16:], 16)
+
+
+def back(
+    delays: Delays, offset: int, level: int = 0, *, version: int = 407, **fields: int | bool
+) -> RemotingCommand:
+    header = ConsumerSendMsgBackRequestHeader(offset=offset, group=GROUP, delay_level=level)
+    vars(header).update(fields)
+    return delays.peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header, version=version)
+
+
+def group(broker: Broker, *, retry_max_times: int = 16, retry_queue_nums: int = 1) -> None:
+    broker.groups.update(
+        SubscriptionGroupConfig(
+            group_name=GROUP, retry_max_times=retry_max_times, retry_queue_nums=retry_queue_nums
+        )
+    )
+
+
+def levels(delays: Delays) -> list[str]:
+    """The levels that messages were scheduled for, in the order of the levels."""
+    return [
+        message.properties["DELAY"]
+        for queue_id in range(18)
+        for message in delays.stored(SCHEDULE, queue_id)
+    ]
+
+
+# -- where it goes --------------------------------------------------------------------------------
+
+
+def test_a_message_comes_back_in_the_retry_topic_after_ten_seconds(delays: Delays) -> None:
+    offset = sent(delays, "TAGS\x01red\x02KEYS\x01k", queue_id=2, flag=9)
+    response = back(delays, offset)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, {})
+    assert delays.timers() == [("delay_level_3", 10_000)]
+    delays.pass_ms(10_000)
+    (again,) = delays.stored(RETRY)
+    (first,) = delays.stored(queue_id=2)
+    assert again.properties == {
+        "CLUSTER": "DefaultCluster",
+        "DELAY": "3",
+        "KEYS": "k",
+        "ORIGIN_MESSAGE_ID": first.offset_msg_id,
+        "REAL_QID": "0",
+        "REAL_TOPIC": RETRY,
+        "RETRY_TOPIC": "orders",
+        "TAGS": "red",
+        "WAIT": "false",
+    }
+    assert (again.body, again.flag, again.reconsume_times) == (b"body", 9, 1)
+    assert again.born_timestamp_ms == first.born_timestamp_ms
+
+
+def test_each_retry_waits_for_the_next_level_and_remembers_the_first(delays: Delays) -> None:
+    offset = sent(delays)
+    (first,) = delays.stored()
+    for times, delay_ms in enumerate((10_000, 30_000, 60_000), 1):
+        back(delays, offset)
+        delays.pass_ms(delay_ms)
+        again = delays.stored(RETRY)[-1]
+        assert (again.reconsume_times, again.properties["RETRY_TOPIC"]) == (times, "orders")
+        assert again.properties["ORIGIN_MESSAGE_ID"] == first.offset_msg_id
+        offset = again.physical_offset
+    assert len(delays.stored(RETRY)) == 3
+
+
+def test_a_consumer_may_choose_the_level(delays: Delays) -> None:
+    offset = sent(delays)
+    for level in (1, 5, 99):
+        back(delays, offset, level)
+    assert levels(delays) == ["1", "5", "18"]
+
+
+@pytest.mark.parametrize(
+    ("level", "fields", "version", "dead"),
+    [
+        (-1, {}, 407, True),
+        (0, {"max_reconsume_times": 0}, 407, True),
+        (1, {"max_reconsume_times": 0}, 121, True),
+        (1, {"max_reconsume_times": 0}, 120, False),
+        (1, {"max_reconsume_times": 3}, 407, False),
+    ],
+)
+def test_enough_is_what_the_request_says_or_a_level_below_zero(
+    delays: Delays, level: int, fields: dict[str, int], version: int, dead: bool
+) -> None:
+    assert back(delays, sent(delays), level, version=version, **fields).code == 0
+    assert len(delays.stored(DLQ)) == dead
+    assert len(levels(delays)) == (not dead)
+
+
+@pytest.mark.parametrize(("most", "dead"), [(5, True), (6, False)])
+def test_enough_is_what_the_group_says_else(delays: Delays, most: int, dead: bool) -> None:
+    group(delays.broker, retry_max_times=most)
+    back(delays, sent(delays, reconsume_times=5))
+    assert len(delays.stored(DLQ)) == dead
+    assert levels(delays) == ([] if dead else ["8"])
+
+
+def test_a_dead_letter_is_there_at_once_and_never_waits(delays: Delays) -> None:
+    back(delays, sent(delays, queue_id=2), -1)
+    (dead,) = delays.stored(DLQ)
+    assert dead.properties["DELAY"] == "0"
+    assert dead.reconsume_times == 1
+    assert delays.timers() == []
+    config = delays.broker.topics.select(DLQ)
+    assert config is not None
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (1, 1, 6)
+
+
+def test_retries_spread_over_the_groups_retry_queues(delays: Delays) -> None:
+    group(delays.broker, retry_queue_nums=4)
+    offset = sent(delays)
+    for _ in range(40):
+        back(delays, offset, 1)
+    delays.pass_ms(1_000)
+    config = delays.broker.topics.select(RETRY)
+    assert config is not None
+    assert config.write_queue_nums == 4
+    assert all(delays.stored(RETRY, queue_id) for queue_id in range(4))
+
+
+def test_what_was_compressed_stays_so(delays: Delays) -> None:
+    back(delays, sent(delays, sys_flag=1), 1)
+    delays.pass_ms(1_000)
+    assert delays.stored(RETRY)[0].sys_flag == 1
+
+
+# -- what is created and refused ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("unit_mode", "flag"), [(False, 0), (True, 2)])
+def test_a_consumer_in_unit_mode_marks_the_topic(
+    delays: Delays, unit_mode: bool, flag: int
+) -> None:
+    back(delays, sent(delays), unit_mode=unit_mode)
+    config = delays.broker.topics.select(RETRY)
+    assert config is not None
+    assert (config.topic_sys_flag, config.perm) == (flag, 6)
+
+
+@pytest.mark.parametrize("nums", [0, -1])
+def test_a_group_without_retry_queues_loses_it(delays: Delays, nums: int) -> None:
+    group(delays.broker, retry_queue_nums=nums)
+    assert back(delays, sent(delays)).code == ResponseCode.SUCCESS
+    assert delays.broker.topics.select(RETRY) is None
+    assert levels(delays) == []
+
+
+def test_a_group_that_may_not_be(world: World) -> None:
+    delays = Delays(world, auto_create_subscription_group=False)
+    response = back(delays, sent(delays))
+    assert response.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    assert response.remark == (
+        "subscription group not exist, billing "
+        "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+    )
+
+
+def test_a_broker_that_may_not_be_written_to(delays: Delays) -> None:
+    offset = sent(delays)
+    delays.config.broker_permission = PermName.READ
+    response = back(delays, offset)
+    assert response.code == ResponseCode.NO_PERMISSION
+    assert response.remark == "the broker[127.0.0.1] sending message is forbidden"
+
+
+def test_a_retry_topic_that_may_not_be_written_to(delays: Delays) -> None:
+    delays.broker.create_topic(RETRY, 1, perm=PermName.READ)
+    response = back(delays, sent(delays))
+    assert response.code == ResponseCode.NO_PERMISSION
+    assert response.remark == "the topic[%RETRY%billing] sending message is forbidden"
+
+
+@pytest.mark.parametrize("offset", [1, 10**9, -5, -(2**63), 2**63 - 1])
+def test_an_offset_where_no_message_is(delays: Delays, offset: int) -> None:
+    sent(delays)
+    response = back(delays, offset)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert response.remark == f"look message by offset failed, {offset}"
+    assert delays.broker.topics.select(RETRY) is not None  # made before anybody looked
+
+
+@pytest.mark.parametrize("field", ["offset", "group", "delay_level"])
+def test_a_field_that_did_not_arrive(delays: Delays, field: str) -> None:
+    header = ConsumerSendMsgBackRequestHeader(offset=sent(delays), group=GROUP, delay_level=0)
+    delattr(header, field)
+    response = delays.peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException")
+    assert (delays.broker.topics.select(RETRY) is None) is (field == "group")
+
+
+def test_a_slave_stores_nothing(delays: Delays) -> None:
+    offset = sent(delays)
+    delays.config.broker_role = "SLAVE"
+    response = back(delays, offset)
+    assert (response.code, response.remark) == (1, "SERVICE_NOT_AVAILABLE")
+
+
+def test_it_works_at_the_fast_port_too(world: World, delays: Delays) -> None:
+    offset = sent(delays)
+    delays.peer = world.peer(delays.broker.vip_addr)
+    assert back(delays, offset).code == ResponseCode.SUCCESS
+
+
+# -- the journal ----------------------------------------------------------------------------------
+
+
+def test_the_journal_links_the_message_to_its_retry(world: World, delays: Delays) -> None:
+    offset = sent(delays, "UNIQ_KEY\x01id")
+    back(delays, offset)
+    assert world.journal.find(SentBack) == [
+        SentBack(
+            node="broker-a-0",
+            group=GROUP,
+            level=3,
+            reconsume_times=1,
+            from_phy_offset=offset,
+            phy_offset=world.journal.find(LogAppended, topic=SCHEDULE)[0].phy_offset,
+            origin_msg_id=delays.stored()[0].offset_msg_id,
+            msg_id="id",
+        )
+    ]
+
+
+def test_the_journal_links_the_message_to_its_grave(world: World, delays: Delays) -> None:
+    offset = sent(delays, "UNIQ_KEY\x01id")
+    back(delays, offset, -1)
+    assert world.journal.find(DeadLettered) == [
+        DeadLettered(
+            node="broker-a-0",
+            group=GROUP,
+            reconsume_times=1,
+            from_phy_offset=offset,
+            phy_offset=world.journal.find(LogAppended, topic=DLQ)[0].phy_offset,
+            origin_msg_id=delays.stored()[0].offset_msg_id,
+            msg_id="id",
+        )
+    ]

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.broker.conftest import World
+from tests.support.delays import Delays
+
+
+def test_levels_that_delivered_come_with_bare_numbers_as_keys(world: World) -> None:
+    delays = Delays(world)
+    for level in (3, 1, 3, 2):
+        delays.send(level)
+    delays.pass_ms(1_000)
+    response = delays.peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+    assert response.body == b'{"offsetTable":{1:1}}'
+    delays.pass_ms(2_000)
+    response = delays.peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert response.body == b'{"offsetTable":{1:1,2:1,3:2}}'
+
+
+def test_no_progress_is_an_empty_table(world: World) -> None:
+    peer = world.peer(world.broker().addr)
+    assert peer.ask(RequestCode.GET_ALL_DELAY_OFFSET).body == b'{"offsetTable":{}}'
