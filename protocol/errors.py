@@ -7,7 +7,7 @@ ProtocolError
 ├── LocalProtocolError         we were asked to send what cannot be sent
 └── HeaderError                a well-framed request whose header Java's processor would choke on
     ├── NullFieldError         a field that did not arrive was read (NullPointerException)
-    ├── NumberFormatError      a field is no number (NumberFormatException)
+    ├── NumberFormatError      a text is no number (NumberFormatException)
     └── BodyError              a body is not the JSON it should be (JSONException)
 """
 
@@ -48,10 +48,10 @@ class NullFieldError(HeaderError):
 
 
 class NumberFormatError(HeaderError):
-    """A header field is no number; Java's NumberFormatException."""
+    """A text is no number; Java's NumberFormatException."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f'For input string: "{text}"')
+    def __init__(self, text: str, problem: str | None = None) -> None:
+        super().__init__(problem or f'For input string: "{text}"')
 
 
 class BodyError(HeaderError):

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 import msgspec
 
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.java import java_double_text
 
 
 class JsonError(RemoteProtocolError, ValueError):
@@ -113,20 +115,7 @@ def _quote_standard(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """As Double.toString writes it, shortest digits (before JDK 19 Java had a few too many)."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "null"
-    size = abs(value)
-    if size == 0 or 1e-3 <= size < 1e7:
-        return repr(value)
-    sign = "-" if value < 0 else ""
-    mantissa, _, exponent = repr(size).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    power = int(exponent or 0) + len(whole) - 1
-    digits = whole + fraction
-    leading = len(digits) - len(digits.lstrip("0"))
-    digits = digits[leading:].rstrip("0")
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power - leading}"
+    return java_double_text(value) if isfinite(value) else "null"
 
 
 def _scalar(value: object) -> str | None:

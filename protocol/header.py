@@ -32,7 +32,7 @@ def parse_int(text: str, limit: int = _INT32) -> int:
     if len(text) < 10 and text.isdecimal() and text.isascii():  # nearly always, so first
         return int(text)
     digits = text[1:] if text[:1] in ("-", "+") else text
-    if not (digits.isdecimal() and digits.isascii()):
+    if not digits.isdecimal() or max(digits) > "\uffff":  # any script's digits, of one char each
         raise NumberFormatError(text)
     value = int(text) if len(text) <= 20 else limit
     if not -limit <= value < limit:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from array import array
 from functools import lru_cache
+from math import copysign
 from operator import mul
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from fakemq.protocol.errors import NumberFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +107,71 @@ def _capacity(size: int, initial_capacity: int) -> int:
     while size > capacity * 3 // 4:
         capacity *= 2
     return capacity
+
+
+def java_double_text(value: float) -> str:
+    """Double.toString, in the shortest digits (before JDK 19 Java had a few too many)."""
+    if value != value:
+        return "NaN"
+    size = abs(value)
+    sign = "-" if value < 0 else ""
+    if size == float("inf"):
+        return sign + "Infinity"
+    if size == 0 or 1e-3 <= size < 1e7:
+        return repr(value)
+    mantissa, _, exponent = repr(size).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    power = int(exponent or 0) + len(whole) - 1
+    digits = whole + fraction
+    leading = len(digits) - len(digits.lstrip("0"))
+    digits = digits[leading:].rstrip("0")
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power - leading}"
+
+
+def parse_double(text: str) -> float:
+    """Double.valueOf: what Java trims around it, NaN and Infinity, hexadecimals, a final d or f.
+
+    Raises NumberFormatError where Java throws.
+    """
+    try:
+        if text.isascii() and "_" not in text and text[-1:].isdigit():  # nearly always, so first
+            return float(text)
+    except ValueError:
+        pass
+    trimmed = text.strip(_UP_TO_BLANK)
+    if not trimmed:
+        raise NumberFormatError(text, "empty String")
+    match = re.fullmatch(_DOUBLE, trimmed, re.ASCII)  # re caches the pattern
+    if match is None:
+        raise NumberFormatError(text)
+    digits = match[1] or match[3]
+    if digits is not None:
+        return float(digits)
+    try:
+        return float.fromhex(match[2])
+    except OverflowError:
+        return float("-inf" if trimmed[0] == "-" else "inf")
+
+
+def compare_doubles(one: float, other: float) -> int:
+    """Double.compareTo: -0.0 before 0.0, NaN behind everything and equal to itself."""
+    if one < other:
+        return -1
+    if one > other:
+        return 1
+    if one == other:
+        return 0 if one else int(copysign(1, one) - copysign(1, other))
+    return (one != one) - (other != other)
+
+
+_UP_TO_BLANK = "".join(map(chr, range(0x21)))
+"""What String.trim takes off."""
+
+_DOUBLE = (
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[fFdD]?"
+    r"|([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?"
+    r"|([+-]?(?:NaN|Infinity))"
+)
 
 
 def crc32(data: bytes | bytearray | memoryview) -> int:

@@ -1,0 +1,348 @@
+"""The grammar of filter expressions, with the errors of the parser that JavaCC made of it.
+
+By hand and no parser library's: those read to the end, where Java stops at the end of the first
+condition, and their errors have nothing to do with Java's.
+
+``OR`` binds loosest, then ``AND``, then ``=``, ``<>`` and ``IS``, then the other comparisons; what
+they compare, and what ``NOT`` denies, is a single operand. A text may go on behind a condition as
+it likes. What an error says was expected is all that was looked for in vain since the last word
+was taken, as in Java.
+
+Source: filter/parser/SelectorParser.jj, SelectorParser.java, ParseException.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from fakemq.broker.filters.sql_expressions import (
+    And,
+    BooleanCast,
+    Constant,
+    Equal,
+    Expression,
+    In,
+    Long,
+    Negate,
+    Not,
+    Or,
+    Order,
+    Property,
+    Value,
+    compare,
+    java_text,
+)
+from fakemq.broker.filters.sql_tokens import (
+    Kind,
+    MQFilterError,
+    Token,
+    Tokens,
+    add_escapes,
+    from_utf16_units,
+)
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_long
+from fakemq.protocol.java import parse_double
+
+MAX_DEPTH = 100
+"""Operands within operands. Java's stack holds a thousand parentheses and eleven thousand NOTs."""
+
+_PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
+
+_ORDERS = frozenset({Kind.GREATER, Kind.GREATER_EQUAL, Kind.LESS, Kind.LESS_EQUAL})
+_COMPARISONS = _ORDERS | {Kind.NOT, Kind.BETWEEN, Kind.IN}
+_EQUALITIES = frozenset({Kind.EQUAL, Kind.NOT_EQUAL, Kind.IS})
+_LITERALS: dict[Kind, Callable[[str], Value]]
+
+
+@lru_cache(maxsize=100)
+def compile_sql(text: str) -> Expression:
+    """The condition that ``text`` begins with.
+
+    Raises MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`.
+
+    Source: filter/parser/SelectorParser.java#parse (4.9.7), which remembers as many
+    """
+    try:
+        return _as_condition(_Parser(Tokens(text)).expression())
+    except RecursionError:  # in naming a long chain of comparisons
+        raise _stack_overflow() from None
+
+
+class _Parser:
+    """Recursive descent; each method is a production of the grammar, and stands behind its words.
+
+    With ``scanning`` nothing is made of what is read.
+    """
+
+    def __init__(self, tokens: Tokens, at: int = 0, *, scanning: bool = False) -> None:
+        self._tokens = tokens
+        self._at = at
+        self._scanning = scanning
+        self._expected: set[Kind] = set()
+        self._depth = 0
+
+    # -- words --------------------------------------------------------------------------------
+
+    def _next_is(self, kinds: frozenset[Kind]) -> bool:
+        if self._tokens[self._at].kind in kinds:
+            return True
+        self._expected |= kinds
+        return False
+
+    def _is_ahead(self, first: Kind, second: Kind) -> bool:
+        # Java looks at the second word only if the first is the right one.
+        tokens, at = self._tokens, self._at
+        return tokens[at].kind is first and tokens[at + 1].kind is second
+
+    def _take(self, kind: Kind) -> Token:
+        token = self._tokens[self._at]
+        if token.kind is not kind:
+            raise self._unexpected(kind)
+        self._at += 1
+        self._expected.clear()
+        return token
+
+    def _unexpected(self, *wanted: Kind) -> MQFilterError:
+        """Source: ParseException.java#initialise (4.9.7)"""
+        token = self._tokens[self._at]
+        line, column = self._tokens.place(token.at)
+        encountered = token.kind.value
+        if token.kind is not Kind.EOF:
+            encountered = f' {encountered} "{add_escapes(token.image)} "'
+        expected = [kind.value for kind in Kind if kind in self._expected.union(wanted)]
+        return MQFilterError(
+            f'{_PARSE_EXCEPTION}Encountered "{encountered}" at line {line}, column {column}.\n'
+            f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    "
+            + "".join(f"{one} ...\n    " for one in expected)
+        )
+
+    def _make(self, make: Callable[..., Expression], *of: object) -> Expression:
+        return _SCANNED if self._scanning else make(*of)
+
+    # -- productions --------------------------------------------------------------------------
+
+    def expression(self) -> Expression:
+        left = self._and_expression()
+        terms: list[Expression] = []
+        while self._next_is(_OR):
+            self._take(Kind.OR)
+            right = self._and_expression()
+            terms += self._conditions([right] if terms else [left, right])
+        return self._make(Or, terms) if terms else left
+
+    def _and_expression(self) -> Expression:
+        left = self._equality()
+        terms: list[Expression] = []
+        while self._next_is(_AND):
+            self._take(Kind.AND)
+            right = self._equality()
+            terms += self._conditions([right] if terms else [left, right])
+        return self._make(And, terms) if terms else left
+
+    def _conditions(self, terms: Sequence[Expression]) -> list[Expression]:
+        return [self._make(_as_condition, term) for term in terms]
+
+    def _equality(self) -> Expression:
+        left = self._comparison()
+        while self._next_is(_EQUALITIES):
+            kind = self._tokens[self._at].kind
+            if kind is Kind.IS:
+                negated = not self._is_ahead(Kind.IS, Kind.NULL)
+                self._take(Kind.IS)
+                if negated:
+                    self._take(Kind.NOT)
+                self._take(Kind.NULL)
+                left = self._make(_is_null, left, negated)
+            else:
+                self._take(kind)
+                left = self._make(_equal, left, self._comparison(), kind is Kind.NOT_EQUAL)
+        return left
+
+    def _comparison(self) -> Expression:
+        left = self._operand()
+        while self._next_is(_COMPARISONS):
+            negated = self._tokens[self._at].kind is Kind.NOT
+            if negated:
+                if not (
+                    self._is_ahead(Kind.NOT, Kind.BETWEEN) or self._is_ahead(Kind.NOT, Kind.IN)
+                ):
+                    raise self._unexpected(*_COMPARISONS - {Kind.NOT})
+                self._take(Kind.NOT)
+            kind = self._tokens[self._at].kind
+            self._take(kind)
+            if kind is Kind.BETWEEN:
+                low = self._operand()
+                self._take(Kind.AND)
+                left = self._make(_between, left, low, self._operand(), negated)
+            elif kind is Kind.IN:
+                left = self._make(_in, left, self._texts(), negated)
+            else:
+                left = self._make(_order, left, kind.value.strip('"'), self._operand())
+        return left
+
+    def _texts(self) -> list[str]:
+        self._take(Kind.OPEN)
+        texts = [_string(self._take(Kind.STRING).image)]
+        while self._next_is(_COMMA):
+            self._take(Kind.COMMA)
+            texts.append(_string(self._take(Kind.STRING).image))
+        self._take(Kind.CLOSE)
+        return texts
+
+    def _operand(self) -> Expression:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _stack_overflow()
+        operand = self._unary(self._tokens[self._at].kind)
+        self._depth -= 1
+        return operand
+
+    def _unary(self, kind: Kind) -> Expression:
+        if kind is Kind.PLUS and (self._scanning or self._is_operand_ahead()):
+            self._take(kind)
+            return self._operand()
+        if kind is Kind.MINUS:
+            self._take(kind)
+            return self._make(Negate, self._operand())
+        if kind is Kind.NOT:
+            self._take(kind)
+            return self._make(_not, self._operand())
+        if kind is Kind.OPEN:
+            self._take(kind)
+            inner = self.expression()
+            self._take(Kind.CLOSE)
+            return inner
+        if kind is Kind.ID:
+            return self._make(Property, self._take(kind).image)
+        if kind in _LITERALS:
+            return self._make(_literal, self._take(kind))
+        raise self._unexpected(*_OPERANDS)
+
+    def _is_operand_ahead(self) -> bool:
+        # What is wrong behind a plus is told as an error at the plus itself, but for words that
+        # are none.
+        scan = _Parser(self._tokens, self._at, scanning=True)
+        scan._depth = self._depth - 1
+        try:
+            scan._operand()
+        except MQFilterError as error:
+            if str(error).startswith(_PARSE_EXCEPTION):
+                return False
+            raise
+        return True
+
+
+_AND, _OR, _COMMA = (frozenset({kind}) for kind in (Kind.AND, Kind.OR, Kind.COMMA))
+_SCANNED = Expression()
+
+
+# -- making ---------------------------------------------------------------------------------------
+
+
+def _as_condition(value: Expression) -> Expression:
+    if value.condition:
+        return value
+    if isinstance(value, Property):
+        return BooleanCast(value)
+    raise MQFilterError(f"{_PARSE_EXCEPTION}Expression will not result in a boolean value: {value}")
+
+
+def _not(of: Expression) -> Expression:
+    return Not(_as_condition(of))
+
+
+def _equal(left: Expression, right: Expression, negated: bool) -> Expression:
+    for side in (left, right):
+        if isinstance(side, Constant) and side.value is None:
+            raise _runtime_exception(f"'{side}' cannot be compared.")
+    if (
+        isinstance(left, Constant)
+        and isinstance(right, Constant)
+        and left.condition
+        and not right.condition
+    ):
+        raise _runtime_exception(f"'{left}' cannot be compared with '{right}'")
+    equal = Equal(left, right)
+    return Not(equal) if negated else equal
+
+
+def _is_null(of: Expression, negated: bool) -> Expression:
+    is_null = Equal(of, Constant(None))
+    return Not(is_null) if negated else is_null
+
+
+def _order(left: Expression, symbol: str, right: Expression) -> Expression:
+    for side in (left, right):
+        if side.condition or (isinstance(side, Constant) and isinstance(side.value, str)):
+            raise _runtime_exception(f"Value '{side}' cannot be compared.")
+    return Order(left, symbol, right)
+
+
+def _between(of: Expression, low: Expression, high: Expression, negated: bool) -> Expression:
+    if negated:
+        return Or([_order(of, "<", low), _order(of, ">", high)])
+    if isinstance(low, Constant) and isinstance(high, Constant):
+        if low.value is None or high.value is None:
+            raise _runtime_exception("Illegal values of between, values can not be null!")
+        if compare(high.value, low.value) < 0:
+            raise _runtime_exception(
+                f"Illegal values of between, left value({java_text(low.value)})"
+                f" must less than or equal to right value({java_text(high.value)})"
+            )
+    return And([_order(of, ">=", low), _order(of, "<=", high)])
+
+
+def _in(of: Expression, texts: Sequence[str], negated: bool) -> Expression:
+    if not isinstance(of, Property):
+        raise _runtime_exception(f"Expected a property for In expression, got: {of}")
+    return In(of, texts, negated=negated)
+
+
+def _stack_overflow() -> MQFilterError:
+    return MQFilterError("java.lang.StackOverflowError")
+
+
+def _runtime_exception(text: str) -> MQFilterError:
+    return MQFilterError(f"java.lang.RuntimeException: {text}")
+
+
+# -- literals -------------------------------------------------------------------------------------
+
+
+def _literal(token: Token) -> Expression:
+    return Constant(_LITERALS[token.kind](token.image))
+
+
+def _decimal(image: str) -> int:
+    try:
+        value = parse_long(image.rstrip("lL"))
+    except NumberFormatError as error:
+        raise MQFilterError(f"java.lang.NumberFormatException: {error}") from error
+    return value if value < 2**31 else Long(value)
+
+
+def _floating_point(image: str) -> float:
+    value = parse_double(image)
+    if value == float("inf"):
+        raise _runtime_exception(f"{image} is greater than 1.7976931348623157E308")
+    if value == 0:
+        raise _runtime_exception(f"{image} is less than 4.9E-324")
+    return value
+
+
+def _string(image: str) -> str:
+    text = image[1:-1].replace("''", "'")
+    return text if text.isascii() else from_utf16_units(text)
+
+
+_LITERALS = {
+    Kind.STRING: _string,
+    Kind.DECIMAL: _decimal,
+    Kind.FLOATING_POINT: _floating_point,
+    Kind.TRUE: lambda _: True,
+    Kind.FALSE: lambda _: False,
+    Kind.NULL: lambda _: None,
+}
+_OPERANDS = frozenset({Kind.NOT, Kind.MINUS, Kind.OPEN, Kind.ID, *_LITERALS})

@@ -1,0 +1,191 @@
+"""The words of a filter expression, found one by one as JavaCC's token manager finds them.
+
+Java reads a word only when its parser looks at it, so what stands behind the end of a condition is
+never read, and an error in it is none. Java counts UTF-16 units; so does this.
+
+Source: filter/parser/SelectorParserTokenManager.java, SimpleCharStream.java, TokenMgrError.java
+(4.9.7)
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from enum import Enum
+from typing import NamedTuple
+
+
+class MQFilterError(Exception):
+    """An expression that cannot be compiled, or evaluated; the text is that of Java's exception.
+
+    It is what a client reads, since MQFilterException says its cause's toString.
+
+    Source: filter/expression/MQFilterException.java (4.9.7)
+    """
+
+
+class Kind(Enum):
+    """Kinds of words, in the order of Java's constants; the value is how an error names it."""
+
+    EOF = "<EOF>"
+    NOT = '"NOT"'
+    AND = '"AND"'
+    OR = '"OR"'
+    BETWEEN = '"BETWEEN"'
+    IN = '"IN"'
+    TRUE = '"TRUE"'
+    FALSE = '"FALSE"'
+    NULL = '"NULL"'
+    IS = '"IS"'
+    DECIMAL = "<DECIMAL_LITERAL>"
+    FLOATING_POINT = "<FLOATING_POINT_LITERAL>"
+    STRING = "<STRING_LITERAL>"
+    ID = "<ID>"
+    EQUAL = '"="'
+    NOT_EQUAL = '"<>"'
+    GREATER = '">"'
+    GREATER_EQUAL = '">="'
+    LESS = '"<"'
+    LESS_EQUAL = '"<="'
+    OPEN = '"("'
+    COMMA = '","'
+    CLOSE = '")"'
+    PLUS = '"+"'
+    MINUS = '"-"'
+
+
+class Token(NamedTuple):
+    """A word, as it was typed, and where it begins."""
+
+    kind: Kind
+    image: str
+    at: int
+
+
+_NOTHING = re.compile(r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*(?s:.*?)\*/)*")
+"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs."""
+
+_WORD = re.compile(
+    r"""
+    (?P<FLOATING_POINT> [0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?
+                      | \.[0-9]+(?:[eE][+-]?[0-9]+)?
+                      | [0-9]+[eE][+-]?[0-9]+ )
+  | (?P<DECIMAL> 0 | [1-9][0-9]*[lL]? )
+  | (?P<STRING> '(?:''|[^'])*' )
+  | (?P<ID> [A-Za-z_$][A-Za-z0-9_$]* )
+  | (?P<sign> <> | >= | <= | [=<>(),+-] )
+    """,
+    re.VERBOSE,
+)
+_BY_IMAGE = {kind.value.strip('"'): kind for kind in Kind if kind.value.startswith('"')}
+_NAMED = {name: Kind[name] for name in ("FLOATING_POINT", "DECIMAL", "STRING")}
+
+
+class Tokens:
+    """The words of one text; ``tokens[n]`` finds the n-th when it is first asked for.
+
+    Behind the last word stands an EOF. Raises MQFilterError where no word can be found.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = _utf16_units(text)
+        self._found: list[Token] = []
+        self._end = 0
+
+    def __getitem__(self, index: int) -> Token:
+        while index >= len(self._found):
+            self._found.append(self._next())
+        return self._found[index]
+
+    def _next(self) -> Token:
+        text = self._text
+        skipped = _NOTHING.match(text, self._end)
+        at = self._end if skipped is None else skipped.end()
+        if at == len(text):
+            return Token(Kind.EOF, "", at - 1)
+        match = _WORD.match(text, at)
+        if match is None:
+            raise self._error(at)
+        self._end = match.end()
+        image = match[0]
+        kind = _NAMED.get(match.lastgroup or "")
+        return Token(kind or _BY_IMAGE.get(image.upper(), Kind.ID), image, at)
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Line and column, both from 1, of the unit at ``at``; of nothing at all, they are 0.
+
+        Source: SimpleCharStream.java#UpdateLineColumn (4.9.7)
+        """
+        if at < 0:
+            return 0, 0
+        line, column = 1, 0
+        previous = ""
+        for unit in self._text[: at + 1]:
+            column += 1
+            if previous == "\n" or (previous == "\r" and unit != "\n"):
+                line, column = line + 1, 1
+            if unit == "\t":
+                column += 7 - (column - 1) % 8
+            previous = unit
+        return line, column
+
+    def _error(self, at: int) -> MQFilterError:
+        """What Java says of a beginning that no word has, after as many units as it has to read.
+
+        Source: SelectorParserTokenManager.java#getNextToken, TokenMgrError.java#LexicalError
+        """
+        text = self._text
+        if text[at] == "'" or text.startswith("/*", at):
+            end = len(text)  # might have ended anywhere
+        else:
+            end = min(len(text), at + (2 if text[at] in "/." else 1))
+        line, column = self.place(end - 1)
+        read, last = text[at:end], text[end - 1]
+        if end == len(text):
+            line, column = (line + 1, 0) if last in "\n\r" else (line, column + 1)
+            encountered = "<EOF> "
+        else:
+            read = read[:-1]
+            encountered = f'"{add_escapes(last)}" ({ord(last)}), '
+        after = read if end - at > 1 else ""
+        return MQFilterError(
+            "org.apache.rocketmq.filter.parser.TokenMgrError: Lexical error at line"
+            f' {line}, column {column}.  Encountered: {encountered}after : "{add_escapes(after)}"'
+        )
+
+
+_ESCAPES = {
+    "\0": "",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "'": "\\'",
+    "\\": "\\\\",
+}
+
+
+def add_escapes(text: str) -> str:
+    """``text`` as an error shows it. Source: filter/parser/TokenMgrError.java#addEscapes (4.9.7)"""
+    return "".join(
+        _ESCAPES[unit]
+        if unit in _ESCAPES
+        else unit
+        if " " <= unit <= "~"
+        else f"\\u{ord(unit):04x}"
+        for unit in text
+    )
+
+
+def _utf16_units(text: str) -> str:
+    """A string of the UTF-16 units of ``text``: characters beyond 16 bits become two."""
+    if not text or max(text) <= "\uffff":
+        return text
+    return "".join(map(chr, array("H", text.encode("utf-16", "surrogatepass")[2:])))
+
+
+def from_utf16_units(units: str) -> str:
+    """The string whose units these are."""
+    return units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
