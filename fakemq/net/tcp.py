@@ -40,7 +40,8 @@ class Port:
 
     def listener(self) -> socket.socket:
         """A new listening socket on this port."""
-        sock = socket.socket(self._holder.family, socket.SOCK_STREAM)
+        # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
+        sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
