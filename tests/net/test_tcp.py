@@ -95,15 +95,12 @@ def test_a_request_over_tcp(port: Port) -> None:
 def test_what_is_sent_is_not_held_back_for_more(port: Port) -> None:
     # Else a request to a client waits for its acknowledgement of the last answer: 40 ms.
     async def use(lab: Lab, listener: Listener) -> None:
-        def ask() -> None:
-            with TcpPeer(port.addr) as peer:
-                peer.ask(7)
-
-        await asyncio.to_thread(ask)
-        link = lab.sessions[0].link
-        assert isinstance(link, TcpLink)
-        sock = link._transport.get_extra_info("socket")
-        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        with TcpPeer(port.addr) as peer:
+            await asyncio.to_thread(peer.ask, 7)
+            link = lab.sessions[0].link
+            assert isinstance(link, TcpLink)
+            sock = link._transport.get_extra_info("socket")
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
     listening(port, use)
 
