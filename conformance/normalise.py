@@ -40,6 +40,8 @@ PLACE_FIELDS: Mapping[int, str] = {
 """Header fields that hold a place in the commit log."""
 HALF_OFFSETS = frozenset({"tranStateTableOffset", "TRAN_PREPARED_QUEUE_OFFSET"})
 """Header fields and properties that hold an offset in the queue of half messages."""
+TRANSACTION, COMMITTED = 12, 8
+"""Bits of a message's system flag, and what they are where its half message is named."""
 LONG = 300
 """Longer values are cut."""
 
@@ -135,12 +137,12 @@ class Normaliser:
         self.names = names
         self.now_ms = now_ms
         self.starts: dict[str, int] = {}
-        self._places = Places()
+        self.places = Places()
 
     def text(self, text: str) -> str:
         """One value: a remark, an ext field, a line of a body."""
         text = without_stack(text)
-        text = without_offset_ids(text, self.names, self._places)
+        text = without_offset_ids(text, self.names, self.places)
         text = without_addresses(text, self.names)
         return without_times(text, self.now_ms)
 
@@ -152,19 +154,17 @@ class Normaliser:
         if name in HALF_OFFSETS:
             return self.since_start(TRANS_HALF_TOPIC, value)
         if name == PLACE_FIELDS.get(code):
-            return self._places.name(broker, int(value), learn=not sent)
+            return self.places.name(broker, int(value), learn=not sent)
         return self.text(value)
 
     def since_start(self, topic: str, offset: str) -> str:
         """An offset in a topic, counted from where the scenario found it."""
         return str(int(offset) - self.starts.get(topic, 0))
 
-    def body(self, body: bytes, *, records: bool = False) -> list[str]:
+    def body(self, body: bytes) -> list[str]:
         """A body as lines."""
         if not body:
             return []
-        if records:
-            return self._records(body)
         if body[:1] in (b"{", b"["):
             return self._json(body)
         try:
@@ -194,14 +194,15 @@ class Normaliser:
             return [self._strings(one) for one in value]
         return self.text(value) if isinstance(value, str) else value
 
-    def _records(self, body: bytes) -> list[str]:
+    def records(self, body: bytes, queue: str = "") -> list[str]:
+        """Messages as lines; ``queue`` is the topic in whose queue they are, if not their own."""
         lines: list[str] = []
         for one in decode_records(body):
             born, store = format_host(one.born_host), format_host(one.store_host)
-            offset = self.since_start(one.topic, str(one.queue_offset))
+            offset = self.since_start(queue or one.topic, str(one.queue_offset))
             place = self._place(store, one.physical_offset)
             prepared = str(one.prepared_transaction_offset)
-            if prepared != "0":
+            if one.sys_flag & TRANSACTION == COMMITTED:
                 prepared = self._place(store, one.prepared_transaction_offset)
             lines += (
                 f"message {one.topic} queue {one.queue_id} offset {offset}, {place}",
@@ -218,4 +219,4 @@ class Normaliser:
         return lines
 
     def _place(self, store_host: str, offset: int) -> str:
-        return self._places.name(self.names.get(store_host, "address"), offset)
+        return self.places.name(self.names.get(store_host, "address"), offset)

@@ -11,9 +11,12 @@ from conformance.normalise import Normaliser, shortened
 from conformance.raw import VERSION_4_9_7, RawConnection, binary_frame, frame, split
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.frame import decode_frame
+from fakemq.protocol.topics import TRANS_HALF_TOPIC
 
 RESPONSE, ONEWAY = 1, 2
 ANSWER_TIMEOUT_S = 10.0
+NO_CODE = 9999
+"""What a broker answers at once, because it does not know it."""
 SILENCE_S = 0.2
 """How long nothing comes where nothing will."""
 
@@ -23,9 +26,11 @@ Body: TypeAlias = bytes | str | Mapping[str, object] | list[object]
 _ANSWERED_WITH_RECORDS = frozenset(
     (RequestCode.PULL_MESSAGE, RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.QUERY_MESSAGE)
 )
-_ASKED_WITH_RECORDS = frozenset(
-    (RequestCode.CHECK_TRANSACTION_STATE, RequestCode.CONSUME_MESSAGE_DIRECTLY)
-)
+_ASKED_WITH_RECORDS: Mapping[int, str] = {
+    RequestCode.CHECK_TRANSACTION_STATE: TRANS_HALF_TOPIC,
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: "",
+}
+"""And the topic in whose queue they are, if not their own."""
 
 
 class Frame(NamedTuple):
@@ -99,6 +104,7 @@ class Peer:
         self._connection = RawConnection.over(self._socket)
         self._answers: dict[int, Frame] = {}
         self._opaque = 0
+        self._is_settled = True
         host, port = self._socket.getsockname()[:2]
         normaliser.names[f"{host}:{port}"] = name
 
@@ -131,6 +137,7 @@ class Peer:
                 language=language,
             )
         self._connection.send(whole)
+        self._is_settled = not oneway
         more = [
             *(["one-way"] if oneway else []),
             *(["binary header"] if binary else []),
@@ -142,8 +149,20 @@ class Peer:
         if code == RequestCode.SEND_BATCH_MESSAGE:
             self._lines.append(f"    body: a batch of {len(data)} bytes")
         else:
-            self._say_body(data)
+            self._say_lines(self._normaliser.body(data))
         return Pending(self, code, opaque, display)
+
+    def settle(self) -> None:
+        """Have everything taken in that was sent one-way: time must not pass before it arrives."""
+        if self._is_settled:
+            return
+        self._opaque += 1
+        self._connection.send(frame(NO_CODE, {}, opaque=self._opaque))
+        while self._opaque not in self._answers:
+            if self._receive(ANSWER_TIMEOUT_S) is None:
+                raise TimeoutError(f"{self.place} does not answer {self.name}")
+        self._answers.pop(self._opaque)
+        self._is_settled = True
 
     def take_requests(self, count: int = 1) -> None:
         """Wait for requests from the other side, which are written down as they come."""
@@ -169,7 +188,7 @@ class Peer:
         self._connection.send(frame(code, texts, data, opaque=request.opaque, flag=RESPONSE))
         self._say("->", _code_text(code), [])
         self._say_fields(texts, request.code, sent=True)
-        self._say_body(data)
+        self._say_lines(self._normaliser.body(data))
 
     def nothing_comes(self) -> None:
         """Write down that the other side is silent."""
@@ -202,7 +221,10 @@ class Peer:
         if answer.remark is not None:
             self._lines.append(f"    remark: {_printable(self._normaliser.text(answer.remark))}")
         self._say_fields(answer.fields or {}, code, display)
-        self._say_body(answer.body, records=code in _ANSWERED_WITH_RECORDS and answer.code == 0)
+        if code in _ANSWERED_WITH_RECORDS and answer.code == 0:
+            self._say_lines(self._normaliser.records(answer.body))
+        else:
+            self._say_lines(self._normaliser.body(answer.body))
         return Answer(answer.code, answer.fields or {}, answer.body)
 
     def hang_up(self) -> None:
@@ -234,7 +256,11 @@ class Peer:
             form += ["one-way"] if came.flag & ONEWAY else []
             self._say("<-", f"asks {code_name(came.code)} ({came.code})", form)
             self._say_fields(came.fields or {}, came.code)
-            self._say_body(came.body, records=came.code in _ASKED_WITH_RECORDS)
+            if came.code in _ASKED_WITH_RECORDS:
+                queue = _ASKED_WITH_RECORDS[came.code]
+                self._say_lines(self._normaliser.records(came.body, queue))
+            else:
+                self._say_lines(self._normaliser.body(came.body))
         return came
 
     # -- words --------------------------------------------------------------------------------
@@ -260,8 +286,8 @@ class Peer:
                 text = self._normaliser.field(name, value, code, broker, sent=sent)
             self._lines.append(f"    {name}: {shortened(_printable(text))}")
 
-    def _say_body(self, body: bytes, *, records: bool = False) -> None:
-        self._lines += (f"    {line}" for line in self._normaliser.body(body, records=records))
+    def _say_lines(self, lines: list[str]) -> None:
+        self._lines += (f"    {line}" for line in lines)
 
 
 def _code_text(code: int) -> str:

@@ -6,6 +6,7 @@ what came back, normalised; the transcript of the real cluster is the recording.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import NamedTuple, Protocol
 from conformance.normalise import Normaliser
 from conformance.peer import Answer, Body, Display, Frame, Peer, Pending
 from conformance.raw import VERSION_4_9_7
-from conformance.scenarios.requests import pull_fields
+from conformance.scenarios.requests import group_config, pull_fields
 from fakemq.client import Client, Message
 from fakemq.machine_time import real_elapsed_ms, real_wall_ms
 from fakemq.protocol import properties as names
@@ -208,16 +209,11 @@ class Run:
         **more: object,
     ) -> Answer:
         """Pull, from where the scenario found the topic if it shares it; ``more`` are fields."""
-        start = self.normaliser.starts.get(topic)
-        fields = pull_fields(topic, offset + (start or 0), **more)
-        names = () if start is None else ("queueOffset", "nextBeginOffset", "maxOffset")
-        return self.ask(
-            place,
-            RequestCode.PULL_MESSAGE,
-            fields,
-            peer=peer,
-            offsets=dict.fromkeys(names, topic),
-        )
+        fields = pull_fields(topic, self.offset(topic, offset), **more)
+        shared = topic in self.normaliser.starts
+        names = ("queueOffset", "nextBeginOffset", "maxOffset") if shared else ()
+        offsets = dict.fromkeys(names, topic)
+        return self.ask(place, RequestCode.PULL_MESSAGE, fields, peer=peer, offsets=offsets)
 
     def take_request(self, peer: str, place: str, within_ms: int, step_ms: int = STEP_MS) -> Frame:
         """Let time pass until a broker asks something of a peer. TimeoutError after that much."""
@@ -251,6 +247,16 @@ class Run:
         self.until(lambda: self._is_routed(name), f"a route of {name} with both brokers")
         return name
 
+    def group(self, name: str, **config: object) -> str:
+        """Have a group at broker-a that differs from what is usual; gives its name."""
+        body = json.dumps(group_config(name, **config)).encode()
+        command = self.client.instance.command(
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body
+        )
+        self.client.invoke(self.addrs["broker-a"], command)
+        self.note(f"group {name}: {', '.join(f'{key} {value}' for key, value in config.items())}")
+        return name
+
     def store(self, topic: str, *tags: str, queue_id: int = 0, stored: int = 0) -> None:
         """Have one message per tag in a queue of broker-a, where ``stored`` lie already."""
         self.note(f"stored in {topic}, queue {queue_id}: messages with tags {', '.join(tags)}")
@@ -263,6 +269,10 @@ class Run:
     def shared(self, topic: str, queue_id: int = 0) -> None:
         """From here on, offsets in a topic of the broker's own count from its end as it is now."""
         self.normaliser.starts[topic] = self.max_offset("broker-a", topic, queue_id)
+
+    def offset(self, topic: str, offset: int) -> int:
+        """The offset that counts as this one, see `shared`."""
+        return offset + self.normaliser.starts.get(topic, 0)
 
     def max_offset(self, place: str, topic: str, queue_id: int = 0) -> int:
         """Where a queue ends."""
@@ -284,14 +294,14 @@ class Run:
         for _ in range(0, within_ms + 1, step_ms):
             if condition():
                 return
-            self._target.pass_time(step_ms)
+            self.pass_time(step_ms)
         raise TimeoutError(f"{what}: not within {within_ms} ms")
 
     def wait_stored(
         self, topic: str, max_offset: int, within_ms: int, *, queue_id: int = 0
     ) -> None:
         """Let time pass until a queue of broker-a, which may be shared, ends there."""
-        wanted = max_offset + self.normaliser.starts.get(topic, 0)
+        wanted = self.offset(topic, max_offset)
         self.wait(
             lambda: self.max_offset("broker-a", topic, queue_id) >= wanted,
             within_ms,
@@ -311,10 +321,12 @@ class Run:
         while not condition():
             if real_elapsed_ms() > until_ms:
                 raise TimeoutError(f"{what}: not within {SETTLE_MS} ms")
-            self._target.pass_time(5)
+            self.pass_time(5)
 
     def pass_time(self, ms: int) -> None:
         """Let time pass: really on a real cluster, at once on the fake."""
+        for peer in self._peers.values():
+            peer.settle()
         self._target.pass_time(ms)
 
     def answer_within(self, pending: Pending, ms: int) -> Answer:
@@ -322,13 +334,20 @@ class Run:
         for _ in range(0, ms, STEP_MS):
             if pending.has_come():
                 break
-            self._target.pass_time(STEP_MS)
+            self.pass_time(STEP_MS)
         return pending.answer()
 
     def stored_at_ms(self, place: str, topic: str, offset: int) -> int:
         """When the message at ``offset`` of queue 0 was stored."""
         queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
         return self.client.pull(queue, offset, max_messages=1).messages[0].store_timestamp_ms
+
+    def log_place(self, place: str, topic: str, offset: int) -> int:
+        """Where in the log the message at ``offset`` of queue 0 lies."""
+        queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
+        found = self.client.pull(queue, offset, max_messages=1).messages[0].physical_offset
+        self.normaliser.places.name(place, found)
+        return found
 
     def is_member(self, place: str, group: str) -> bool:
         """Whether a group has any member at a broker."""

@@ -63,6 +63,15 @@ def test_offsets_in_a_topic_that_scenarios_share_count_from_where_it_was(
     seen = normaliser.field("tranStateTableOffset", "42", code, "broker-a", sent=False)
     assert seen == "2"
     assert normaliser.since_start("another", "42") == "42"
+    record = encode_record(
+        *("orders", b"", ""),
+        queue_id=0,
+        queue_offset=42,
+        born_host=("127.0.0.1", 5),
+        store_host=("127.0.0.1", 10911),
+    )
+    asked = normaliser.records(record, "RMQ_SYS_TRANS_HALF_TOPIC")
+    assert asked[0] == "message orders queue 0 offset 2, <place 1 at broker-a>"
 
 
 def test_long_values_by_their_beginning() -> None:
@@ -147,7 +156,7 @@ def test_messages_without_their_place_in_the_log(normaliser: Normaliser) -> None
         born_timestamp_ms=1,
         store_timestamp_ms=NOW_MS,
     )
-    assert normaliser.body(record, records=True) == [
+    assert normaliser.records(record) == [
         "message orders queue 1 offset 2, <place 1 at broker-a>",
         "  body b'body' of 4 bytes, crc 1537739698",
         "  flag 0 sysFlag 0 reconsumed 0",

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+
+from fakemq.protocol.message import decode_records
 
 BORN_MS = 1_100_000_000_000
 """Long ago: never taken for a time of the run."""
 
 GROUP = "GScenario"
 SUBSCRIPTION_FLAG, SUSPEND_FLAG, COMMIT_FLAG = 4, 2, 1
+PREPARED, COMMIT, ROLLBACK = 4, 8, 12
+QUICK_DELAYS = {"messageDelayLevel": "1s 2s 1s 2s 1s"}
+"""A config whose levels do not take long: a retry begins at the third."""
+UNIQUE_ID = "AC110001000018B4AAC27E5E1C2D{:04X}"
+"""Of messages that are known by it."""
 
 
 def properties(**pairs: str) -> str:
@@ -93,10 +101,17 @@ def message_queue(topic: str, queue_id: int = 0, broker: str = "broker-a") -> di
 
 
 def heartbeat(
-    client_id: str, group: str, topic: str, *, expression: str = "*", sub_version: int = 1
+    client_id: str,
+    group: str,
+    *topics: str,
+    expression: str = "*",
+    expression_type: str = "TAG",
+    sub_version: int = 1,
+    model: str = "CLUSTERING",
 ) -> dict[str, object]:
     """A heartbeat of one push consumer."""
-    tags = [] if expression == "*" else expression.split("||")
+    is_tags = expression_type == "TAG" and expression != "*"
+    tags = expression.split("||") if is_tags else []
     return {
         "clientID": client_id,
         "consumerDataSet": [
@@ -104,23 +119,63 @@ def heartbeat(
                 "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
                 "consumeType": "CONSUME_PASSIVELY",
                 "groupName": group,
-                "messageModel": "CLUSTERING",
+                "messageModel": model,
                 "subscriptionDataSet": [
                     {
                         "classFilterMode": False,
                         "codeSet": [java_hash(tag) for tag in tags],
-                        "expressionType": "TAG",
+                        "expressionType": expression_type,
                         "subString": expression,
                         "subVersion": sub_version,
                         "tagsSet": tags,
                         "topic": topic,
                     }
+                    for topic in topics
                 ],
                 "unitMode": False,
             }
         ],
         "producerDataSet": [],
     }
+
+
+def producer_heartbeat(client_id: str, *groups: str) -> dict[str, object]:
+    """A heartbeat of producers."""
+    return {
+        "clientID": client_id,
+        "consumerDataSet": [],
+        "producerDataSet": [{"groupName": group} for group in groups],
+    }
+
+
+def send_back_fields(group: str, place: int, level: int = 0, **more: object) -> dict[str, object]:
+    """CONSUMER_SEND_MSG_BACK of the message at a place of the log."""
+    return {"offset": place, "group": group, "delayLevel": level, "unitMode": False} | more
+
+
+def group_config(group: str, **more: object) -> dict[str, object]:
+    """The body of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
+    return {
+        "brokerId": 0,
+        "consumeBroadcastEnable": True,
+        "consumeEnable": True,
+        "consumeFromMinEnable": True,
+        "groupName": group,
+        "notifyConsumerIdsChangedEnable": True,
+        "retryMaxTimes": 16,
+        "retryQueueNums": 1,
+        "whichBrokerWhenConsumeSlowly": 1,
+    } | more
+
+
+def place_of(fields: Mapping[str, str]) -> int:
+    """Where in the log a message was stored, by the answer to its sending."""
+    return int(fields["msgId"][16:], 16)
+
+
+def places_of(records: bytes) -> list[int]:
+    """Where in the log the messages lie that were pulled."""
+    return [message.physical_offset for message in decode_records(records)]
 
 
 def java_hash(text: str) -> int:
