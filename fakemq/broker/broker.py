@@ -22,6 +22,7 @@ from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
 from fakemq.broker.seeding import seed
+from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch import Dispatcher, Reply
@@ -86,6 +87,7 @@ class Broker:
         self.locks = RebalanceLockManager(self)
         self.client_expiry = ClientExpiry(self)
         self.positions = PullPositions()
+        self.stats = BrokerStatsManager(clock, config)
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
@@ -156,6 +158,8 @@ class Broker:
             self._end("stop")  # whoever starts it again does not wait for slow name servers
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
+        self.stats.start()
+        self.store.stats.start()
         self.client_expiry.start()
         self.holds.start()
         self.delay.start()
@@ -242,6 +246,7 @@ class Broker:
         self.groups.reset()
         self.offsets.reset()
         self.store.reset()
+        self.stats.start()
         self.delay.reset()
         self.transactions.reset()
         self.positions.reset()  # before the held pulls, which are answered by it

@@ -52,6 +52,25 @@ def check_not_slave(broker: Broker) -> None:
         )
 
 
+def check_not_system_topic(broker: Broker, topic: str) -> None:
+    """Admins leave RocketMQ's own topics alone.
+
+    Source: TopicValidator.java#isSystemTopic (4.9.7)
+    """
+    if broker.topics.is_system(topic):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
+        )
+
+
+def existing_topic(broker: Broker, topic: str) -> TopicConfig:
+    """The config of a topic that an admin asks about; TOPIC_NOT_EXIST if it is not here."""
+    config = broker.topics.select(topic)
+    if config is None:
+        raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
+    return config
+
+
 def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
     """The topic to send to, created if the rules say so; Refused if the message is not taken."""
     start_ms = broker.config.start_accept_send_request_time_stamp

@@ -108,6 +108,11 @@ class ScheduleMessageService:
         """The next offset of every level that ever delivered, as delayOffset.json has it."""
         return DelayOffsetSerializeWrapper(offset_table=self._offset_table).encode()
 
+    @property
+    def offsets(self) -> dict[int, int]:
+        """The next offset of every level that ever delivered, by level."""
+        return dict(self._offset_table)
+
     def next_offset(self, level: int) -> int:
         """The queue offset of the first message of a level that is not delivered yet."""
         found = self._levels.get(level)
@@ -249,6 +254,8 @@ class ScheduleMessageService:
         if not result.ok or appended is None:
             return False
         self._progress(level)
+        if broker.config.enable_schedule_message_stats:
+            broker.stats.delivered(level.number, message.topic, appended.wrote_bytes)
         broker.journal.add(
             ScheduledDelivered(
                 node=broker.name,

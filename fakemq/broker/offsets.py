@@ -5,11 +5,12 @@ Source: broker/offset/ConsumerOffsetManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.events import OffsetCommitted
+from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -38,9 +39,67 @@ class ConsumerOffsetManager:
             )
         )
 
+    def clone(self, source: str, group: str, topic: str) -> None:
+        """Give ``group`` all that ``source`` has in a topic, and nothing else there.
+
+        Source: ConsumerOffsetManager.java#cloneOffset (4.9.7)
+        """
+        offsets = self._table.get(f"{topic}@{source}")
+        if offsets is None:
+            return
+        self._table[f"{topic}@{group}"] = {}
+        for queue_id, offset in offsets.items():
+            self.commit(group, topic, queue_id, offset)
+
+    def remove(self, group: str) -> None:
+        """Forget all that a group has. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
+        for key in [key for key in self._table if key.partition("@")[2] == group]:
+            del self._table[key]
+
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """The committed offset, or `NO_OFFSET`."""
         return self._table.get(f"{topic}@{group}", {}).get(queue_id, NO_OFFSET)
+
+    def which_topics_by_group(self, group: str) -> list[str]:
+        """The topics that a group has offsets in, in the order of Java's set.
+
+        Source: ConsumerOffsetManager.java#whichTopicByConsumer (4.9.7)
+        """
+        return java_hash_map_order(topic for topic, one in self._pairs() if one == group)
+
+    def which_groups_by_topic(self, topic: str) -> list[str]:
+        """The groups that have offsets in a topic.
+
+        Source: ConsumerOffsetManager.java#whichGroupByTopic (4.9.7)
+        """
+        return [group for one, group in self._pairs() if one == topic]
+
+    def query_all(self, group: str, topic: str) -> Mapping[int, int]:
+        """All offsets of a group in a topic, by queue id."""
+        return self._table.get(f"{topic}@{group}", {})
+
+    def query_min_offset_in_all_groups(
+        self, topic: str, filter_groups: Collection[str]
+    ) -> dict[int, int]:
+        """The lowest offset that any group has in each queue, where it is not deleted yet.
+
+        The groups to leave out lose all their offsets in the doing: so they do in Java.
+        Source: ConsumerOffsetManager.java#queryMinOffsetInAllGroup (4.9.7)
+        """
+        for _, group in self._pairs():
+            if group in filter_groups:
+                self.remove(group)
+        lowest: dict[int, int] = {}
+        for group in self.which_groups_by_topic(topic):
+            for queue_id, offset in self.query_all(group, topic).items():
+                if offset >= self._broker.store.min_offset_in_queue(topic, queue_id):
+                    lowest[queue_id] = min(offset, lowest.get(queue_id, offset))
+        return lowest
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        """Topic and group of every entry."""
+        parts = (key.split("@") for key in self._table)
+        return [(one[0], one[1]) for one in parts if len(one) == 2]
 
     def first_boot_offset(self, topic: str, queue_id: int) -> int | None:
         """Where a group that never committed starts: 0, or None for "let the client decide".

@@ -242,6 +242,9 @@ def _reply(
     body = b""
     if code is ResponseCode.SUCCESS:
         body = result.body
+        broker.stats.pulled(
+            header.consumer_group, header.topic, header.queue_id, result.message_count, len(body)
+        )
         broker.journal.add(
             Delivered(
                 node=broker.name,

@@ -82,6 +82,13 @@ def send_back(
     result = broker.store.put_message(message)
     if not result.ok:
         raise Refused(ResponseCode.SYSTEM_ERROR, result.status.name)
+    broker.stats.sent_back(
+        header.group,
+        stored.properties.get(RETRY_TOPIC, stored.topic),
+        message.topic,
+        message.queue_id,
+        0 if result.append_result is None else result.append_result.wrote_bytes,
+    )
     if dead:
         dead_lettered(broker, header.group, message, result, stored.physical_offset)
     else:

@@ -50,15 +50,12 @@ def send(
     broker: Broker, session: Session, command: RemotingCommand, header: SendHeader
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
     """Store what was sent and answer; every answer carries MSG_REGION and TRACE_ON."""
-    marks = {
-        MSG_REGION: broker.config.region_id,
-        TRACE_SWITCH: "true" if broker.config.trace_on else "false",
-    }
+    marks = answer_marks(broker)
     try:
         topic = check_send(broker, header, session)
         queue_id = header.queue_id
         if queue_id < 0:
-            queue_id = _random_queue_id(broker, topic.write_queue_nums)
+            queue_id = random_queue_id(broker, topic.write_queue_nums)
         if header.batch:
             result = _put_batch(broker, session, command, header, topic, queue_id)
         else:
@@ -107,11 +104,11 @@ def _put_one(
                 ResponseCode.NO_PERMISSION,
                 f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
             )
-        return broker.transactions.prepare_message(message)
+        return _counted(broker, message, broker.transactions.prepare_message(message))
     result = broker.store.put_message(message)
     if name != header.topic:
         dead_lettered(broker, header.topic.removeprefix(RETRY_PREFIX), message, result)
-    return result
+    return _counted(broker, message, result)
 
 
 def _put_batch(
@@ -124,7 +121,14 @@ def _put_batch(
 ) -> PutMessageResult:
     message = _message(broker, session, command, header, header.topic, topic, queue_id)
     message.properties_string = encode_properties_as_java(message.properties)
-    return broker.store.put_messages(message)
+    return _counted(broker, message, broker.store.put_messages(message))
+
+
+def _counted(broker: Broker, message: InnerMessage, result: PutMessageResult) -> PutMessageResult:
+    appended = result.append_result
+    if appended is not None:
+        broker.stats.sent(message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes)
+    return result
 
 
 def _message(
@@ -157,7 +161,16 @@ def _message(
     )
 
 
-def _random_queue_id(broker: Broker, write_queue_nums: int) -> int:
+def answer_marks(broker: Broker) -> dict[str, str]:
+    """What every answer to a send carries: clients read it without a look whether it is there."""
+    return {
+        MSG_REGION: broker.config.region_id,
+        TRACE_SWITCH: "true" if broker.config.trace_on else "false",
+    }
+
+
+def random_queue_id(broker: Broker, write_queue_nums: int) -> int:
+    """A queue for who does not care; Refused, as Java divides by their number, if there is none."""
     if write_queue_nums <= 0:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,

@@ -14,6 +14,7 @@ import msgspec
 from fakemq.broker.required import required
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig, TopicConfigSerializeWrapper
+from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.sysflag import PermName, perm_to_string
 from fakemq.protocol.topics import (
     AUTO_CREATE_TOPIC_KEY_TOPIC,
@@ -47,11 +48,10 @@ NOT_ALLOWED_SEND_TOPICS = frozenset(
 )
 """No client may send to these."""
 
-_SYSTEM_TOPICS = NOT_ALLOWED_SEND_TOPICS | {
-    AUTO_CREATE_TOPIC_KEY_TOPIC,
-    BENCHMARK_TOPIC,
-    TRACE_TOPIC,
-}
+_SYSTEM_TOPICS = (
+    *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
+    *(TRANS_OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_EVENT_TOPIC),
+)
 
 
 class TopicConfigManager:
@@ -60,7 +60,7 @@ class TopicConfigManager:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._table: dict[str, TopicConfig] = {}
-        self._system = _SYSTEM_TOPICS
+        self._system: dict[str, None] = {}  # a set that keeps its order
         self.data_version = DataVersion()
         self.reset()
 
@@ -73,6 +73,13 @@ class TopicConfigManager:
     def is_order(self, topic: str) -> bool:
         config = self._table.get(topic)
         return config is not None and config.order
+
+    def system_topics(self) -> list[str]:
+        """The topics of Java's own purposes and this broker's names, in the order of its set.
+
+        Source: common/topic/TopicValidator.java#getSystemTopicSet (4.9.7)
+        """
+        return java_hash_map_order(self._system)
 
     def is_system(self, topic: str) -> bool:
         """Whether admin requests may not touch ``topic``; includes this broker's own names.
@@ -180,7 +187,7 @@ class TopicConfigManager:
     def reset(self) -> None:
         """The topics of a first boot."""
         self._table = _first_boot(self._broker)
-        self._system = _SYSTEM_TOPICS | self._table.keys()
+        self._system = dict.fromkeys((*_SYSTEM_TOPICS, *self._table))
         self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
 
     # -- inside -------------------------------------------------------------------------------

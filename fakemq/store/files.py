@@ -40,6 +40,10 @@ class Files(Protocol):
 
     used_bytes: int
 
+    @property
+    def total_bytes(self) -> int:
+        """How large the place is."""
+
     def open(self, path: str, size_bytes: int, now_ms: int) -> File:
         """The file at ``path``, made if it is not there."""
 

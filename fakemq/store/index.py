@@ -6,9 +6,9 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
-from time import localtime, strftime  # to write a given time, not to read the present one
 from typing import TYPE_CHECKING
 
+from fakemq.local_time import human_time
 from fakemq.protocol.java import java_string_hash
 from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import decode_record
@@ -144,6 +144,8 @@ class IndexService:
 
     def __init__(self, config: BrokerConfig, files: Files, log: CommitLog) -> None:
         self._config = config
+        # As in Java a change counts from the next start on.
+        self._slots, self._max_count = config.max_hash_slot_num, config.max_index_num
         self._store = files
         self._log = log
         self._built_to = 0
@@ -196,7 +198,7 @@ class IndexService:
                 return last
             last.write_header()
             end_phy_offset, end_timestamp_ms = last.end_phy_offset, last.end_timestamp_ms
-        slots, max_count = self._config.max_hash_slot_num, self._config.max_index_num
+        slots, max_count = self._slots, self._max_count
         size_bytes = HEADER_BYTES + slots * SLOT_BYTES + max_count * ENTRY_BYTES
         file = self._store.open(self._new_path(now_ms), size_bytes, now_ms)
         self.files.append(IndexFile(file, slots, max_count, end_phy_offset, end_timestamp_ms))
@@ -234,9 +236,3 @@ def key_hash(topic: str, key: str) -> int:
     """
     hashed = abs(java_string_hash(f"{topic}#{key}"))
     return hashed if hashed <= _INT32_MAX else 0
-
-
-def human_time(timestamp_ms: int) -> str:
-    """Local time as 17 digits. Source: common/UtilAll.java#timeMillisToHumanString (4.9.7)"""
-    seconds, ms = divmod(timestamp_ms, 1000)
-    return f"{strftime('%Y%m%d%H%M%S', localtime(seconds))}{ms:03}"

@@ -82,6 +82,10 @@ class MemoryFiles:
         self._files.clear()
         self.used_bytes = 0
 
+    @property
+    def total_bytes(self) -> int:
+        return self.limit_bytes
+
     def has_room(self, size_bytes: int) -> bool:
         return self.used_bytes + size_bytes <= self.limit_bytes
 

@@ -17,7 +17,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
-from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
 from fakemq.store.consumequeues import ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.gather import gather
@@ -31,6 +31,7 @@ from fakemq.store.results import (
     PutMessageStatus,
     QueryMessageResult,
 )
+from fakemq.store.stats import StoreStats
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
@@ -68,6 +69,7 @@ class MessageStore:
         self.delay_levels = DelayLevels(config.message_delay_level)
         self.message_arriving: MessageArrivingListener | None = None
         self.message_scheduled: MessageScheduledListener | None = None
+        self.stats = StoreStats(clock)
         self.ram_size_bytes = _machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
         self._files = files
         self._clock = clock
@@ -89,6 +91,7 @@ class MessageStore:
         """Drop everything, back to an empty store."""
         self._files.clear()
         self._start_empty()
+        self.stats.start()
 
     # -- putting ------------------------------------------------------------------------------
 
@@ -128,6 +131,7 @@ class MessageStore:
             return self._no_room(message)
         now_ms = self._clock.now_ms()
         result = self._log.append(message, members, size_bytes, now_ms)
+        self.stats.put(len(members), size_bytes)
         self._reput.appended(
             message, members, result, self.message_arriving, self.message_scheduled
         )
@@ -149,6 +153,8 @@ class MessageStore:
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
     ) -> PutMessageResult:
+        if status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED:
+            self.stats.put_failed()  # the one that Java finds out on the way into the log
         self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
         return PutMessageResult(status, reason=reason)
 
@@ -196,7 +202,9 @@ class MessageStore:
                 max_msg_nums,
                 message_filter,
             )
+            self.stats.got(result.message_count)
             return result
+        self.stats.got(0)
         if self.config.broker_role == "SLAVE" and not self.config.offset_check_in_slave:
             next_offset = offset  # a slave may just be behind: it corrects nobody
         return GetMessageResult(status, next_offset, min_offset, max_offset)
@@ -228,6 +236,10 @@ class MessageStore:
     def queue_ids(self, topic: str) -> list[int]:
         """The queues of a topic that ever had a message, ascending."""
         return self._queues.ids(topic)
+
+    def consume_queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """A queue, if it ever had a message."""
+        return self._queues.find(topic, queue_id)
 
     def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """The offset that the next message gets; 0 for a queue that is not there."""
@@ -362,6 +374,11 @@ class MessageStore:
     def bytes_used(self) -> int:
         """What the store holds: records, queue entries and index entries."""
         return self._files.used_bytes
+
+    @property
+    def total_bytes(self) -> int:
+        """What the store could hold at most."""
+        return self._files.total_bytes
 
     def used_ratio(self) -> float:
         """How full the store is, from 0 to 1: what Java reads from its disk."""

@@ -31,8 +31,7 @@ class Lab:
         self.config = BrokerConfig(
             mapped_file_size_commit_log=log_bytes,
             mapped_file_size_consume_queue=queue_units * 20,
-            max_hash_slot_num=97,
-            **config,
+            **{"max_hash_slot_num": 97, **config},
         )
         node_clock = NodeClock(self.clock, "broker-a-0")
         self.files = MemoryFiles(node_clock, limit_bytes)

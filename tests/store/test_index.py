@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import struct
 
+from fakemq.local_time import human_time
 from fakemq.protocol.java import java_string_hash
-from fakemq.store.index import human_time, key_hash
+from fakemq.store.index import key_hash
 from tests.store.lab import START_MS, Lab
 
 ALL_TIME = (0, 1 << 62)
@@ -31,9 +32,7 @@ def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
 
 
 def test_a_file_byte_by_byte() -> None:
-    lab = Lab()
-    lab.config.max_hash_slot_num = 5
-    lab.config.max_index_num = 10
+    lab = Lab(max_hash_slot_num=5, max_index_num=10)
     lab.put(topic="t", properties="UNIQ_KEY\x01a")
     lab.advance(3500)
     second = lab.put(topic="t", properties="KEYS\x01a").append_result
@@ -59,8 +58,7 @@ def test_a_file_byte_by_byte() -> None:
 
 
 def test_the_default_file_has_javas_size() -> None:
-    lab = Lab()
-    lab.config.max_hash_slot_num = 5_000_000
+    lab = Lab(max_hash_slot_num=5_000_000)
     lab.put(properties="KEYS\x01a")
     assert offsets(lab, "a") == [0]
     (path,) = lab.files.list("index")
@@ -68,8 +66,7 @@ def test_the_default_file_has_javas_size() -> None:
 
 
 def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
-    lab = Lab(log_bytes=1 << 20)
-    lab.config.max_index_num = 4  # three entries: entry 0 is never used
+    lab = Lab(log_bytes=1 << 20, max_index_num=4)  # three entries: entry 0 is never used
     for _ in range(8):
         lab.put(properties="KEYS\x01k")
     assert offsets(lab, "k") == list(range(8))

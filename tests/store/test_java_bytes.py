@@ -33,9 +33,7 @@ def java_log() -> bytes:
 
 @pytest.fixture(scope="module")
 def java_lab(java_log: bytes) -> Lab:
-    lab = Lab(log_bytes=LOG_BYTES, queue_units=3000)
-    lab.config.max_hash_slot_num = 10_000
-    lab.config.max_index_num = 40_000
+    lab = Lab(log_bytes=LOG_BYTES, queue_units=3000, max_hash_slot_num=10_000, max_index_num=40_000)
     at = 0
     while at < len(java_log):
         record = parse_record(java_log, at)

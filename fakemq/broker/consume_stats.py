@@ -1,0 +1,66 @@
+"""How far groups have consumed the queues of topics.
+
+Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats, #fetchAllConsumeStatsInBroker
+(4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch import Refused
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.java import java_hash_map_order
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.topic import TopicConfig
+
+MAX_QUEUES = 1 << 20
+"""A topic may be created with two billion queues; Java has no memory to list them, either."""
+
+
+def queues_of(broker: Broker, topic: str, queue_nums: int) -> list[MessageQueue]:
+    """The first queues of a topic at this broker."""
+    if queue_nums > MAX_QUEUES:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "java.lang.OutOfMemoryError: Java heap space, java.base/java.util.HashMap.newNode",
+        )
+    name = broker.config.broker_name
+    return [MessageQueue(topic, name, queue_id) for queue_id in range(queue_nums)]
+
+
+def consumed_topic(broker: Broker, group: str, topic: str) -> TopicConfig | None:
+    """The topic's config, if it is there and the group, if it has members, subscribes to it."""
+    info = broker.consumers.group(group)
+    if info is not None and info.subscriptions and topic not in info.subscriptions:
+        return None
+    return broker.topics.select(topic)
+
+
+def consume_stats(
+    broker: Broker, group: str, queues: Iterable[MessageQueue], topics: Iterable[str]
+) -> ConsumeStats:
+    """What a group has consumed of these queues, and per second of these topics."""
+    table = {queue: _offsets(broker, group, queue) for queue in queues}
+    return ConsumeStats(
+        offset_table={queue: table[queue] for queue in java_hash_map_order(table)},
+        consume_tps=sum(
+            (broker.stats.tps_group_get_nums(group, topic) for topic in topics), start=0.0
+        ),
+    )
+
+
+def _offsets(broker: Broker, group: str, queue: MessageQueue) -> OffsetWrapper:
+    topic, queue_id = queue.topic or "", queue.queue_id
+    consumed = max(0, broker.offsets.query(group, topic, queue_id))
+    stored_ms = broker.store.message_store_timestamp(topic, queue_id, consumed - 1)
+    return OffsetWrapper(
+        broker_offset=broker.store.max_offset_in_queue(topic, queue_id),
+        consumer_offset=consumed,
+        last_timestamp=max(0, stored_ms),
+    )

@@ -1,0 +1,29 @@
+"""CLEAN_EXPIRED_CONSUMEQUEUE (306), DELETE_EXPIRED_COMMITLOG (329): delete what is expired.
+
+Behaviour: always SUCCESS. Nothing expires by age yet, so nothing is deleted.
+
+Source: broker/processor/AdminBrokerProcessor.java#cleanExpiredConsumeQueue, #deleteExpiredCommitLog
+(4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.CLEAN_EXPIRED_CONSUMEQUEUE)
+def clean_expired_consumequeue(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return Reply()
+
+
+@handles(table.DELETE_EXPIRED_COMMITLOG)
+def delete_expired_commitlog(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    return Reply()

@@ -1,0 +1,51 @@
+"""GET_BROKER_CONSUME_STATS (317): how far every group has consumed, topic by topic.
+
+Behaviour: every group with a config, in the order of Java's table, those without offsets with an
+empty list; with ``isOrder`` only topics of order. Write queues are looked at, where 208 looks at
+read queues.
+
+Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.stats import ConsumeStats, ConsumeStatsList
+from fakemq.protocol.headers.group import GetConsumeStatsInBrokerHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+_TABLE_SIZE = 2048
+"""The buckets of Java's table of groups."""
+
+
+@handles(table.GET_BROKER_CONSUME_STATS)
+def get_broker_consume_stats(
+    broker: Broker, request: Request[GetConsumeStatsInBrokerHeader]
+) -> Reply[NoHeader]:
+    groups = java_hash_map_order(broker.groups.snapshot(), _TABLE_SIZE)
+    stats = {group: _of_group(broker, group, request.header.is_order) for group in groups}
+    body = ConsumeStatsList(
+        consume_stats_list=[{group: found} for group, found in stats.items()],
+        broker_addr=broker.addr,
+        total_diff=sum(one.compute_total_diff() for found in stats.values() for one in found),
+    )
+    return Reply(body=body.encode())
+
+
+def _of_group(broker: Broker, group: str, only_order: bool) -> list[ConsumeStats]:
+    found = []
+    for topic in broker.offsets.which_topics_by_group(group):
+        config = consumed_topic(broker, group, topic)
+        if config is not None and (config.order or not only_order):
+            queues = queues_of(broker, topic, config.write_queue_nums)
+            found.append(consume_stats(broker, group, queues, [topic]))
+    return found

@@ -1,0 +1,43 @@
+"""GET_CONSUME_STATS (208): how far a group has consumed a topic, or all that it has offsets in.
+
+Behaviour: topics that are not here are left out, and so are those that a group with members does
+not subscribe to. A group that nobody knows has consumed nothing.
+Differs: a topic of more than a million queues is refused, as Java is out of memory some way beyond.
+
+Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_CONSUME_STATS)
+def get_consume_stats(
+    broker: Broker, request: Request[GetConsumeStatsRequestHeader]
+) -> Reply[NoHeader]:
+    group, topic = request.header.consumer_group, request.header.topic
+    topics = (
+        [topic] if topic and not topic.isspace() else broker.offsets.which_topics_by_group(group)
+    )
+    configs = {
+        topic: config
+        for topic in topics
+        if (config := consumed_topic(broker, group, topic)) is not None
+    }
+    queues = (
+        queue
+        for topic, config in configs.items()
+        for queue in queues_of(broker, topic, config.read_queue_nums)
+    )
+    return Reply(body=consume_stats(broker, group, queues, configs).encode())

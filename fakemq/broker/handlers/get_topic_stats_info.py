@@ -1,0 +1,44 @@
+"""GET_TOPIC_STATS_INFO (202): first and next offset of each queue, and when its last message came.
+
+Refused: a topic that is not here, TOPIC_NOT_EXIST.
+
+Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import existing_topic
+from fakemq.broker.consume_stats import queues_of
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
+from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_TOPIC_STATS_INFO)
+def get_topic_stats_info(
+    broker: Broker, request: Request[GetTopicStatsInfoRequestHeader]
+) -> Reply[NoHeader]:
+    topic = request.header.topic
+    queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
+    offsets = {queue: _offset(broker, queue) for queue in java_hash_map_order(queues)}
+    return Reply(body=TopicStatsTable(offset_table=offsets).encode())
+
+
+def _offset(broker: Broker, queue: MessageQueue) -> TopicOffset:
+    store, topic, queue_id = broker.store, queue.topic or "", queue.queue_id
+    end = store.max_offset_in_queue(topic, queue_id)
+    return TopicOffset(
+        min_offset=store.min_offset_in_queue(topic, queue_id),
+        max_offset=end,
+        last_update_timestamp=store.message_store_timestamp(topic, queue_id, end - 1) if end else 0,
+    )

@@ -1,0 +1,65 @@
+"""QUERY_CONSUME_QUEUE (321): entries of a consume queue, as they are stored.
+
+Behaviour: at most ``count`` from ``index`` to the end of the file that it is in; with a group, what
+the group subscribes to as well. The remark is not cleared on success; where there is no such entry
+it says so, with SUCCESS.
+Refused: a queue that never had a message, SYSTEM_ERROR.
+Differs: Java makes a queue for whoever asks for its offsets or pulls from it.
+
+Source: broker/processor/AdminBrokerProcessor.java#queryConsumeQueue (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.required import required
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
+from fakemq.protocol.java import int32
+from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.QUERY_CONSUME_QUEUE)
+def query_consume_queue(
+    broker: Broker, request: Request[QueryConsumeQueueRequestHeader]
+) -> Reply[NoHeader]:
+    header = request.header
+    topic = required(header.topic, "QueryConsumeQueueRequestHeader", "topic")
+    queue = broker.store.consume_queue(topic, header.queue_id)
+    if queue is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, f"{header.queue_id}@{topic} is not exist!")
+    units = queue.units_from(header.index)
+    if units is None:
+        return Reply(remark=f"Index {header.index} of {header.queue_id}@{topic} is not exist!")
+    size_bytes = max(0, int32(header.count * CONSUME_QUEUE_UNIT.size))
+    body = QueryConsumeQueueResponseBody(
+        max_queue_index=queue.max_offset,
+        min_queue_index=queue.min_offset,
+        queue_data=[
+            ConsumeQueueData(physic_offset=offset, physic_size=size, tags_code=code)
+            for offset, size, code in CONSUME_QUEUE_UNIT.iter_unpack(units[:size_bytes])
+        ],
+    )
+    if header.consumer_group is not None:
+        _show_filter(broker, body, header.consumer_group, topic)
+    return Reply(body=body.encode(), remark="not set any response code")
+
+
+def _show_filter(
+    broker: Broker, body: QueryConsumeQueueResponseBody, group: str, topic: str
+) -> None:
+    info = broker.consumers.group(group)
+    body.subscription_data = None if info is None else info.subscriptions.get(topic)
+    if body.subscription_data is None:
+        body.filter_data = f"{group}@{topic} is not online!"
+    else:
+        body.filter_data = "null"

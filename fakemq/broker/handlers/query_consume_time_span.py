@@ -1,0 +1,61 @@
+"""QUERY_CONSUME_TIME_SPAN (303): when messages were stored: first, last, last consumed.
+
+Behaviour: -1 stands for no message, and with it a delay counts from the beginning of time. A group
+that never committed is as far as the first message.
+Refused: a topic that is not here, TOPIC_NOT_EXIST.
+
+Source: broker/processor/AdminBrokerProcessor.java#queryConsumeTimeSpan (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import existing_topic
+from fakemq.broker.consume_stats import queues_of
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.local_time import time_text
+from fakemq.protocol import table
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
+from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.QUERY_CONSUME_TIME_SPAN)
+def query_consume_time_span(
+    broker: Broker, request: Request[QueryConsumeTimeSpanRequestHeader]
+) -> Reply[NoHeader]:
+    topic = request.header.topic
+    queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
+    spans = [_span(broker, request.header.group, queue) for queue in queues]
+    return Reply(body=QueryConsumeTimeSpanBody(consume_time_span_set=spans).encode())
+
+
+def _span(broker: Broker, group: str, queue: MessageQueue) -> QueueTimeSpan:
+    store, topic, queue_id = broker.store, queue.topic or "", queue.queue_id
+    end = store.max_offset_in_queue(topic, queue_id)
+    consumed = broker.offsets.query(group, topic, queue_id)
+    first_ms = store.earliest_message_time(topic, queue_id)
+    last_ms = store.message_store_timestamp(topic, queue_id, end - 1)
+    consumed_ms = first_ms
+    if consumed > 0:
+        consumed_ms = store.message_store_timestamp(topic, queue_id, consumed - 1)
+    delay_ms = 0
+    if consumed < end:
+        next_ms = store.message_store_timestamp(topic, queue_id, consumed)
+        delay_ms = broker.clock.now_ms() - next_ms
+    return QueueTimeSpan(
+        message_queue=queue,
+        min_time_stamp=first_ms,
+        max_time_stamp=last_ms,
+        consume_time_stamp=consumed_ms,
+        delay_time=delay_ms,
+        min_time_stamp_str=time_text(first_ms),
+        max_time_stamp_str=time_text(last_ms),
+        consume_time_stamp_str=time_text(consumed_ms),
+    )

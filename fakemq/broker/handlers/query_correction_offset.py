@@ -1,0 +1,45 @@
+"""QUERY_CORRECTION_OFFSET (308): the lowest offset that any group has in each queue of a topic.
+
+Behaviour: groups named in ``filterGroups`` (with commas between) are left out, and lose all their
+offsets, in whatever topic: so they do in Java. Offsets of the group to compare with make those
+higher than them 2^63 - 1; but Java looks for them with topic and group exchanged, so that happens
+only where both have the same name.
+
+Source: broker/processor/AdminBrokerProcessor.java#queryCorrectionOffset (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.required import required
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
+from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+LONG_MAX = (1 << 63) - 1
+
+
+@handles(table.QUERY_CORRECTION_OFFSET)
+def query_correction_offset(
+    broker: Broker, request: Request[QueryCorrectionOffsetHeader]
+) -> Reply[NoHeader]:
+    header = request.header
+    filter_groups = (header.filter_groups or "").strip()
+    lowest = broker.offsets.query_min_offset_in_all_groups(
+        header.topic, filter_groups.split(",") if filter_groups else ()
+    )
+    compare_group = vars(header).get("compare_group", "null")  # Java builds a key of it
+    compared = broker.offsets.query_all(group=header.topic, topic=compare_group)
+    for queue_id, offset in compared.items():
+        if required(lowest.get(queue_id), "Long", "longValue") > offset:
+            lowest[queue_id] = LONG_MAX
+    found = {queue_id: lowest[queue_id] for queue_id in java_hash_map_order(lowest)}
+    return Reply(body=QueryCorrectionOffsetBody(correction_offsets=found).encode())

@@ -1,0 +1,62 @@
+"""QUERY_MESSAGE (12): messages of a topic by a key, or by their unique key.
+
+Behaviour: the newest that the index has within the times, at most maxNum and maxMsgsNumBatch,
+oldest first; another key of the same hash is found as well, so clients look at the keys again.
+``_UNIQUE_KEY_QUERY`` puts defaultQueryMaxNum in the place of maxNum. A topic or key that did not
+arrive is "null". Where nothing is found: QUERY_NOT_FOUND.
+Differs: a maxNum that Java has no memory for is answered.
+
+Source: broker/processor/QueryMessageProcessor.java#queryMessage (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import SerializeType
+from fakemq.protocol.headers.query import QueryMessageRequestHeader, QueryMessageResponseHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+UNIQUE_MSG_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
+
+
+@handles(table.QUERY_MESSAGE)
+def query_message(
+    broker: Broker, request: Request[QueryMessageRequestHeader]
+) -> Reply[QueryMessageResponseHeader]:
+    header = request.header
+    if request.command.ext_fields.get(UNIQUE_MSG_QUERY_FLAG) == "true":
+        max_num = broker.config.default_query_max_num
+    else:
+        max_num = header.max_num
+    if max_num < 0:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"java.lang.IllegalArgumentException: Illegal Capacity: {max_num},"
+            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)",
+        )
+    result = broker.store.query_message(
+        vars(header).get("topic", "null"),
+        vars(header).get("key", "null"),
+        max_num,
+        header.begin_timestamp,
+        header.end_timestamp,
+    )
+    answer = QueryMessageResponseHeader(
+        index_last_update_timestamp=result.index_last_update_timestamp,
+        index_last_update_phyoffset=result.index_last_update_phyoffset,
+    )
+    if not result.buffers:
+        return Reply(
+            answer,
+            code=ResponseCode.QUERY_NOT_FOUND,
+            remark="can not find message, maybe time range not correct",
+        )
+    # Java hands the records to the socket by themselves, behind a header in the server's own form.
+    return Reply(answer, body=result.body, serialize_type=SerializeType.JSON)

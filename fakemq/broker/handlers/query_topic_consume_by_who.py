@@ -1,0 +1,28 @@
+"""QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that subscribe to a topic, or have offsets in it.
+
+Source: broker/processor/AdminBrokerProcessor.java#queryTopicConsumeByWho (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.group import GroupList
+from fakemq.protocol.headers.topic import QueryTopicConsumeByWhoRequestHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.QUERY_TOPIC_CONSUME_BY_WHO)
+def query_topic_consume_by_who(
+    broker: Broker, request: Request[QueryTopicConsumeByWhoRequestHeader]
+) -> Reply[NoHeader]:
+    topic = request.header.topic
+    groups = broker.consumers.groups_of_topic(topic) + broker.offsets.which_groups_by_topic(topic)
+    return Reply(body=GroupList(group_list=java_hash_map_order(groups)).encode())

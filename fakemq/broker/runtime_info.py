@@ -1,0 +1,119 @@
+"""The figures of GET_BROKER_RUNTIME_INFO, in the order in which Java puts them into its table.
+
+What a broker without threads and disks does not have is what an idle Java broker shows: queues of
+length 0, nothing to flush.
+
+Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
+store/DefaultMessageStore.java#getRuntimeInfo (4.9.7)
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.command import VERSION_4_9_7
+from fakemq.protocol.java import java_double_text
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.delay_levels import delay_level_to_queue_id
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+_VERSION_NAME = "V4_9_7"
+_INT_MAX = 0x7FFFFFFF
+_NOTHING = "0 B"
+
+
+def runtime_info(broker: Broker) -> dict[str, str]:
+    """All figures by name."""
+    return _store_info(broker) | _broker_info(broker) | _buffer_info(broker)
+
+
+def _store_info(broker: Broker) -> dict[str, str]:
+    store, config = broker.store, broker.config
+    # In whole per cent, rounded up: common/UtilAll.java#getDiskPartitionSpaceUsedPercent
+    ratio = java_double_text(ceil(store.used_ratio() * 100) / 100)
+    path = config.store_path_commit_log or f"{config.store_path_root_dir or 'memory'}/commitlog"
+    return (
+        store.stats.runtime_info()
+        | {
+            f"commitLogDiskRatio_{path}": ratio,
+            "commitLogDiskRatio": ratio,
+            "consumeQueueDiskRatio": ratio,
+        }
+        | {
+            f"scheduleMessageOffset_{level}": f"{offset},{_scheduled_to(broker, level)}"
+            for level, offset in sorted(broker.delay.offsets.items())
+        }
+        | {
+            "commitLogMinOffset": str(store.min_phy_offset),
+            "commitLogMaxOffset": str(store.max_phy_offset),
+        }
+    )
+
+
+def _scheduled_to(broker: Broker, level: int) -> int:
+    return broker.store.max_offset_in_queue(SCHEDULE_TOPIC, delay_level_to_queue_id(level))
+
+
+def _broker_info(broker: Broker) -> dict[str, str]:
+    config = broker.config
+    return (
+        {"brokerVersionDesc": _VERSION_NAME, "brokerVersion": str(VERSION_4_9_7)}
+        | broker.store.stats.totals_by_day()
+        | {
+            "sendThreadPoolQueueSize": "0",
+            "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
+            "pullThreadPoolQueueSize": "0",
+            "pullThreadPoolQueueCapacity": str(config.pull_thread_pool_queue_capacity),
+            "queryThreadPoolQueueSize": "0",
+            "queryThreadPoolQueueCapacity": str(config.query_thread_pool_queue_capacity),
+            "EndTransactionQueueSize": "0",
+            "EndTransactionThreadPoolQueueCapacity": str(
+                config.end_transaction_pool_queue_capacity
+            ),
+            "dispatchBehindBytes": "0",
+            "pageCacheLockTimeMills": "0",
+            "sendThreadPoolQueueHeadWaitTimeMills": "0",
+            "pullThreadPoolQueueHeadWaitTimeMills": "0",
+            "queryThreadPoolQueueHeadWaitTimeMills": "0",
+            "earliestMessageTimeStamp": str(_earliest_message_time_ms(broker)),
+            "startAcceptSendRequestTimeStamp": str(config.start_accept_send_request_time_stamp),
+        }
+    )
+
+
+def _earliest_message_time_ms(broker: Broker) -> int:
+    """When the first message was stored, as far as Java can tell: -1 while the log is short.
+
+    It reads twice maxMessageSize, and gets nothing where the first file has less.
+    Source: store/DefaultMessageStore.java#getEarliestMessageTime (4.9.7)
+    """
+    store, begin = broker.store, broker.store.min_phy_offset
+    if store.select_one_message_by_offset(begin, broker.config.max_message_size * 2) is None:
+        return -1
+    message = store.look_message_by_offset(begin)
+    return -1 if message is None else message.store_timestamp_ms
+
+
+def _buffer_info(broker: Broker) -> dict[str, str]:
+    store, config = broker.store, broker.config
+    info = {"remainTransientStoreBufferNumbs": str(_INT_MAX)}
+    if config.transient_store_pool_enable:
+        info["remainTransientStoreBufferNumbs"] = str(config.transient_store_pool_size)
+        info["remainHowManyDataToCommit"] = _NOTHING
+    info["remainHowManyDataToFlush"] = _NOTHING
+    free_bytes = round(store.total_bytes * (1 - store.used_ratio()))
+    info["commitLogDirCapacity"] = (
+        f"Total : {_human(store.total_bytes)}, Free : {_human(free_bytes)}."
+    )
+    return info
+
+
+def _human(size_bytes: int) -> str:
+    """Source: common/MixAll.java#humanReadableByteCount (4.9.7)"""
+    if size_bytes < 1024:
+        return f"{size_bytes} B"
+    power = (size_bytes.bit_length() - 1) // 10
+    return f"{size_bytes / 1024**power:.1f} {'KMGTPE'[power - 1]}iB"

@@ -1,0 +1,180 @@
+"""What a broker counts of the messages that come and go, by topic and group.
+
+Source: store/stats/BrokerStatsManager.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.counters import Counter, Grid, Snapshot
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.config import BrokerConfig
+
+GRIDS = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))
+"""How Java samples what it shows of the last minute, hour and day."""
+_MINUTE, _HOUR, _DAY = range(3)
+SCHEDULE_CONSUMER_GROUP = "SCHEDULE_CONSUMER"
+"""Whom Java counts the delivery of delayed messages for."""
+
+
+class BrokerStatsManager:
+    """Counters by name and key, since the broker's start.
+
+    Keys are a topic, ``topic@group``, ``topic@queueId``, ``topic@queueId@group``,
+    ``queueId@topic@group`` or the cluster's name, as Java has them. A counter is there once it
+    has counted something. Java's other ones (COMMERCIAL_*, *_FROM_DISK_*) never do.
+    """
+
+    def __init__(self, clock: NodeClock, config: BrokerConfig) -> None:
+        self._clock = clock
+        self._config = config
+        self._began_ms = 0
+        self._table: dict[tuple[str, str], Counter] = {}
+        self._puts: dict[str, tuple[Counter, Counter, Counter]] = {}
+        """Those that a send adds to, by topic: found by one look instead of three."""
+        self.start()
+
+    def start(self) -> None:
+        """Forget everything and count from now on."""
+        self._began_ms = self._clock.elapsed_ms()
+        self._table.clear()
+        self._puts.clear()
+
+    # -- what happens -------------------------------------------------------------------------
+
+    def sent(self, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
+        """Messages of a client were stored under this topic: one, or those of a batch.
+
+        Java counts by queue what came into the schedule topic, and no other.
+        Source: broker/processor/SendMessageProcessor.java#handlePutMessageResult (4.9.7)
+        """
+        now_ms = self._now_ms()
+        if topic == SCHEDULE_TOPIC:
+            self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", num, size_bytes)
+        self._put(now_ms, topic, num, size_bytes)
+
+    def sent_back(
+        self, group: str, origin_topic: str, topic: str, queue_id: int, size_bytes: int
+    ) -> None:
+        """A consumer sent a message of ``origin_topic`` back; it was stored under ``topic``.
+
+        Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9.7)
+        """
+        now_ms = self._now_ms()
+        if topic == SCHEDULE_TOPIC:
+            self._add(now_ms, "TOPIC_PUT_NUMS", topic, 1)
+            self._add(now_ms, "TOPIC_PUT_SIZE", topic, size_bytes)
+            self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", 1, size_bytes)
+        self._add(now_ms, "SNDBCK_PUT_NUMS", f"{origin_topic}@{group}", 1)
+
+    def delivered(self, level: int, topic: str, size_bytes: int) -> None:
+        """A delayed message went from the queue of its level to ``topic``.
+
+        Source: store/schedule/ScheduleMessageService.java#onSuccess (4.9.7)
+        """
+        now_ms, group = self._now_ms(), SCHEDULE_CONSUMER_GROUP
+        self._add_queue(now_ms, "GET", f"{SCHEDULE_TOPIC}@{level - 1}@{group}", 1, size_bytes)
+        self._get(now_ms, group, SCHEDULE_TOPIC, 1, size_bytes)
+        self._put(now_ms, topic, 1, size_bytes)
+
+    def pulled(self, group: str, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
+        """A pull was answered with messages; it took no time of the cluster's.
+
+        Source: broker/processor/PullMessageProcessor.java#processRequest (4.9.7)
+        """
+        now_ms = self._now_ms()
+        self._get(now_ms, group, topic, num, size_bytes)
+        self._add(now_ms, "BROKER_GET_NUMS", self._config.broker_cluster_name, num, 0)
+        prefix = f"{queue_id}@" if self._config.enable_detail_stat else ""
+        self._add(now_ms, "GROUP_GET_LATENCY", f"{prefix}{topic}@{group}", 0)
+
+    def read_for_check(self, group: str, topic: str, num: int, size_bytes: int) -> None:
+        """The transaction check read half or op messages.
+
+        Source: broker/transaction/queue/TransactionalMessageBridge.java#getMessage (4.9.7)
+        """
+        now_ms = self._now_ms()
+        self._get(now_ms, group, topic, num, size_bytes)
+        self._add(now_ms, "BROKER_GET_NUMS", self._config.broker_cluster_name, num, 0)
+
+    # -- counting -----------------------------------------------------------------------------
+
+    def _put(self, now_ms: int, topic: str, num: int, size_bytes: int) -> None:
+        counters = self._puts.get(topic)
+        if counters is None:
+            counters = self._puts[topic] = (
+                self._counter(now_ms, "TOPIC_PUT_NUMS", topic),
+                self._counter(now_ms, "TOPIC_PUT_SIZE", topic),
+                self._counter(now_ms, "BROKER_PUT_NUMS", self._config.broker_cluster_name),
+            )
+        nums, sizes, of_broker = counters
+        nums.add(now_ms, num)
+        sizes.add(now_ms, size_bytes)
+        of_broker.add(now_ms, num, 0)
+
+    def _get(self, now_ms: int, group: str, topic: str, num: int, size_bytes: int) -> None:
+        key = f"{topic}@{group}"
+        self._add(now_ms, "GROUP_GET_NUMS", key, num)
+        self._add(now_ms, "GROUP_GET_SIZE", key, size_bytes)
+
+    def _add_queue(self, now_ms: int, what: str, key: str, num: int, size_bytes: int) -> None:
+        if self._config.enable_detail_stat:
+            self._add(now_ms, f"QUEUE_{what}_NUMS", key, num)
+            self._add(now_ms, f"QUEUE_{what}_SIZE", key, size_bytes)
+
+    def _now_ms(self) -> int:
+        return self._clock.elapsed_ms() - self._began_ms
+
+    def _add(self, now_ms: int, name: str, key: str, value: int, times: int = 1) -> None:
+        self._counter(now_ms, name, key).add(now_ms, value, times)
+
+    def _counter(self, now_ms: int, name: str, key: str) -> Counter:
+        counter = self._table.get((name, key))
+        if counter is None:
+            counter = self._table[name, key] = Counter(GRIDS, now_ms)
+        return counter
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def snapshots(self, name: str, key: str) -> tuple[Snapshot, Snapshot, Snapshot] | None:
+        """What a counter gained in the last minute, hour and day; None if there is none."""
+        counter = self._table.get((name, key))
+        if counter is None:
+            return None
+        now_ms = self._now_ms()
+        minute, hour, day = (counter.snapshot(which, now_ms) for which in (_MINUTE, _HOUR, _DAY))
+        return minute, hour, day
+
+    def tps_group_get_nums(self, group: str, topic: str) -> float:
+        """Messages per second that a group got of a topic in the last minute."""
+        counter = self._table.get(("GROUP_GET_NUMS", f"{topic}@{group}"))
+        return 0.0 if counter is None else counter.snapshot(_MINUTE, self._now_ms()).tps
+
+    # -- forgetting ---------------------------------------------------------------------------
+
+    def on_topic_deleted(self, topic: str) -> None:
+        """Drop what was counted for a topic: asked for where autoDeleteUnusedStats is on."""
+
+        def counts_topic(name: str, key: str) -> bool:
+            if name.startswith("TOPIC_"):
+                return key == topic
+            if name == "GROUP_GET_LATENCY":
+                return f"@{topic}@" in key
+            return key.startswith(f"{topic}@")
+
+        self._drop(counts_topic)
+
+    def on_group_deleted(self, group: str) -> None:
+        """Drop what was counted for a group: asked for where autoDeleteUnusedStats is on."""
+        self._drop(
+            lambda name, key: not name.startswith("QUEUE_PUT_") and key.endswith(f"@{group}")
+        )
+
+    def _drop(self, unwanted: Callable[[str, str], bool]) -> None:
+        self._table = {at: one for at, one in self._table.items() if not unwanted(*at)}
+        self._puts.clear()

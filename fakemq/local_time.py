@@ -1,0 +1,29 @@
+"""Given times as people at this machine read them; nothing here knows what time it is.
+
+Source: common/UtilAll.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from time import localtime, mktime, strftime
+
+
+def human_time(timestamp_ms: int) -> str:
+    """17 digits, ``yyyyMMddHHmmssSSS``. Source: UtilAll.java#timeMillisToHumanString (4.9.7)"""
+    return _format("%Y%m%d%H%M%S", timestamp_ms)
+
+
+def time_text(timestamp_ms: int) -> str:
+    """``yyyy-MM-dd#HH:mm:ss:SSS``. Source: UtilAll.java#YYYY_MM_DD_HH_MM_SS_SSS (4.9.7)"""
+    return _format("%Y-%m-%d#%H:%M:%S:", timestamp_ms)
+
+
+def next_morning_ms(timestamp_ms: int) -> int:
+    """The midnight after. Source: UtilAll.java#computeNextMorningTimeMillis (4.9.7)"""
+    day = localtime(timestamp_ms // 1000)
+    return int(mktime((day.tm_year, day.tm_mon, day.tm_mday + 1, 0, 0, 0, 0, 0, -1))) * 1000
+
+
+def _format(text: str, timestamp_ms: int) -> str:
+    seconds, ms = divmod(timestamp_ms, 1000)
+    return f"{strftime(text, localtime(seconds))}{ms:03}"

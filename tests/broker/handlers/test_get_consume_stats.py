@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
+from tests.broker.conftest import START_MS, World
+from tests.support.clients import GROUP, TOPIC, consume, pull, send
+from tests.support.peer import Peer
+
+
+def stats(peer: Peer, topic: str | None = None, group: str = GROUP) -> ConsumeStats:
+    header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
+    return ConsumeStats.decode(peer.ask(RequestCode.GET_CONSUME_STATS, header).body)
+
+
+def queue(queue_id: int, topic: str = TOPIC) -> MessageQueue:
+    return MessageQueue(topic, "broker-a", queue_id)
+
+
+def test_every_queue_that_can_be_read(world: World, broker: Broker, peer: Peer) -> None:
+    broker.create_topic(TOPIC, 2)
+    send(peer)
+    world.clock.advance("5s")
+    send(peer)
+    broker.offsets.commit(GROUP, TOPIC, 0, 1)
+    assert stats(peer).offset_table == {
+        queue(0): OffsetWrapper(broker_offset=2, consumer_offset=1, last_timestamp=START_MS),
+        queue(1): OffsetWrapper(),
+    }
+    assert stats(peer).compute_total_diff() == 1
+
+
+def test_a_committed_offset_beyond_the_end_has_no_time(broker: Broker, peer: Peer) -> None:
+    broker.create_topic(TOPIC, 1)
+    broker.offsets.commit(GROUP, TOPIC, 0, 9)
+    assert stats(peer).offset_table == {queue(0): OffsetWrapper(consumer_offset=9)}
+    assert stats(peer).compute_total_diff() == -9
+
+
+def test_without_a_topic_it_is_all_that_the_group_has_offsets_in(
+    broker: Broker, peer: Peer
+) -> None:
+    for topic in ("a", "b"):
+        broker.create_topic(topic, 1)
+        broker.offsets.commit(GROUP, topic, 0, 0)
+    broker.offsets.commit(GROUP, "gone", 0, 0)
+    broker.offsets.commit("other", "TBW102", 0, 0)
+    for blank in (None, "", " "):
+        assert set(stats(peer, blank).offset_table) == {queue(0, "a"), queue(0, "b")}
+    assert set(stats(peer, "b").offset_table) == {queue(0, "b")}
+    assert stats(peer, group="nobody") == ConsumeStats()
+
+
+def test_a_group_with_members_has_what_it_subscribes_to(broker: Broker, peer: Peer) -> None:
+    for topic in (TOPIC, "left"):
+        broker.create_topic(topic, 1)
+        broker.offsets.commit(GROUP, topic, 0, 0)
+    consume(peer)
+    assert set(stats(peer).offset_table) == {queue(0)}
+    assert stats(peer, "left").offset_table == {}
+    # A group without members is shown for whatever is asked.
+    assert set(stats(peer, "left", "nobody").offset_table) == {queue(0, "left")}
+
+
+def test_the_rate_is_that_of_the_samples(world: World, broker: Broker, peer: Peer) -> None:
+    for _ in range(4):
+        send(peer)
+    pull(peer)
+    broker.offsets.commit(GROUP, TOPIC, 0, 4)
+    assert stats(peer).consume_tps == 0.0
+    world.clock.advance("10s")
+    assert stats(peer).consume_tps == 0.4
+    world.clock.advance("80s")
+    assert stats(peer).consume_tps == 0.0
+
+
+def test_a_topic_of_endless_queues_is_refused(broker: Broker, peer: Peer) -> None:
+    broker.create_topic("wide", (1 << 31) - 1)
+    header = GetConsumeStatsRequestHeader(consumer_group=GROUP, topic="wide")
+    response = peer.ask(RequestCode.GET_CONSUME_STATS, header)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.OutOfMemoryError")
+
+
+def test_a_group_is_needed(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_CONSUME_STATS, ext_fields={"topic": TOPIC})
+    assert response.code == ResponseCode.SYSTEM_ERROR

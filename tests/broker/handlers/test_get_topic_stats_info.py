@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
+from fakemq.protocol.bodies.topic import TopicConfig
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
+from tests.broker.conftest import START_MS, World
+from tests.support.clients import TOPIC, send
+from tests.support.peer import Peer
+
+HEADER = GetTopicStatsInfoRequestHeader(topic=TOPIC)
+
+
+def test_every_queue_that_can_be_written(world: World, broker: Broker, peer: Peer) -> None:
+    broker.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=1, write_queue_nums=2))
+    send(peer)
+    world.clock.advance("5s")
+    send(peer)
+    response = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, HEADER)
+    assert TopicStatsTable.decode(response.body).offset_table == {
+        MessageQueue(TOPIC, "broker-a", 0): TopicOffset(
+            min_offset=0, max_offset=2, last_update_timestamp=START_MS + 5000
+        ),
+        MessageQueue(TOPIC, "broker-a", 1): TopicOffset(),
+    }
+
+
+def test_a_topic_that_is_not_here(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, HEADER)
+    assert (response.code, response.remark) == (
+        ResponseCode.TOPIC_NOT_EXIST,
+        "topic[orders] not exist",
+    )
+    none = peer.ask(RequestCode.GET_TOPIC_STATS_INFO)
+    assert none.code == ResponseCode.SYSTEM_ERROR

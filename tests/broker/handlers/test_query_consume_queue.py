@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
+from tests.support.clients import GROUP, TOPIC, consume, java_hash, send
+from tests.support.peer import Peer
+
+
+def ask(
+    peer: Peer, index: int = 0, count: int = 9, queue_id: int = 0, group: str | None = None
+) -> RemotingCommand:
+    header = QueryConsumeQueueRequestHeader(
+        topic=TOPIC, queue_id=queue_id, index=index, count=count, consumer_group=group
+    )
+    return peer.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+
+
+def look(peer: Peer, **fields: int | str) -> QueryConsumeQueueResponseBody:
+    response = ask(peer, **fields)  # type: ignore[arg-type]
+    assert (response.code, response.remark) == (0, "not set any response code")
+    return QueryConsumeQueueResponseBody.decode(response.body)
+
+
+def test_entries_as_they_are_stored(broker: Broker, peer: Peer) -> None:
+    send(peer, "a")
+    middle = broker.store.max_phy_offset
+    send(peer, "b")
+    end = broker.store.max_phy_offset
+    body = look(peer)
+    assert (body.min_queue_index, body.max_queue_index) == (0, 2)
+    assert body.queue_data == [
+        ConsumeQueueData(physic_offset=0, physic_size=middle, tags_code=java_hash("a")),
+        ConsumeQueueData(physic_offset=middle, physic_size=end - middle, tags_code=java_hash("b")),
+    ]
+    assert body.filter_data is None
+    assert look(peer, index=1).queue_data == body.queue_data[1:]
+    assert look(peer, count=1).queue_data == body.queue_data[:1]
+
+
+def test_counts_that_java_cannot_multiply(peer: Peer) -> None:
+    send(peer)
+    assert look(peer, count=0).queue_data == []
+    assert look(peer, count=-1).queue_data == []
+    assert look(peer, count=(1 << 31) - 1).queue_data == []
+    assert len(look(peer, count=1 << 20).queue_data or ()) == 1
+
+
+def test_an_entry_that_is_not_there_is_success(peer: Peer) -> None:
+    send(peer)
+    for index in (1, 5, -1):
+        response = ask(peer, index)
+        assert (response.code, response.body) == (0, b"")
+        assert response.remark == f"Index {index} of 0@orders is not exist!"
+
+
+def test_a_queue_that_is_not_there(peer: Peer) -> None:
+    send(peer)
+    response = ask(peer, queue_id=3)
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "3@orders is not exist!",
+    )
+    none = peer.ask(RequestCode.QUERY_CONSUME_QUEUE)
+    assert none.code == ResponseCode.SYSTEM_ERROR
+    assert (none.remark or "").startswith("java.lang.NullPointerException")
+
+
+def test_what_a_group_subscribes_to(peer: Peer) -> None:
+    send(peer)
+    assert look(peer, group=GROUP).filter_data == "billing@orders is not online!"
+    consume(peer)
+    body = look(peer, group=GROUP)
+    assert body.filter_data == "null"
+    assert body.subscription_data is not None
+    assert body.subscription_data.sub_string == "*"

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.headers.query import QueryMessageRequestHeader
+from fakemq.protocol.message import decode_records
+from tests.broker.conftest import START_MS, Send, World
+from tests.support.peer import Peer
+
+JAVA_SAME_HASH = ("Aa", "BB")
+"""Two strings of one hash code; so are "orders#Aa" and "orders#BB"."""
+
+
+def query(
+    peer: Peer, key: str, *, unique: bool = False, binary: bool = False, **fields: int | str
+) -> RemotingCommand:
+    header = QueryMessageRequestHeader(
+        topic="orders", key=key, max_num=32, begin_timestamp=0, end_timestamp=1 << 62
+    )
+    vars(header).update(fields)
+    return peer.ask(
+        RequestCode.QUERY_MESSAGE,
+        header,
+        ext_fields={"_UNIQUE_KEY_QUERY": "true"} if unique else None,
+        serialize_type=SerializeType.ROCKETMQ if binary else SerializeType.JSON,
+    )
+
+
+def offsets(response: RemotingCommand) -> list[int]:
+    return [one.queue_offset for one in decode_records(response.body)]
+
+
+def keys(words: str) -> str:
+    return f"KEYS\x01{words}"
+
+
+def test_every_word_of_the_keys_is_a_key(peer: Peer, send: Send) -> None:
+    send(properties=keys("red green"))
+    send(properties=keys("  green   blue "))
+    send(properties="TAGS\x01green")
+    assert offsets(query(peer, "green")) == [0, 1]
+    assert offsets(query(peer, "blue")) == [1]
+    assert offsets(query(peer, "red")) == [0]
+
+
+def test_how_far_the_index_has_come_is_told_with_what_is_found(
+    world: World, peer: Peer, send: Send
+) -> None:
+    send(properties=keys("a"))
+    world.clock.advance("3s")
+    last = send(properties=keys("b"))
+    assert query(peer, "a").ext_fields == {
+        "indexLastUpdateTimestamp": str(START_MS + 3000),
+        "indexLastUpdatePhyoffset": str(int(last.ext_fields["msgId"][16:], 16)),
+    }
+    nothing = query(peer, "c")
+    assert (nothing.code, nothing.remark) == (
+        ResponseCode.QUERY_NOT_FOUND,
+        "can not find message, maybe time range not correct",
+    )
+    assert set(nothing.ext_fields.values()) == {"0"}
+
+
+def test_a_unique_key_has_a_number_of_its_own(peer: Peer, broker: Broker, send: Send) -> None:
+    for _ in range(3):
+        send(properties="UNIQ_KEY\x01U")
+    assert offsets(query(peer, "U", max_num=1)) == [2]
+    assert offsets(query(peer, "U", max_num=0, unique=True)) == [0, 1, 2]
+    broker.config.default_query_max_num = 2
+    assert offsets(query(peer, "U", unique=True)) == [1, 2]
+
+
+def test_there_is_a_limit_whatever_is_asked_for(peer: Peer, broker: Broker, send: Send) -> None:
+    for _ in range(5):
+        send(properties=keys("k"))
+    broker.config.max_msgs_num_batch = 3
+    assert offsets(query(peer, "k", max_num=(1 << 31) - 1)) == [2, 3, 4]
+    assert query(peer, "k", max_num=0).code == ResponseCode.QUERY_NOT_FOUND
+    refused = query(peer, "k", max_num=-7)
+    assert refused.code == ResponseCode.SYSTEM_ERROR
+    assert (refused.remark or "").startswith(
+        "java.lang.IllegalArgumentException: Illegal Capacity: -7,"
+    )
+
+
+def test_times_count_in_whole_seconds_since_the_index_began(
+    world: World, peer: Peer, send: Send
+) -> None:
+    for _ in range(3):
+        send(properties=keys("k"))
+        world.clock.advance("1500ms")
+    begin, end = START_MS + 1000, START_MS + 1001
+    assert offsets(query(peer, "k", begin_timestamp=begin, end_timestamp=end)) == [1]
+    assert query(peer, "k", end_timestamp=START_MS - 1).code == ResponseCode.QUERY_NOT_FOUND
+
+
+def test_another_key_of_the_same_hash_is_found_too(peer: Peer, send: Send) -> None:
+    one, other = JAVA_SAME_HASH
+    send(properties=keys(one))
+    send(properties=keys(other))
+    assert offsets(query(peer, one)) == offsets(query(peer, other)) == [0, 1]
+
+
+def test_another_topic_has_other_keys(peer: Peer, send: Send) -> None:
+    send(properties=keys("k"))
+    assert query(peer, "k", topic="others").code == ResponseCode.QUERY_NOT_FOUND
+    assert query(peer, "k", topic="").code == ResponseCode.QUERY_NOT_FOUND
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_records_come_behind_a_header_in_the_servers_own_form(
+    binary: bool, peer: Peer, send: Send
+) -> None:
+    send(properties=keys("k"))
+    assert query(peer, "k", binary=binary).serialize_type is SerializeType.JSON
+    form = SerializeType.ROCKETMQ if binary else SerializeType.JSON
+    assert query(peer, "none", binary=binary).serialize_type is form
+
+
+def test_fields_that_do_not_arrive(peer: Peer, send: Send) -> None:
+    send(b"null", topic="null", properties=keys("null"))
+    fields = {"maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(1 << 62)}
+    assert offsets(peer.ask(RequestCode.QUERY_MESSAGE, ext_fields=fields)) == [0]
+    for name in fields:
+        rest = {key: value for key, value in fields.items() if key != name}
+        response = peer.ask(RequestCode.QUERY_MESSAGE, ext_fields=rest)
+        assert response.code == ResponseCode.SYSTEM_ERROR
+        assert (response.remark or "").startswith("java.lang.NullPointerException")
