@@ -147,6 +147,49 @@ class Dispatched(Event, frozen=True, kw_only=True, gc=False):
     phy_offset: int
 
 
+class HalfStored(Event, frozen=True, kw_only=True, gc=False):
+    """A half message came; ``topic`` and ``queue_id`` are where it goes when it is committed."""
+
+    topic: str
+    queue_id: int
+    half_offset: int
+    msg_id: str
+
+
+class TransactionEnded(Event, frozen=True, kw_only=True, gc=False):
+    """A producer said what becomes of a half message: ``how`` is ``commit`` or ``rollback``."""
+
+    how: str
+    topic: str
+    half_offset: int
+    from_check: bool
+    """It was asked; otherwise it said so by itself."""
+    msg_id: str
+
+
+class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
+    """A half message was put back and its producer asked, for the ``times``-th time.
+
+    ``half_offset`` is its new one; ``peer`` is None where nobody of the group was there.
+    """
+
+    topic: str
+    half_offset: int
+    times: int
+    group: str
+    peer: str | None
+    msg_id: str
+
+
+class TransactionDiscarded(Event, frozen=True, kw_only=True, gc=False):
+    """A half message went to TRANS_CHECK_MAX_TIME_TOPIC, as nobody will decide it any more."""
+
+    topic: str
+    half_offset: int
+    times: int
+    msg_id: str
+
+
 class PullHeld(Event, frozen=True, kw_only=True, gc=False):
     topic: str
     queue_id: int
@@ -163,49 +206,6 @@ class PullWoken(Event, frozen=True, kw_only=True, gc=False):
     group: str
     why: str
 
-
-class Delivered(Event, frozen=True, kw_only=True, gc=False):
-    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue."""
-
-    topic: str
-    queue_id: int
-    offsets: tuple[int, ...]
-    next_offset: int
-    group: str
-    peer: str
-
-
-class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
-    group: str
-    topic: str
-    queue_id: int
-    offset: int
-
-
-# -- topics, groups and members ---------------------------------------------------------------
-
-
-class TopicChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A topic was created, updated or deleted."""
-
-    topic: str
-    how: str
-
-
-class GroupChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A subscription group was created, updated or deleted."""
-
-    group: str
-    how: str
-
-
-class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A client joined or left a group; ``kind`` is ``producer`` or ``consumer``."""
-
-    kind: str
-    group: str
-    client_id: str
-    how: str
 
 class Scheduled(Event, frozen=True, kw_only=True, gc=False):
     """A message for ``topic`` was stored in the queue of a delay level, to wait there.
@@ -275,6 +275,59 @@ class DeadLettered(Event, frozen=True, kw_only=True, gc=False):
     origin_msg_id: str
     msg_id: str
 
+
+class Delivered(Event, frozen=True, kw_only=True, gc=False):
+    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue."""
+
+    topic: str
+    queue_id: int
+    offsets: tuple[int, ...]
+    next_offset: int
+    group: str
+    peer: str
+
+
+class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+
+
+# -- topics, groups and members ---------------------------------------------------------------
+
+
+class TopicChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A topic was created, updated or deleted."""
+
+    topic: str
+    how: str
+
+
+class GroupChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A subscription group was created, updated or deleted."""
+
+    group: str
+    how: str
+
+
+class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A client joined or left a group; ``kind`` is ``producer`` or ``consumer``."""
+
+    kind: str
+    group: str
+    client_id: str
+    how: str
+
+
+class FilterChanged(Event, frozen=True, kw_only=True, gc=False):
+    """A group's filter expression for a topic: ``how`` is ``registered``, ``refused`` (it could not
+    be compiled), ``dead``, ``revived`` or ``removed``.
+    """
+
+    group: str
+    topic: str
+    how: str
 
 
 class QueuesLocked(Event, frozen=True, kw_only=True, gc=False):

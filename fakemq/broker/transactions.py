@@ -1,33 +1,275 @@
 """Half messages and what becomes of them.
 
-Source: broker/transaction/queue/TransactionalMessageServiceImpl.java (4.9.7)
+A half message waits in RMQ_SYS_TRANS_HALF_TOPIC and knows its real topic by a property. When its
+transaction ends, its queue offset goes into RMQ_SYS_TRANS_OP_HALF_TOPIC; checks take from there
+which half messages are through. Everything that is stored on the way is put here; which half
+messages are looked at when, `transaction_check` says.
+
+Source: broker/transaction/queue/TransactionalMessageServiceImpl.java,
+broker/transaction/queue/TransactionalMessageBridge.java (4.9.7)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch import Refused
-from fakemq.protocol.codes import ResponseCode
+from fakemq.broker.required import required
+from fakemq.events import HalfStored, TransactionDiscarded
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_bool, parse_int
+from fakemq.protocol.properties import (
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    TAGS,
+    TRANSACTION_CHECK_TIMES,
+    TRANSACTION_PREPARED,
+    TRANSACTION_PREPARED_QUEUE_OFFSET,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    WAIT_STORE_MSG_OK,
+    encode_properties_as_java,
+)
+from fakemq.protocol.sysflag import MessageSysFlag, with_transaction_type
+from fakemq.protocol.topics import (
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
+from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.results import PutMessageResult
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import AppendMessageResult, PutMessageResult
+    from fakemq.timers import Timer
+
+CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
+"""The group under which a broker keeps how far it has come with half messages and ops."""
+
+REMOVE_TAG = "d"
+"""The tag of an op that says that a half message is through."""
 
 
 class TransactionalMessageService:
-    """Prepares, commits, rolls back, and asks producers about what they have forgotten."""
+    """Prepares, commits and rolls back, and looks at half messages every transactionCheckInterval.
+
+    A half message that is put back gets a new place in its queue; for `age_ms` this remembers
+    when it came first.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._timer: Timer | None = None
+        self._interval_ms = 0
+        self._arrived_ms: dict[int, int] = {}
+
+    # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to check half messages."""
+        """Begin to check; a slave never does.
+
+        Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
+        """
+        self._broker.clock.cancel(self._timer)
+        if not self._broker.config.is_slave:
+            self._interval_ms = self._broker.config.transaction_check_interval
+            self._wait()
 
     def reset(self) -> None:
-        """No transaction is under way any more."""
+        """No transaction is under way any more; the next check is a whole interval away."""
+        self._arrived_ms.clear()
+        if self._broker.running:
+            self.start()
+
+    def _wait(self) -> None:
+        self._timer = self._broker.clock.call_later(
+            self._interval_ms, self._on_wait_end, kind="txn_check"
+        )
+
+    def _on_wait_end(self) -> None:
+        from fakemq.broker.transaction_check import check  # no broker needs it to start
+
+        self._wait()
+        check(self._broker)
+
+    # -- what producers ask for ---------------------------------------------------------------
 
     def prepare_message(self, message: InnerMessage) -> PutMessageResult:
-        """Store a message as a half message."""
-        raise Refused(ResponseCode.SYSTEM_ERROR, "fakemq: transactional messages are not there yet")
+        """Store a message as a half message, which nobody gets before it is committed.
+
+        Source: TransactionalMessageBridge.java#parseHalfMessageInner (4.9.7)
+        """
+        topic, queue_id, properties = message.topic, message.queue_id, message.properties
+        properties[REAL_TOPIC] = topic
+        properties[REAL_QUEUE_ID] = str(queue_id)
+        message.sys_flag = with_transaction_type(
+            message.sys_flag, MessageSysFlag.TRANSACTION_NOT_TYPE
+        )
+        message.topic, message.queue_id = TRANS_HALF_TOPIC, 0
+        message.properties_string = encode_properties_as_java(properties)
+        result = self._broker.store.put_message(message)
+        if result.append_result is not None:
+            self._broker.journal.add(
+                HalfStored(
+                    node=self._broker.name,
+                    topic=topic,
+                    queue_id=queue_id,
+                    half_offset=result.append_result.logics_offset,
+                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+                )
+            )
+        return result
+
+    def commit_message(self, half: MessageExt) -> PutMessageResult:
+        """Store a half message as what it stands for. Whether it was before is not asked.
+
+        The stored properties still say that it was a half message. Raises HeaderError for one that
+        does not know where it belongs.
+
+        Source: broker/processor/EndTransactionProcessor.java#endMessageTransaction (4.9.7)
+        """
+        properties = half.properties
+        queue_id = parse_int(properties.get(REAL_QUEUE_ID, "null"))
+        topic = required(properties.get(REAL_TOPIC), "Message", "topic")
+        message = _inner(half, topic, queue_id)
+        message.sys_flag = with_transaction_type(
+            half.sys_flag, MessageSysFlag.TRANSACTION_COMMIT_TYPE
+        )
+        message.prepared_transaction_offset = half.physical_offset
+        message.wait_store_msg_ok = parse_bool(properties.get(WAIT_STORE_MSG_OK, "true"))
+        # After the string was made; it shows only where the way through the schedule topic makes
+        # it anew.
+        for name in (REAL_TOPIC, REAL_QUEUE_ID, TRANSACTION_PREPARED):
+            properties.pop(name, None)
+        return self._broker.store.put_message(message)
+
+    def delete_prepare_message(self, half: MessageExt) -> None:
+        """Say in the op topic that a half message is through; a store that refuses is ignored.
+
+        Source: TransactionalMessageBridge.java#addRemoveTagInTransactionOp (4.9.7)
+        """
+        broker = self._broker
+        properties = {TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"}
+        broker.store.put_message(
+            InnerMessage(
+                TRANS_OP_HALF_TOPIC,
+                half.queue_id,
+                str(half.queue_offset).encode(),
+                properties=properties,
+                properties_string=encode_properties_as_java(properties),
+                born_timestamp_ms=broker.clock.now_ms(),
+                born_host=broker.store_host,
+                store_host=broker.store_host,
+                wait_store_msg_ok=False,
+            )
+        )
+
+    def resume_check(self, message: MessageExt) -> PutMessageResult:
+        """Make a half message of any stored one, as if it had never been checked.
+
+        Source: broker/processor/AdminBrokerProcessor.java#toMessageExtBrokerInner (4.9.7)
+        """
+        message.properties[TRANSACTION_CHECK_TIMES] = "0"
+        return self._put_again(_inner(message, TRANS_HALF_TOPIC, 0), message)
+
+    # -- what checks ask for ------------------------------------------------------------------
+
+    def age_ms(self, half: MessageExt) -> int:
+        """How old a half message counts: by its producer's clock, as long as ours is right.
+
+        Where the cluster's clock is another than the world's, no producer outside lives by it,
+        and age counts from the half message's arrival.
+        """
+        clock = self._broker.clock
+        if clock.tells_real_time:
+            return clock.now_ms() - half.born_timestamp_ms
+        return clock.now_ms() - self._arrived_ms.get(half.queue_offset, half.store_timestamp_ms)
+
+    def put_back(self, half: MessageExt) -> AppendMessageResult | None:
+        """Put a half message behind all others before its producer is asked.
+
+        None if the store does not take it. Flag and reconsume times are lost.
+
+        Source: TransactionalMessageBridge.java#renewHalfMessageInner (4.9.7)
+        """
+        return self._renew(half, _inner(half, half.topic, half.queue_id))
+
+    def put_back_immune(self, half: MessageExt) -> bool:
+        """Put a half message behind all others because it is too early to ask.
+
+        False if the store does not take it.
+
+        Source: TransactionalMessageBridge.java#renewImmunityHalfMessageInner (4.9.7)
+        """
+        half.properties[WAIT_STORE_MSG_OK] = "false"
+        half.properties.setdefault(TRANSACTION_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
+        return self._renew(half, _inner(half, half.topic, half.queue_id)) is not None
+
+    def discard(self, half: MessageExt) -> None:
+        """Lay a half message to rest in TRANS_CHECK_MAX_TIME_TOPIC, made if need be.
+
+        Source: broker/transaction/queue/DefaultTransactionalMessageCheckListener.java (4.9.7)
+        """
+        broker, properties = self._broker, half.properties
+        topic = broker.topics.create_in_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1)
+        result = self._put_again(_inner(half, topic.topic_name or "", 0), half)
+        if result.ok:
+            broker.journal.add(
+                TransactionDiscarded(
+                    node=broker.name,
+                    topic=properties.get(REAL_TOPIC, ""),
+                    half_offset=half.queue_offset,
+                    times=check_times(half),
+                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+                )
+            )
+
+    def forget_before(self, half_offset: int) -> None:
+        """Checks have come this far; of what lies before, nobody asks the age any more."""
+        for offset in [offset for offset in self._arrived_ms if offset < half_offset]:
+            del self._arrived_ms[offset]
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _renew(self, half: MessageExt, message: InnerMessage) -> AppendMessageResult | None:
+        message.flag = message.reconsume_times = 0
+        result = self._put_again(message, half)
+        return result.append_result if result.ok else None
+
+    def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
+        # Said after the string was made, and so not stored.
+        message.wait_store_msg_ok = False
+        message.properties[WAIT_STORE_MSG_OK] = "false"
+        result = self._broker.store.put_message(message)
+        if result.append_result is not None and message.topic == TRANS_HALF_TOPIC:
+            self._arrived_ms[result.append_result.logics_offset] = self._arrived_ms.get(
+                before.queue_offset, before.store_timestamp_ms
+            )
+        return result
+
+
+def check_times(half: MessageExt) -> int:
+    """How often a half message says it was checked; -1 if it says nonsense.
+
+    Source: TransactionalMessageServiceImpl.java#getInt (4.9.7)
+    """
+    try:
+        return parse_int(half.properties.get(TRANSACTION_CHECK_TIMES, "0"))
+    except NumberFormatError:
+        return -1
+
+
+def _inner(stored: MessageExt, topic: str, queue_id: int) -> InnerMessage:
+    """A stored message once more; the two share their properties."""
+    return InnerMessage(
+        topic,
+        queue_id,
+        stored.body,
+        properties=stored.properties,
+        properties_string=encode_properties_as_java(stored.properties),
+        flag=stored.flag,
+        sys_flag=stored.sys_flag,
+        born_timestamp_ms=stored.born_timestamp_ms,
+        born_host=stored.born_host,
+        store_host=stored.store_host,
+        reconsume_times=stored.reconsume_times,
+    )

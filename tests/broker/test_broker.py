@@ -14,6 +14,8 @@ from tests.broker.conftest import Send, World
 from tests.support.peer import Peer
 
 NS = "10.0.0.1:9876"
+NO_CHECKS = BrokerConfig(transaction_check_interval=10**9)
+"""The first look at transactions makes a topic, and tells the name servers of it."""
 
 
 def max_offset(peer: Peer, topic: str = "orders") -> str:
@@ -139,7 +141,7 @@ def test_a_paused_broker_reads_nothing_and_answers_late(
 
 def test_a_paused_broker_does_not_register_until_it_goes_on(world: World) -> None:
     server = world.name_server(NS)
-    broker = world.broker(namesrv_addrs=(NS,))
+    broker = world.broker(NO_CHECKS, namesrv_addrs=(NS,))
     broker.pause()
     server.requests.clear()
     world.clock.advance("100s")
@@ -151,7 +153,7 @@ def test_a_paused_broker_does_not_register_until_it_goes_on(world: World) -> Non
 
 def test_a_broker_that_was_put_out_while_paused_registers_when_it_goes_on(world: World) -> None:
     server = world.name_server(NS)
-    broker = world.broker(namesrv_addrs=(NS,))
+    broker = world.broker(NO_CHECKS, namesrv_addrs=(NS,))
     broker.pause()
     world.clock.advance("100s")
     server.sessions[0].close("expired")

@@ -15,6 +15,8 @@ from tests.broker.conftest import World
 from tests.support.namesrv_double import NameServerDouble
 
 ONE, TWO = "10.0.0.1:9876", "10.0.0.2:9876"
+WEEK_MS = 7 * 86_400_000
+"""A first look at transactions so late makes no topic that would be registered meanwhile."""
 
 
 def registered(request: RemotingCommand) -> dict[str, TopicConfig]:
@@ -57,7 +59,8 @@ def test_then_after_10_s_then_every_period_within_bounds(
     world: World, period: int, expected: int
 ) -> None:
     server = world.name_server(ONE)
-    world.broker(BrokerConfig(register_name_server_period=period), namesrv_addrs=(ONE,))
+    config = BrokerConfig(register_name_server_period=period, transaction_check_interval=WEEK_MS)
+    world.broker(config, namesrv_addrs=(ONE,))
     assert times(world, server, 10 + 2 * expected) == [10, 10 + expected, 10 + 2 * expected]
 
 
@@ -227,7 +230,7 @@ def test_the_timer_is_one_of_liveness(world: World) -> None:
 
 def test_outside_name_servers_are_beaten_in_real_time(world: World) -> None:
     server = world.name_server(ONE)
-    broker = world.broker(namesrv_addrs=(ONE,))
+    broker = world.broker(BrokerConfig(transaction_check_interval=WEEK_MS), namesrv_addrs=(ONE,))
     session = broker.outbound.session(ONE)
     assert session is not None
     session.outside = True  # as that of a TCP connection is
@@ -240,3 +243,12 @@ def test_outside_name_servers_are_beaten_in_real_time(world: World) -> None:
     assert server.requests == [], "the cluster's time is not theirs"
     world.clock.advance("11s", outside_peers=True)
     assert server.codes() == [RequestCode.REGISTER_BROKER]
+
+
+@pytest.mark.parametrize(("said", "text"), [(None, None), (False, "false"), (True, "true")])
+def test_an_acting_master_is_spoken_of_only_if_the_config_does(
+    world: World, said: bool | None, text: str | None
+) -> None:
+    server = world.name_server(ONE)
+    world.broker(BrokerConfig(enable_acting_master=said), namesrv_addrs=(ONE,))
+    assert server.requests[0].ext_fields.get("enableActingMaster") == text

@@ -106,11 +106,5 @@ def test_properties_too_long_are_illegal(send: Send) -> None:
     assert response.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_what_is_not_there_yet_says_so(send: Send) -> None:
-    prepared = send(properties="TRAN_MSG\x01true")
-    assert prepared.code == ResponseCode.SYSTEM_ERROR
-    assert prepared.remark == "fakemq: transactional messages are not there yet"
-
-
 def test_delay_level_0_is_no_delay(send: Send) -> None:
     assert send(properties="DELAY\x010").code == ResponseCode.SUCCESS

@@ -1,0 +1,118 @@
+"""END_TRANSACTION (37): a producer says what becomes of its half message, or that it cannot say.
+
+Behaviour: the request names the half message by its place in the commit log and in its queue, and
+both must be right. A commit stores the message anew, however often it is asked for; then an op says
+that the half message is through. Who does not know gets no answer, and nothing happens.
+
+Source: broker/processor/EndTransactionProcessor.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.required import required
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.events import TransactionEnded
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
+from fakemq.protocol.properties import (
+    PRODUCER_GROUP,
+    REAL_TOPIC,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+)
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.table import NoHeader
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import PutMessageResult
+
+_COMMIT = MessageSysFlag.TRANSACTION_COMMIT_TYPE
+_ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
+_NOT_TYPE = MessageSysFlag.TRANSACTION_NOT_TYPE
+
+_NOTHING_SAID = "not set any response code"
+"""The remark of an answer that Java gives a code and nothing else."""
+
+
+@handles(table.END_TRANSACTION)
+def end_transaction(
+    broker: Broker, request: Request[EndTransactionRequestHeader]
+) -> Reply[NoHeader] | None:
+    header = request.header
+    if request.command.ext_fields and header.commit_or_rollback not in (
+        _NOT_TYPE,
+        _COMMIT,
+        _ROLLBACK,
+    ):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "org.apache.rocketmq.remoting.exception.RemotingCommandException:"
+            " commitOrRollback field wrong, org.apache.rocketmq.common.protocol.header"
+            ".EndTransactionRequestHeader.checkFields(EndTransactionRequestHeader.java:60)",
+        )
+    if broker.config.is_slave:
+        raise Refused(ResponseCode.SLAVE_NOT_AVAILABLE, _NOTHING_SAID)
+    if header.commit_or_rollback == _NOT_TYPE:
+        return None
+    half = broker.store.look_message_by_offset(header.commit_log_offset)
+    if half is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
+    _check_prepare_message(half, header)
+    remark: str | None = _NOTHING_SAID
+    topic = half.properties.get(REAL_TOPIC, "")
+    if header.commit_or_rollback == _COMMIT:
+        result = broker.transactions.commit_message(half)
+        if result.append_result is None:
+            raise _refusal(broker, result)
+        remark = None
+    broker.transactions.delete_prepare_message(half)
+    broker.journal.add(
+        TransactionEnded(
+            node=broker.name,
+            how="commit" if header.commit_or_rollback == _COMMIT else "rollback",
+            topic=topic,
+            half_offset=half.queue_offset,
+            from_check=header.from_transaction_check,
+            msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+        )
+    )
+    return Reply(remark=remark)
+
+
+def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader) -> None:
+    """Refuse what is not the half message that the producer means."""
+    group = required(half.properties.get(PRODUCER_GROUP), "MessageExt", PRODUCER_GROUP)
+    if group != vars(header).get("producer_group"):
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
+    if half.queue_offset != header.tran_state_table_offset:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
+    if half.physical_offset != header.commit_log_offset:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "The commit log offset wrong")
+
+
+def _refusal(broker: Broker, result: PutMessageResult) -> Refused:
+    """Source: EndTransactionProcessor.java#sendFinalMessage (4.9.7)"""
+    status = result.status
+    if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
+        return Refused(ResponseCode.SYSTEM_ERROR, "Create mapped file failed.")
+    if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+        return Refused(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "The message is illegal, maybe msg body or properties length not matched."
+            f" msg body length limit {broker.config.max_message_size}B,"
+            " msg properties length limit 32KB.",
+        )
+    if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
+        reason = f" Here {result.reason}." if result.reason else ""
+        return Refused(ResponseCode.SERVICE_NOT_AVAILABLE, f"Service not available now.{reason}")
+    if status is PutMessageStatus.OS_PAGECACHE_BUSY:
+        return Refused(ResponseCode.SYSTEM_ERROR, "OS page cache busy, please try another machine")
+    if status is PutMessageStatus.UNKNOWN_ERROR:
+        return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+    return Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")

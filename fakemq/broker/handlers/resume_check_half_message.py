@@ -1,0 +1,56 @@
+"""RESUME_CHECK_HALF_MESSAGE (323): an admin has a message checked again, from the first time on.
+
+Behaviour: the stored message that ``msgId`` names, of whatever topic, becomes a half message once
+more; the one that is there stays. A compressed body comes back unpacked and still says that it is
+compressed.
+
+Source: broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
+from fakemq.protocol.message import decompressed_body
+from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.protocol.message import MessageExt
+
+
+@handles(table.RESUME_CHECK_HALF_MESSAGE)
+def resume_check_half_message(
+    broker: Broker, request: Request[ResumeCheckHalfMessageRequestHeader]
+) -> Reply[NoHeader]:
+    message = _message(broker, request.header.msg_id or "")
+    if not broker.transactions.resume_check(message).ok:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed.",
+        )
+    return Reply()
+
+
+def _message(broker: Broker, msg_id: str) -> MessageExt:
+    reason = ""
+    try:
+        message = broker.store.look_message_by_offset(decode_offset_id(msg_id).physical_offset)
+        if message is not None:
+            message.body = decompressed_body(message)
+            return message
+    except RemoteProtocolError:
+        pass  # no id, or no body that can be unpacked
+    except LocalProtocolError as error:
+        reason = f" Here {error}."
+    raise Refused(
+        ResponseCode.SYSTEM_ERROR,
+        f"Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC.{reason}",
+    )

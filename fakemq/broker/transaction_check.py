@@ -1,0 +1,307 @@
+"""One look at all half messages: who is asked, who waits on, who has been asked often enough.
+
+Half messages are looked at in the order of their queue, each once: one that is not through yet is
+put back behind the others, and the run ends at the first that is too young. Time stands still
+meanwhile; Java's limit of 60 s a run is never met.
+
+Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
+broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_times
+from fakemq.events import TransactionChecked
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.headers.transaction import CheckTransactionStateRequestHeader
+from fakemq.protocol.message import MessageExt, decode_records, encode_record
+from fakemq.protocol.properties import (
+    CHECK_IMMUNITY_TIME_IN_SECONDS,
+    PRODUCER_GROUP,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    TRANSACTION_CHECK_TIMES,
+    TRANSACTION_PREPARED_QUEUE_OFFSET,
+    UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
+    encode_properties_as_java,
+)
+from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from fakemq.store.results import GetMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.store.results import AppendMessageResult, GetMessageResult
+
+HOUR_MS = 3_600_000
+OPS_AT_ONCE = 32
+_NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
+
+
+def check(broker: Broker) -> None:
+    """Look at every queue of the half topic, which comes into being by this."""
+    topic = broker.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
+    for queue_id in range(topic.read_queue_nums):
+        _QueueCheck(broker, queue_id).run()
+
+
+class _Step(Enum):
+    """What comes after a look at a half message."""
+
+    NEXT = auto()
+    AGAIN = auto()
+    STOP = auto()
+
+
+class _QueueCheck:
+    """One run over one half queue and the op queue that belongs to it."""
+
+    def __init__(self, broker: Broker, queue_id: int) -> None:
+        self._broker = broker
+        self._queue_id = queue_id
+        self._start_ms = broker.clock.now_ms()
+        self._half_offset = self._fetch_consume_offset(TRANS_HALF_TOPIC)
+        self._op_offset = self._next_op_offset = self._fetch_consume_offset(TRANS_OP_HALF_TOPIC)
+        # Java puts into the queue from another thread, and what a run has put back, it meets by
+        # chance: usually not. Ours never does.
+        self._end = broker.store.max_offset_in_queue(TRANS_HALF_TOPIC, queue_id)
+        self._removed: dict[int, int] = {}
+        """Half messages that are through: their queue offset → that of the op that says so."""
+        self._done_ops: list[int] = []
+        self._ops: list[MessageExt] | None = None
+        """Those read last; None when there were no more."""
+
+    def run(self) -> None:
+        if self._half_offset < 0 or self._op_offset < 0:
+            return
+        self._fill_removed()
+        offset = self._walk()
+        if offset != self._half_offset:
+            self._update_consume_offset(TRANS_HALF_TOPIC, offset)
+            self._broker.transactions.forget_before(offset)
+        op_offset = self._new_op_offset()
+        if op_offset != self._op_offset:
+            self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
+
+    def _walk(self) -> int:
+        """Look at half messages until one is too young; gives the offset of the next run."""
+        offset = self._half_offset
+        strayed = False
+        while True:
+            if offset in self._removed:
+                self._done_ops.append(self._removed.pop(offset))
+                offset += 1
+                continue
+            if offset == self._end:
+                return offset
+            found = self._get(TRANS_HALF_TOPIC, offset, 1)
+            if found.status is not GetMessageStatus.FOUND:
+                if strayed or found.status in _NO_NEW_MSG:
+                    return offset
+                strayed = True
+                offset = found.next_begin_offset
+                continue
+            step = self._look_at(decode_records(found.body)[0])
+            if step is _Step.STOP:
+                return offset
+            if step is _Step.NEXT:
+                offset += 1
+
+    def _look_at(self, half: MessageExt) -> _Step:
+        transactions, config = self._broker.transactions, self._broker.config
+        age_ms = transactions.age_ms(half)
+        # Both are asked before anything else, and even a half message put back as immune has
+        # been counted.
+        if self._need_discard(half) or age_ms > config.file_reserved_time * HOUR_MS:
+            transactions.discard(half)
+            return _Step.NEXT
+        if half.store_timestamp_ms >= self._start_ms:
+            return _Step.STOP
+        immunity_ms = config.transaction_time_out
+        seconds = half.properties.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
+        if seconds is not None:
+            immunity_ms = _immunity_ms(seconds, immunity_ms)
+            if age_ms < immunity_ms and self._stays_immune(half):
+                return _Step.NEXT
+        elif 0 <= age_ms < immunity_ms:
+            return _Step.STOP
+        if self._need_check(age_ms, immunity_ms):
+            appended = transactions.put_back(half)
+            if appended is None:  # Java tries again for 60 s
+                return _Step.STOP
+            self._resolve_half_msg(half, appended)
+            return _Step.NEXT
+        if self._ops is None:  # Java looks again and again until it is old enough, or for 60 s
+            return _Step.STOP
+        self._fill_removed()
+        return _Step.AGAIN
+
+    def _need_discard(self, half: MessageExt) -> bool:
+        """Whether it has been checked often enough; if not, this check is counted."""
+        times = 0
+        if TRANSACTION_CHECK_TIMES in half.properties:
+            times = check_times(half)
+            if times >= self._broker.config.transaction_check_max:
+                return True
+        half.properties[TRANSACTION_CHECK_TIMES] = str(times + 1)
+        return False
+
+    def _stays_immune(self, half: MessageExt) -> bool:
+        """Source: TransactionalMessageServiceImpl.java#checkPrepareQueueOffset (4.9.7)"""
+        prepared_at = half.properties.get(TRANSACTION_PREPARED_QUEUE_OFFSET)
+        if prepared_at is not None:
+            offset = _long(prepared_at)
+            if offset == -1:
+                return False
+            if offset in self._removed:
+                self._done_ops.append(self._removed.pop(offset))
+                return True
+        return self._broker.transactions.put_back_immune(half)
+
+    def _need_check(self, age_ms: int, immunity_ms: int) -> bool:
+        if age_ms <= -1:
+            return True
+        if self._ops is None:
+            # At the very millisecond Java looks again until it is over.
+            return age_ms >= immunity_ms
+        ahead_ms = self._ops[-1].born_timestamp_ms - self._start_ms
+        return ahead_ms > self._broker.config.transaction_time_out
+
+    # -- ops ----------------------------------------------------------------------------------
+
+    def _fill_removed(self) -> None:
+        """Read some ops; none are left when `_ops` is None.
+
+        Source: TransactionalMessageServiceImpl.java#fillOpRemoveMap (4.9.7)
+        """
+        found = self._get(TRANS_OP_HALF_TOPIC, self._next_op_offset, OPS_AT_ONCE)
+        self._next_op_offset = found.next_begin_offset
+        if found.status is not GetMessageStatus.FOUND:
+            self._ops = None
+            if found.status not in _NO_NEW_MSG:
+                self._update_consume_offset(TRANS_OP_HALF_TOPIC, found.next_begin_offset)
+            return
+        self._ops = decode_records(found.body)
+        for op in self._ops:
+            if op.tags != REMOVE_TAG:
+                continue
+            half_offset = _long(op.body.decode("utf-8", "replace"))
+            if half_offset < self._half_offset:
+                self._done_ops.append(op.queue_offset)
+            else:
+                self._removed[half_offset] = op.queue_offset
+
+    def _new_op_offset(self) -> int:
+        """Behind the last op before which all are done."""
+        offset = self._op_offset
+        for done in sorted(self._done_ops):
+            if done != offset:
+                break
+            offset += 1
+        return offset
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def _resolve_half_msg(self, half: MessageExt, appended: AppendMessageResult) -> None:
+        """Ask a producer about a half message that has been put back to its new place."""
+        group = half.properties.get(PRODUCER_GROUP)
+        peer = self._send_check_message(half, appended, group)
+        self._broker.journal.add(
+            TransactionChecked(
+                node=self._broker.name,
+                topic=half.properties.get(REAL_TOPIC, ""),
+                half_offset=appended.logics_offset,
+                times=check_times(half),
+                group=group or "",
+                peer=None if peer is None else peer.remote_addr,
+                msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+            )
+        )
+
+    def _send_check_message(
+        self, half: MessageExt, appended: AppendMessageResult, group: str | None
+    ) -> Session | None:
+        """Who was asked; None if there is nobody, or nothing that Java could ask with."""
+        topic = half.properties.get(REAL_TOPIC)
+        try:
+            queue_id = parse_int(half.properties.get(REAL_QUEUE_ID, ""))
+        except NumberFormatError:
+            return None
+        session = None if group is None else self._broker.producers.available_channel(group)
+        if session is None or topic is None or not half.body:  # Java's encoder wants a body
+            return None
+        unique_id = half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        header = CheckTransactionStateRequestHeader(
+            tran_state_table_offset=appended.logics_offset,
+            commit_log_offset=appended.wrote_offset,
+            msg_id=unique_id,
+            transaction_id=unique_id,
+            offset_msg_id=appended.msg_id,
+        )
+        session.invoke_oneway(
+            RemotingCommand(
+                RequestCode.CHECK_TRANSACTION_STATE,
+                ext_fields=header.encode(),
+                body=_encode(half, topic, queue_id, appended),
+            )
+        )
+        return session
+
+    # -- queues -------------------------------------------------------------------------------
+
+    def _get(self, topic: str, offset: int, count: int) -> GetMessageResult:
+        store = self._broker.store
+        return store.get_message(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset, count)
+
+    def _fetch_consume_offset(self, topic: str) -> int:
+        offset = self._broker.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)
+        if offset == -1:
+            offset = self._broker.store.min_offset_in_queue(topic, self._queue_id)
+        return offset
+
+    def _update_consume_offset(self, topic: str, offset: int) -> None:
+        self._broker.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
+
+
+def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessageResult) -> bytes:
+    """The message as its producer knows it: at its new place, under its own topic and queue.
+
+    All else is as it was read, its store time too. Source: common/message/MessageDecoder.java
+    #encode (4.9.7)
+    """
+    return encode_record(
+        topic,
+        half.body,
+        encode_properties_as_java(half.properties),
+        queue_id=queue_id,
+        born_host=half.born_host,
+        store_host=half.store_host,
+        flag=half.flag,
+        sys_flag=half.sys_flag,
+        queue_offset=appended.logics_offset,
+        physical_offset=appended.wrote_offset,
+        born_timestamp_ms=half.born_timestamp_ms,
+        store_timestamp_ms=half.store_timestamp_ms,
+        reconsume_times=half.reconsume_times,
+        prepared_transaction_offset=half.prepared_transaction_offset,
+    )
+
+
+def _immunity_ms(seconds: str, default_ms: int) -> int:
+    """Source: TransactionalMessageServiceImpl.java#getImmunityTime (4.9.7)"""
+    value = _long(seconds)
+    return default_ms if value == -1 else value * 1000
+
+
+def _long(text: str) -> int:
+    """Source: TransactionalMessageServiceImpl.java#getLong (4.9.7)"""
+    try:
+        return parse_long(text)
+    except NumberFormatError:
+        return -1
