@@ -17,6 +17,7 @@ from fakemq.config_keys import (
     JAVA_NAMES,
     BrokerKeys,
     BrokerStartupKeys,
+    LaterKeys,
     MessageStoreKeys,
     NamesrvKeys,
     NettyClientKeys,
@@ -68,6 +69,10 @@ _AT_LEAST_ONE = frozenset(
 _NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
 
 
+_NOT_TOLD = (BrokerStartupKeys, LaterKeys)
+"""Tables whose keys stand in none of Java's config objects."""
+
+
 class Key:
     """One config key: Java's name, our attribute, Java's type, and the table it stands in."""
 
@@ -92,6 +97,8 @@ class Key:
             return " or ".join(CHOICES[self.type])
         if self.type == "bool":
             return "true or false"
+        if self.type == "bool | None":
+            return "true, false or nothing"
         if self.type in _INTEGERS:
             low, high = self.range
             return f"a whole number from {low} to {high}"
@@ -110,7 +117,9 @@ class Key:
         Java ignores what it cannot read and takes every word but "true" for false: traps, so here
         both are errors.
         """
-        if self.type == "bool":
+        if self.type.endswith("None") and not text:
+            return None
+        if self.type.startswith("bool"):
             return {"true": True, "false": False}[text.lower()]
         if self.type in _INTEGERS:
             low, high = self.range
@@ -122,8 +131,6 @@ class Key:
             return int(text)
         if self.type in CHOICES and text not in CHOICES[self.type]:
             raise ValueError(text)
-        if self.type.endswith("None") and not text:
-            return None
         if self.attribute in _NOT_EMPTY and not text.strip():
             raise ValueError(text)
         if self.attribute in _CHECKS and not _CHECKS[self.attribute](text):
@@ -211,7 +218,7 @@ class Config:
         return {
             FIELD_NAMES.get(key.attribute, key.name): text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
-            if key.table is not BrokerStartupKeys and getattr(self, key.attribute) is not None
+            if key.table not in _NOT_TOLD and getattr(self, key.attribute) is not None
         }
 
     def printed(self, *, important: bool = False) -> str:
@@ -244,11 +251,27 @@ class Config:
 
 
 class BrokerConfig(
-    Config, BrokerKeys, NettyServerKeys, NettyClientKeys, MessageStoreKeys, BrokerStartupKeys
+    Config,
+    BrokerKeys,
+    NettyServerKeys,
+    NettyClientKeys,
+    MessageStoreKeys,
+    BrokerStartupKeys,
+    LaterKeys,
 ):
-    """All that 4.9.7's broker reads from its file. Source: broker/BrokerStartup.java (4.9.7)."""
+    """All that 4.9.7's broker reads from its file, and what fakemq reads besides.
 
-    tables = (BrokerKeys, NettyServerKeys, NettyClientKeys, MessageStoreKeys, BrokerStartupKeys)
+    Source: broker/BrokerStartup.java (4.9.7)
+    """
+
+    tables = (
+        BrokerKeys,
+        NettyServerKeys,
+        NettyClientKeys,
+        MessageStoreKeys,
+        BrokerStartupKeys,
+        LaterKeys,
+    )
     listen_port: int = 10911
 
     @property

@@ -1,4 +1,4 @@
-"""Every config key that RocketMQ 4.9.7 knows: its name, Java type and default.
+"""Every config key that RocketMQ 4.9.7 knows, and a few later ones: name, Java type and default.
 
 One class for each Java class. The annotations and class attributes *are* the table: ``Long`` is
 Java's long (an int is 32 bits), ``str | None`` is a String that starts as null. A key's Java name
@@ -236,6 +236,21 @@ class NettyClientKeys:
     use_tls: bool = False
     write_buffer_high_water_mark: int = 0
     write_buffer_low_water_mark: int = 0
+
+
+class LaterKeys:
+    """Keys that 4.9.7 does not have, for what clients of 5.x need of a broker.
+
+    ``litePullMessageEnable``: whether the broker answers LITE_PULL_MESSAGE (361), without which no
+    DefaultLitePullConsumer of 5.x consumes anything. Source: common/BrokerConfig.java (5.3.3).
+
+    ``enableActingMaster``: what routes say of this broker by that name, true or false. Empty, as
+    with every broker of 4.9.7, they say nothing, and a client that can only read routes of 5.x
+    needs it set to false. Source: remoting/protocol/route/BrokerData.java (5.3.3).
+    """
+
+    lite_pull_message_enable: bool = True
+    enable_acting_master: bool | None = None
 
 
 class NamesrvKeys:

@@ -64,7 +64,7 @@ class Reply(Generic[ResponseHeader]):
         header: ResponseHeader | None = None,
         *,
         body: bytes = b"",
-        code: ResponseCode = ResponseCode.SUCCESS,
+        code: int = ResponseCode.SUCCESS,
         remark: str | None = None,
         ext_fields: dict[str, str] | None = None,
         serialize_type: SerializeType | None = None,

@@ -1,5 +1,7 @@
 """Request, response and language codes of 4.9.7, in the order of the Java files.
 
+One request code is later: LITE_PULL_MESSAGE, without which no DefaultLitePullConsumer of 5.x works.
+
 Source: common/protocol/RequestCode.java, ResponseCode.java,
 remoting/protocol/RemotingSysResponseCode.java, LanguageCode.java (4.9.7)
 """
@@ -108,6 +110,7 @@ class RequestCode(IntEnum):
     ADD_WRITE_PERM_OF_BROKER = 327
     GET_ALL_PRODUCER_INFO = 328
     DELETE_EXPIRED_COMMITLOG = 329
+    LITE_PULL_MESSAGE = 361  # remoting/protocol/RequestCode.java (5.3.3)
 
 
 class ResponseCode(IntEnum):

@@ -369,3 +369,6 @@ GET_ALL_PRODUCER_INFO: Row[client.GetAllProducerInfoRequestHeader, NoHeader] = R
     RequestCode.GET_ALL_PRODUCER_INFO, "client.GetAllProducerInfoRequestHeader"
 )
 DELETE_EXPIRED_COMMITLOG: Row[NoHeader, NoHeader] = Row(RequestCode.DELETE_EXPIRED_COMMITLOG)
+LITE_PULL_MESSAGE: Row[pull.PullMessageRequestHeader, pull.PullMessageResponseHeader] = Row(
+    RequestCode.LITE_PULL_MESSAGE, "pull.PullMessageRequestHeader", "pull.PullMessageResponseHeader"
+)

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 
+_PULLS = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
+"""Codes that the fast port does not have."""
+
+
 class Broker:
     """A broker: answers what its handlers know, keeps its tables, talks to the name servers.
 
@@ -91,9 +95,7 @@ class Broker:
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
-        self.fast_dispatcher = Dispatcher(
-            self, handles, on_unknown=_unknown, without=frozenset({RequestCode.PULL_MESSAGE})
-        )
+        self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
     # -- where it is --------------------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class Broker:
 
     @property
     def vip_addr(self) -> str:
-        """The fast port: every code but PULL_MESSAGE."""
+        """The fast port: every code but pulls."""
         return f"{self.config.broker_ip1}:{self.config.listen_port - 2}"
 
     @property
@@ -266,6 +268,11 @@ class Broker:
         )
         self.topics.update(config)
         self.registration.register_topic(config)
+
+    def delete_topic(self, topic: str) -> None:
+        """Forget a topic and its queues, if it is here; name servers are not told, as in Java."""
+        self.topics.delete(topic)
+        self.store.clean_unused_topic(self.topics.snapshot().keys())
 
     def seed(self, topic: str, queue_id: int, body: bytes, tags: str = "", keys: str = "") -> None:
         """Store a message as if a producer of this very host had sent it."""

@@ -85,7 +85,5 @@ class SubscriptionGroupManager:
         self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
 
     def _changed(self, group: str, how: str) -> None:
-        self.data_version = DataVersion(
-            timestamp=self._broker.clock.now_ms(), counter=self.data_version.counter + 1
-        )
+        self.data_version = self.data_version.next(self._broker.clock.now_ms())
         self._broker.journal.add(GroupChanged(node=self._broker.name, group=group, how=how))

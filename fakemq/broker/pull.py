@@ -12,10 +12,9 @@ from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.dispatch import Parked, Refused, Reply, Request
 from fakemq.events import Delivered
-from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 from fakemq.protocol.subscription import (
-    ExpressionType,
     SubscriptionError,
     build_subscription,
     is_tag_type,
@@ -71,10 +70,9 @@ def _process(
     header = request.header
     group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
     position = broker.positions.find(request.session, group, topic, queue_id, header.queue_offset)
-    group_config = _check_group(broker, group)
+    group_config = _check_group(broker, group, request.command.code)
     _check_topic(broker, request, position)
-    subscription = _subscription(broker, header, group_config)
-    message_filter = tags_filter(subscription)
+    message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
     if position is not None and position.stale:
         position.stale = False
         if header.queue_offset != 0:
@@ -100,11 +98,16 @@ def _process(
 # -- checks -----------------------------------------------------------------------------------
 
 
-def _check_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
+def _check_group(broker: Broker, group: str, code: int) -> SubscriptionGroupConfig:
     if not broker.config.broker_permission & PermName.READ:
         raise Refused(
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] pulling message is forbidden",
+        )
+    if code == RequestCode.LITE_PULL_MESSAGE and not broker.config.lite_pull_message_enable:
+        raise Refused(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{broker.config.broker_ip1}] for lite pull consumer is forbidden",
         )
     config = broker.groups.find(group)
     if config is None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.config import text_of
+from fakemq.dispatch import Parked, Reply
 from fakemq.events import Warned
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
@@ -30,6 +32,7 @@ from fakemq.protocol.headers.namesrv import (
 )
 from fakemq.protocol.java import crc32
 from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -63,6 +66,15 @@ class Round:
         self._left -= 1
         if self.done and self._then is not None:
             self._then()
+
+
+def when_registered(turn: Round, reply: Reply[NoHeader]) -> Reply[NoHeader] | Parked[NoHeader]:
+    """An answer that is not given before the name servers have answered, or had their time to."""
+    if turn.done:
+        return reply
+    parked: Parked[NoHeader] = Parked()
+    turn.when_done(lambda: parked.resolve(reply))
+    return parked
 
 
 class Registration:
@@ -178,6 +190,8 @@ class Registration:
             compressed=config.compressed_register,
             body_crc32=crc32(body),
         ).encode()
+        if config.enable_acting_master is not None:  # in no header of 4.9.7
+            fields["enableActingMaster"] = text_of(config.enable_acting_master)
         turn = Round(0 if oneway else len(addrs))
         first = True
 

@@ -163,7 +163,7 @@ class TopicConfigManager:
         """Remove a topic; False if there was none. Name servers keep its route, as in Java."""
         if self._table.pop(topic, None) is None:
             return False
-        self._next_version()
+        self.next_version()
         self._changed(topic, "deleted")
         return True
 
@@ -182,7 +182,11 @@ class TopicConfigManager:
             self._table[topic] = msgspec.structs.replace(config, order=not config.order)
             self._changed(topic, "updated")
         if changed:
-            self._next_version()
+            self.next_version()
+
+    def next_version(self) -> None:
+        """Say that something changed, if only what name servers are told of the topics."""
+        self.data_version = self.data_version.next(self._broker.clock.now_ms())
 
     def reset(self) -> None:
         """The topics of a first boot."""
@@ -194,13 +198,8 @@ class TopicConfigManager:
 
     def _put(self, topic: str, config: TopicConfig, how: str) -> None:
         self._table[topic] = config
-        self._next_version()
+        self.next_version()
         self._changed(topic, how)
-
-    def _next_version(self) -> None:
-        self.data_version = DataVersion(
-            timestamp=self._broker.clock.now_ms(), counter=self.data_version.counter + 1
-        )
 
     def _changed(self, topic: str, how: str) -> None:
         self._broker.journal.add(TopicChanged(node=self._broker.name, topic=topic, how=how))

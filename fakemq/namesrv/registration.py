@@ -57,11 +57,13 @@ class Registration:
         data_version: DataVersion | None,
         filter_server_list: list[str] | None,
         channel: Channel,
+        enable_acting_master: bool | None = None,
     ) -> RegisterBrokerResult:
         """Enter a broker, or renew it.
 
         Only a master's registration touches the queues, and only if its data version is another
         than last time or its address is new. ``filter_server_list`` None leaves that table alone.
+        Routes repeat what the broker says by ``enable_acting_master``, as those of 5.x do.
 
         Source: RouteInfoManager#registerBroker
         """
@@ -71,6 +73,7 @@ class Registration:
         if broker_data is None:
             broker_data = BrokerData(cluster=cluster_name, broker_name=broker_name, broker_addrs={})
             tables.broker_addr_table[broker_name] = broker_data
+        broker_data.enable_acting_master = enable_acting_master
         addrs = broker_data.broker_addrs
         # A slave that became master: the same address is under one id only.
         for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:

@@ -135,6 +135,7 @@ def _copy(broker_data: BrokerData) -> BrokerData:
         cluster=broker_data.cluster,
         broker_name=broker_data.broker_name,
         broker_addrs=dict(sorted(broker_data.broker_addrs.items())),
+        enable_acting_master=broker_data.enable_acting_master,
     )
 
 

@@ -19,11 +19,15 @@ class QueueData(Body):
 
 
 class BrokerData(Body):
-    """Source: common/protocol/route/BrokerData.java (4.9.7)"""
+    """``enable_acting_master`` is of 5.x; None leaves it out.
+
+    Source: common/protocol/route/BrokerData.java (4.9.7, 5.3.3)
+    """
 
     cluster: str | None = None
     broker_name: str | None = None
     broker_addrs: dict[Long, str] = field(default_factory=dict)
+    enable_acting_master: bool | None = None
 
 
 class TopicRouteData(Body):

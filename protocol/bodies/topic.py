@@ -27,6 +27,10 @@ class DataVersion(FrozenBody, frozen=True):
     timestamp: Long = 0
     counter: Long = 0
 
+    def next(self, now_ms: int) -> DataVersion:
+        """The version after one more change. Source: DataVersion.java#nextVersion (4.9.7)"""
+        return DataVersion(timestamp=now_ms, counter=self.counter + 1)
+
 
 class TopicConfig(Body):
     """Source: common/TopicConfig.java (4.9.7)"""

@@ -10,7 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.clock import Clock
 from fakemq.journal import Journal
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.timers import Timer
@@ -93,6 +93,7 @@ def beat(
     *,
     consumers: Sequence[dict[str, object]] = (),
     producers: Sequence[str] = (),
+    version: int = VERSION_4_9_7,
 ) -> RemotingCommand:
     """Send a heartbeat; gives the broker's answer."""
     body = {
@@ -100,7 +101,7 @@ def beat(
         "consumerDataSet": list(consumers),
         "producerDataSet": [{"groupName": group} for group in producers],
     }
-    return peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode())
+    return peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode(), version=version)
 
 
 def consume(peer: Peer, client_id: str = "client-1", group: str = GROUP) -> RemotingCommand:

@@ -6,7 +6,13 @@ from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
 from fakemq.net.memory import MemoryLink, MemoryNetwork
 from fakemq.net.session import Accept, Link, Session
-from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand, SerializeType
+from fakemq.protocol.codes import LanguageCode
+from fakemq.protocol.command import (
+    FLAG_RESPONSE,
+    VERSION_4_9_7,
+    RemotingCommand,
+    SerializeType,
+)
 from fakemq.protocol.header import Header
 
 TIMEOUT_MS = 3_000
@@ -102,6 +108,35 @@ class Peer:
         """Send a request that wants no answer."""
         self.session.invoke_oneway(_command(code, header, body, None))
         self._network.settle()
+
+    def answer(
+        self,
+        code: int = 0,
+        body: bytes = b"",
+        *,
+        remark: str | None = None,
+        ext_fields: dict[str, str] | None = None,
+        language: LanguageCode = LanguageCode.JAVA,
+        version: int = VERSION_4_9_7,
+        serialize_type: SerializeType = SerializeType.JSON,
+    ) -> RemotingCommand:
+        """Answer the oldest request of the node, and give it."""
+        request = self.requests.pop(0)
+        self.session.send(
+            RemotingCommand(
+                code,
+                ext_fields=ext_fields,
+                body=body,
+                flag=FLAG_RESPONSE,
+                opaque=request.opaque,
+                remark=remark,
+                language=language,
+                version=version,
+                serialize_type=serialize_type,
+            )
+        )
+        self._network.settle()
+        return request
 
     def close(self) -> None:
         self.session.close("closed by the test")

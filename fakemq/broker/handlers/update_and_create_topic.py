@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.checks import check_not_slave, check_topic_name
+from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.handlers import handles
+from fakemq.broker.registration import when_registered
 from fakemq.dispatch import Parked, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig
@@ -43,10 +44,7 @@ def update_and_create_topic(
         )
     topic = header.topic
     check_topic_name(topic)
-    if broker.topics.is_system(topic):
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
-        )
+    check_not_system_topic(broker, topic)
     config = TopicConfig(
         topic_name=topic,
         read_queue_nums=header.read_queue_nums,
@@ -56,11 +54,6 @@ def update_and_create_topic(
         topic_sys_flag=header.topic_sys_flag or 0,
     )
     broker.topics.update(config)
-    registered = broker.registration.register_topic(config)
     # Java leaves the remark that every response is born with.
     reply: Reply[NoHeader] = Reply(remark="not set any response code")
-    if registered.done:
-        return reply
-    parked: Parked[NoHeader] = Parked()
-    registered.when_done(lambda: parked.resolve(reply))
-    return parked
+    return when_registered(broker.registration.register_topic(config), reply)

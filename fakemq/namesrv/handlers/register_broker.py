@@ -4,7 +4,8 @@ Behaviour: the body is a RegisterBrokerBody, plain or compressed as the header s
 senders before 3.0.11 a TopicConfigSerializeWrapper, and then the filter servers stay as they are.
 A slave learns its master's address and HA address, if that lives. Everyone gets the order topics.
 Refused: a checksum that is not that of the body, or a body that cannot be read: SYSTEM_ERROR.
-Differs: a missing name, address or cluster is SYSTEM_ERROR; Java registers the broker null.
+Differs: a missing name, address or cluster is SYSTEM_ERROR; Java registers the broker null. Routes
+repeat what a broker says by ``enableActingMaster``, which only those of 5.x have.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#registerBrokerWithFilterServer,
 #registerBroker (4.9.7)
@@ -20,6 +21,7 @@ from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfigSerializeWrapper
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.namesrv import (
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
@@ -52,6 +54,7 @@ def register_broker(
         data_version=wrapper.data_version,
         filter_server_list=filter_server_list,
         channel=request.session,
+        enable_acting_master=_enable_acting_master(request),
     )
     order_topics = node.kv.kv_table(NAMESPACE_ORDER_TOPIC_CONFIG)
     return Reply(
@@ -60,6 +63,11 @@ def register_broker(
         ),
         body=b"" if order_topics is None else order_topics.encode(),
     )
+
+
+def _enable_acting_master(request: Request[RegisterBrokerRequestHeader]) -> bool | None:
+    text = request.command.ext_fields.get("enableActingMaster")  # in no header of 4.9.7
+    return None if text is None else parse_bool(text)
 
 
 def _read(

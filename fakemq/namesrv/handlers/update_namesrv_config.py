@@ -13,8 +13,8 @@ common/Configuration.java#update (4.9.7)
 
 from __future__ import annotations
 
+from fakemq.config_updates import properties_of, update
 from fakemq.dispatch import Refused, Reply, Request
-from fakemq.errors import ConfigError
 from fakemq.events import Warned
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.namesrv import NameServer
@@ -27,22 +27,9 @@ PATH_KEYS = ("kvConfigPath", "configStorePath")
 
 @handles(table.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
-    properties = _properties(request.body)
+    properties = properties_of(request.body)
     if any(key in properties for key in PATH_KEYS):
         raise Refused(ResponseCode.NO_PERMISSION, "Can not update config path")
-    for key, value in properties.items():
-        try:
-            node.config.set_property(key, value)
-        except ConfigError as error:
-            node.journal.add(Warned(node=node.name, text=f"UPDATE_NAMESRV_CONFIG: {error}"))
+    for text in update(node.config, properties):
+        node.journal.add(Warned(node=node.name, text=f"UPDATE_NAMESRV_CONFIG: {text}"))
     return Reply()
-
-
-def _properties(body: bytes) -> dict[str, str]:
-    import javaproperties  # seldom needed, and the server starts without
-
-    try:
-        # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
-        return javaproperties.loads(body.decode("utf-8", "replace").encode().decode("latin-1"))
-    except ValueError:
-        raise Refused(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None

@@ -186,3 +186,20 @@ def test_a_missing_broker_id_is_code_1_and_registers_nothing(lab: NamesrvLab, pe
     assert response.remark is not None
     assert response.remark.startswith("java.lang.NullPointerException")
     assert lab.servers[0].tables.broker_live_table == {}
+
+
+def test_routes_repeat_what_a_broker_of_5x_says_of_itself(peer: Peer) -> None:
+    body = json.dumps({"topicConfigSerializeWrapper": wrapper(topic("T"), counter=1)}).encode()
+    for text, said in (("false", False), ("true", True)):
+        assert ask(peer, body, enableActingMaster=text).code == 0
+        assert routed(peer)["enableActingMaster"] is said
+    assert ask(peer, body).code == 0
+    assert "enableActingMaster" not in routed(peer)
+
+
+def routed(peer: Peer) -> dict[str, Any]:
+    """What the route of T says of its one broker."""
+    found = route(peer, "T")
+    assert found is not None
+    (broker,) = found["brokerDatas"]
+    return dict(broker)

@@ -40,12 +40,16 @@ def test_both_dialects_are_read() -> None:
     assert TopicRouteData.decode(ROUTE.encode(standard_json=True)) == ROUTE
 
 
-def test_what_5x_adds_is_ignored() -> None:
+def test_what_5x_adds_is_kept_or_ignored() -> None:
     text = (
         b'{"brokerDatas":[{"brokerAddrs":{0:"x"},"brokerName":"b","cluster":"c",'
         b'"enableActingMaster":false}],"filterServerTable":{},"queueDatas":[]}'
     )
-    assert TopicRouteData.decode(text).broker_datas == [BrokerData("c", "b", {0: "x"})]
+    route = TopicRouteData.decode(text)
+    assert route.broker_datas == [BrokerData("c", "b", {0: "x"}, enable_acting_master=False)]
+    assert route.encode() == text
+    later = text.replace(b'"queueDatas"', b'"topicQueueMappingByBroker":{},"queueDatas"')
+    assert TopicRouteData.decode(later) == route
 
 
 def test_cluster_info_has_unquoted_ids() -> None:

@@ -1,0 +1,44 @@
+"""CONSUME_MESSAGE_DIRECTLY (309): have one consumer consume one stored message now.
+
+Behaviour: the message, found by its offset id (whose host does not matter), goes to the consumer
+with the broker's name; its answer is the answer.
+Refused: as GET_CONSUMER_RUNNING_INFO; an id that is none, or where no message is: SYSTEM_ERROR.
+
+Source: broker/processor/AdminBrokerProcessor.java#consumeMessageDirectly (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.relay import call_consumer
+from fakemq.broker.required import required
+from fakemq.dispatch import Parked, Request
+from fakemq.protocol import table
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
+from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.CONSUME_MESSAGE_DIRECTLY)
+def consume_message_directly(
+    broker: Broker, request: Request[ConsumeMessageDirectlyResultRequestHeader]
+) -> Parked[NoHeader]:
+    header, command = request.header, request.command
+    record = required(_record(broker, header.msg_id), "SelectMappedBufferResult", "size")
+    command.ext_fields["brokerName"] = broker.config.broker_name
+    command.body = bytes(record)
+    return call_consumer(broker, command, header.consumer_group, header.client_id)
+
+
+def _record(broker: Broker, message_id: str | None) -> memoryview | None:
+    try:
+        place = decode_offset_id(required(message_id, "String", "length"))
+    except RemoteProtocolError:
+        return None  # Java reads an offset from whatever it is given, and fails at the latest then
+    return broker.store.select_one_message_by_offset(place.physical_offset)

@@ -1,0 +1,38 @@
+"""DELETE_SUBSCRIPTIONGROUP (207): forget a subscription group.
+
+Behaviour: its members are not told; the next request that names the group makes it anew, if the
+broker does that. Its offsets go only with ``removeOffset``, or ``cleanOffset`` as 5.x says; its
+retry and dead-letter topics stay. A group that is not here is SUCCESS.
+Refused: a slave: SYSTEM_ERROR.
+Differs: 4.9.7 does not know the name ``cleanOffset``.
+
+Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import check_not_slave
+from fakemq.broker.handlers import handles
+from fakemq.dispatch import Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.header import parse_bool
+from fakemq.protocol.headers.group import DeleteSubscriptionGroupRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.DELETE_SUBSCRIPTIONGROUP)
+def delete_subscriptiongroup(
+    broker: Broker, request: Request[DeleteSubscriptionGroupRequestHeader]
+) -> Reply[NoHeader]:
+    check_not_slave(broker)
+    header = request.header
+    broker.groups.delete(header.group_name)
+    # The later name stands in no header of 4.9.7.
+    if header.remove_offset or parse_bool(request.command.ext_fields.get("cleanOffset", "")):
+        broker.offsets.remove(header.group_name)
+    return Reply()

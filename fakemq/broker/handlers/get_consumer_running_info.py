@@ -1,0 +1,29 @@
+"""GET_CONSUMER_RUNNING_INFO (307): what a consumer is doing, by its own word.
+
+Behaviour: passed on to the consumer; its answer is the answer.
+Refused: no such member, or one before 3.1.8: SYSTEM_ERROR; no answer in 10 s: CONSUME_MSG_TIMEOUT.
+
+Source: broker/processor/AdminBrokerProcessor.java#getConsumerRunningInfo (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.relay import call_consumer
+from fakemq.dispatch import Parked, Request
+from fakemq.protocol import table
+from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.GET_CONSUMER_RUNNING_INFO)
+def get_consumer_running_info(
+    broker: Broker, request: Request[GetConsumerRunningInfoRequestHeader]
+) -> Parked[NoHeader]:
+    client_id: str | None = vars(request.header).get("client_id")
+    return call_consumer(broker, request.command, request.header.consumer_group, client_id)

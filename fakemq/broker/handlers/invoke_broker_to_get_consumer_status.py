@@ -1,0 +1,110 @@
+"""INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223): how far a group's consumers have pulled a topic.
+
+Behaviour: asks the members one after the other (code 221, 5 s each), or only ``clientAddr``, which
+is a client id; who does not answer is not in the result. The remark is not cleared.
+Refused: a member before 3.0.7, as soon as its turn comes, and a group nobody is in: SYSTEM_ERROR.
+
+Source: broker/client/net/Broker2Client.java#getConsumeStatus (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.relay import call_client
+from fakemq.broker.required import required
+from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.offset import GetConsumerStatusBody
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.headers.client import GetConsumerStatusRequestHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.versions import V3_0_7_SNAPSHOT, version_name
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.client_channel import ClientChannelInfo
+
+TIMEOUT_MS = 5_000
+
+
+@handles(table.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
+def invoke_broker_to_get_consumer_status(
+    broker: Broker, request: Request[GetConsumerStatusRequestHeader]
+) -> Parked[NoHeader]:
+    header = request.header
+    info = required(broker.consumers.group(header.group), "ConsumerGroupInfo", "channelInfoTable")
+    fields = header.encode()
+    fields.pop("clientAddr", None)
+    only = header.client_addr
+    if only is None or not only.strip():
+        only = ""
+    return _Inquiry(broker, fields, list(info.channels.values()), only).parked
+
+
+class _Inquiry:
+    """One admin's question, carried from member to member."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        fields: dict[str, str],
+        channels: list[ClientChannelInfo],
+        only: str,
+    ) -> None:
+        self.parked: Parked[NoHeader] = Parked()
+        self._broker = broker
+        self._fields = fields
+        self._channels = channels
+        self._only = only
+        self._body = GetConsumerStatusBody()
+        self._ask_next()
+
+    def _ask_next(self) -> None:
+        while self._channels:
+            channel = self._channels.pop(0)
+            if channel.version < V3_0_7_SNAPSHOT:
+                self.parked.resolve(too_old(channel.version))
+                return
+            if self._only in ("", channel.client_id):
+                self._ask(channel)
+                return
+        # Java leaves the remark that every response is born with.
+        self.parked.resolve(Reply(body=self._body.encode(), remark="not set any response code"))
+
+    def _ask(self, channel: ClientChannelInfo) -> None:
+        if self._only:
+            self._channels = []
+
+        def answered(answer: RemotingCommand | None) -> None:
+            self._take(channel.client_id, answer)
+            self._ask_next()
+
+        command = RemotingCommand(
+            RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, ext_fields=dict(self._fields)
+        )
+        call_client(self._broker, channel.session, command, answered, TIMEOUT_MS)
+
+    def _take(self, client_id: str, answer: RemotingCommand | None) -> None:
+        if answer is None or answer.code != ResponseCode.SUCCESS or not answer.body:
+            return
+        try:
+            status = GetConsumerStatusBody.decode(answer.body)
+        except ProtocolError:
+            return  # Java logs it
+        offsets = status.message_queue_table
+        self._body.consumer_table[client_id] = {
+            queue: offsets[queue] for queue in java_hash_map_order(offsets)
+        }
+
+
+def too_old(version: int) -> Refused:
+    """What is said of a client that cannot be asked about its offsets, nor told."""
+    return Refused(
+        ResponseCode.SYSTEM_ERROR,
+        f"the client does not support this feature. version={version_name(version)}",
+    )

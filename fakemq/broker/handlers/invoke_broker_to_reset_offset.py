@@ -1,0 +1,105 @@
+"""INVOKE_BROKER_TO_RESET_OFFSET (222): have the consumers of a group go on from a time.
+
+Behaviour: every member is told (code 220, one-way) where to go on in each queue, and commits it
+itself; without ``isForce`` nobody skips messages. Time -1 is the end of the queue. C++ gets a list
+where others get a map. On success the remark is not cleared.
+Refused: a topic that is not here, a queue that the group has not committed, a member before 3.0.7
+(those before it have been told): SYSTEM_ERROR; nobody there: CONSUMER_NOT_ONLINE.
+
+Source: broker/client/net/Broker2Client.java#resetOffset (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.handlers.invoke_broker_to_get_consumer_status import too_old
+from fakemq.broker.offsets import NO_OFFSET
+from fakemq.dispatch import Refused, Reply, Request
+from fakemq.protocol import table
+from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.versions import V3_0_7_SNAPSHOT
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+THE_END = -1
+"""The timestamp that stands for the end of every queue."""
+
+
+@handles(table.INVOKE_BROKER_TO_RESET_OFFSET)
+def invoke_broker_to_reset_offset(
+    broker: Broker, request: Request[ResetOffsetRequestHeader]
+) -> Reply[NoHeader]:
+    header = request.header
+    offsets = _offsets(broker, header)
+    info = broker.consumers.group(header.group)
+    if info is None:
+        raise Refused(
+            ResponseCode.CONSUMER_NOT_ONLINE,
+            f"Consumer not online, so can not reset offset, Group: {header.group}"
+            f" Topic: {header.topic} Timestamp: {header.timestamp}",
+        )
+    for channel in list(info.channels.values()):
+        if channel.version < V3_0_7_SNAPSHOT:
+            raise too_old(channel.version)
+        channel.session.invoke_oneway(
+            RemotingCommand(
+                RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+                # Whether skipping was forced is not passed on.
+                ext_fields=ResetOffsetRequestHeader(
+                    topic=header.topic, group=header.group, timestamp=header.timestamp
+                ).encode(),
+                body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
+            )
+        )
+    # Java leaves the remark that every response is born with.
+    return Reply(
+        body=ResetOffsetBody(offset_table=offsets).encode(), remark="not set any response code"
+    )
+
+
+def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQueue, int]:
+    """Where the group shall go on in each queue that is written to."""
+    topic, group = header.topic, header.group
+    config = broker.topics.select(topic)
+    if config is None:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"[reset-offset] reset offset failed, no topic in this broker. topic={topic}",
+        )
+    offsets = {}
+    for queue_id in range(config.write_queue_nums):
+        committed = broker.offsets.query(group, topic, queue_id)
+        if committed == NO_OFFSET:
+            raise Refused(ResponseCode.SYSTEM_ERROR, f"THe consumer group <{group}> not exist")
+        if header.timestamp == THE_END:
+            offset = broker.store.max_offset_in_queue(topic, queue_id)
+        else:
+            offset = broker.store.offset_in_queue_by_time(topic, queue_id, header.timestamp)
+        queue = MessageQueue(topic=topic, broker_name=broker.config.broker_name, queue_id=queue_id)
+        offsets[queue] = offset if header.is_force else min(offset, committed)
+    return {queue: offsets[queue] for queue in java_hash_map_order(offsets)}
+
+
+def _body(offsets: dict[MessageQueue, int], *, for_c: bool) -> bytes:
+    if not for_c:
+        return ResetOffsetBody(offset_table=offsets).encode()
+    return ResetOffsetBodyForC(
+        offset_table=[
+            MessageQueueForC(
+                topic=queue.topic,
+                broker_name=queue.broker_name,
+                queue_id=queue.queue_id,
+                offset=offset,
+            )
+            for queue, offset in offsets.items()
+        ]
+    ).encode()

@@ -1,0 +1,28 @@
+"""LITE_PULL_MESSAGE (361): what a DefaultLitePullConsumer of 5.x sends instead of PULL_MESSAGE.
+
+Behaviour: as PULL_MESSAGE in everything. 4.9.7 does not have this code, and those consumers have no
+other way.
+Refused: litePullMessageEnable=false: NO_PERMISSION.
+
+Source: broker/processor/PullMessageProcessor.java#processRequest (5.3.3)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.pull import pull
+from fakemq.protocol import table
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+
+
+@handles(table.LITE_PULL_MESSAGE)
+def lite_pull_message(
+    broker: Broker, request: Request[PullMessageRequestHeader]
+) -> Reply[PullMessageResponseHeader] | Parked[PullMessageResponseHeader]:
+    return pull(broker, request)

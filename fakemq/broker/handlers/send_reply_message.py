@@ -1,0 +1,30 @@
+"""SEND_REPLY_MESSAGE (324): a reply to a request message, header with long names.
+
+Behaviour: see `fakemq.broker.reply`.
+Ignored: ``bname``, ``batch``; the sysFlag of what is stored is 0.
+
+Source: broker/processor/ReplyMessageProcessor.java#processRequest (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.reply import reply
+from fakemq.protocol import table
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.protocol.headers.send import (
+        SendMessageRequestHeader,
+        SendMessageResponseHeader,
+    )
+
+
+@handles(table.SEND_REPLY_MESSAGE)
+def send_reply_message(
+    broker: Broker, request: Request[SendMessageRequestHeader]
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    return reply(broker, request.session, request.command, request.header)

@@ -1,0 +1,30 @@
+"""SEND_REPLY_MESSAGE_V2 (325): a reply to a request message, header with one-letter names.
+
+Behaviour: see `fakemq.broker.reply`.
+Ignored: ``n``, ``m``; the sysFlag of what is stored is 0.
+
+Source: broker/processor/ReplyMessageProcessor.java#processRequest (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.reply import reply
+from fakemq.protocol import table
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.protocol.headers.send import (
+        SendMessageRequestHeaderV2,
+        SendMessageResponseHeader,
+    )
+
+
+@handles(table.SEND_REPLY_MESSAGE_V2)
+def send_reply_message_v2(
+    broker: Broker, request: Request[SendMessageRequestHeaderV2]
+) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    return reply(broker, request.session, request.command, request.header)

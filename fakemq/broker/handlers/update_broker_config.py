@@ -1,0 +1,44 @@
+"""UPDATE_BROKER_CONFIG (25): set keys of the config at run time, from properties text.
+
+Behaviour: SUCCESS, also without a body. What is read when it is needed works at once, which is
+nearly everything. ``brokerPermission`` registers the broker with all name servers anew, and is
+answered when they have heard of it. Keys that
+4.9.7 does not have and values it cannot read change nothing; each is a warning in the journal,
+where Java is silent. Every word but "true" is false.
+Refused: text that is no properties file: SYSTEM_ERROR.
+Differs: values with which Java fails later are not taken; no file is rewritten.
+
+Source: broker/processor/AdminBrokerProcessor.java#updateBrokerConfig,
+common/Configuration.java#update (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers import handles
+from fakemq.broker.registration import when_registered
+from fakemq.config_updates import properties_of, update
+from fakemq.dispatch import Parked, Reply, Request
+from fakemq.events import Warned
+from fakemq.protocol import table
+from fakemq.protocol.table import NoHeader
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+
+
+@handles(table.UPDATE_BROKER_CONFIG)
+def update_broker_config(
+    broker: Broker, request: Request[NoHeader]
+) -> Reply[NoHeader] | Parked[NoHeader]:
+    if not request.body:
+        return Reply()
+    properties = properties_of(request.body)
+    for text in update(broker.config, properties):
+        broker.journal.add(Warned(node=broker.name, text=f"UPDATE_BROKER_CONFIG: {text}"))
+    broker.config_version = broker.config_version.next(broker.clock.now_ms())
+    if "brokerPermission" in properties:
+        broker.topics.next_version()
+        return when_registered(broker.registration.register_all(check_order=False), Reply())
+    return Reply()

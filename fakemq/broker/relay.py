@@ -1,0 +1,117 @@
+"""What a broker asks of its clients and waits for, and answers of theirs that it passes on.
+
+Source: broker/client/net/Broker2Client.java#callClient,
+broker/processor/AdminBrokerProcessor.java#callConsumer (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.table import NoHeader
+from fakemq.protocol.versions import V3_1_8_SNAPSHOT, version_name
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.client_channel import ClientChannelInfo
+    from fakemq.net.session import OnReply, Session
+
+CALL_TIMEOUT_MS = 10_000
+
+
+class PassedOn(Reply[NoHeader]):
+    """A client's answer as it is, its language and version included."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self, answer: RemotingCommand) -> None:
+        super().__init__(code=answer.code)
+        self._answer = answer
+
+    def to_command(self, request: RemotingCommand) -> RemotingCommand:
+        answer = self._answer
+        return RemotingCommand(
+            answer.code,
+            ext_fields=answer.ext_fields,
+            body=answer.body,
+            flag=answer.flag | FLAG_RESPONSE,
+            opaque=request.opaque,
+            remark=answer.remark,
+            language=answer.language,
+            version=answer.version,
+            serialize_type=request.serialize_type,
+        )
+
+
+def call_client(
+    broker: Broker,
+    session: Session,
+    command: RemotingCommand,
+    on_answer: OnReply,
+    timeout_ms: int = CALL_TIMEOUT_MS,
+) -> None:
+    """Send a client a request; ``on_answer`` gets its response, or None after ``timeout_ms``.
+
+    A Java broker does not notice that the client is gone: that, too, takes the whole time.
+    """
+    clock, outside = broker.clock, session.outside
+    until_ms = clock.elapsed_ms(outside=outside) + timeout_ms
+
+    def answered(response: RemotingCommand | None) -> None:
+        left_ms = until_ms - clock.elapsed_ms(outside=outside)
+        if response is None and left_ms > 0:
+            clock.call_later(left_ms, lambda: on_answer(None), kind="rpc_timeout", outside=outside)
+        else:
+            on_answer(response)
+
+    session.invoke(command, timeout_ms, answered)
+
+
+def call_consumer(
+    broker: Broker, command: RemotingCommand, group: str, client_id: str | None
+) -> Parked[NoHeader]:
+    """Pass an admin's command on to a consumer, fields and body, and the answer back."""
+    channel = _find_consumer(broker, group, client_id)
+    parked: Parked[NoHeader] = Parked()
+
+    def answered(answer: RemotingCommand | None) -> None:
+        parked.resolve(_timed_out(channel, group) if answer is None else PassedOn(answer))
+
+    fields, body = dict(command.ext_fields), command.body
+    call_client(
+        broker,
+        channel.session,
+        RemotingCommand(command.code, ext_fields=fields, body=body),
+        answered,
+    )
+    return parked
+
+
+def _find_consumer(broker: Broker, group: str, client_id: str | None) -> ClientChannelInfo:
+    channel = None if client_id is None else broker.consumers.find_channel(group, client_id)
+    if channel is None:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"The Consumer <{group}> <{'null' if client_id is None else client_id}> not online",
+        )
+    if channel.version < V3_1_8_SNAPSHOT:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"The Consumer <{client_id}> Version <{version_name(channel.version)}> too low"
+            " to finish, please upgrade it to V3_1_8_SNAPSHOT",
+        )
+    return channel
+
+
+def _timed_out(channel: ClientChannelInfo, group: str) -> Refused:
+    return Refused(
+        ResponseCode.CONSUME_MSG_TIMEOUT,
+        f"consumer <{group}> <{channel.client_id}> Timeout:"
+        " org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response on the"
+        f" channel <{channel.session.remote_addr}> timeout, {CALL_TIMEOUT_MS}(ms),"
+        " org.apache.rocketmq.remoting.netty.NettyRemotingAbstract"
+        ".invokeSyncImpl(NettyRemotingAbstract.java:439)",
+    )

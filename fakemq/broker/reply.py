@@ -1,0 +1,121 @@
+"""A reply to a request message: pushed to the client that waits for it, then stored.
+
+Source: broker/processor/ReplyMessageProcessor.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.checks import check_send
+from fakemq.broker.hosts import record_host
+from fakemq.broker.relay import call_client
+from fakemq.broker.send import answer_marks, random_queue_id
+from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.send import ReplyMessageRequestHeader, SendMessageResponseHeader
+from fakemq.protocol.hosts import format_host
+from fakemq.protocol.properties import (
+    MESSAGE_REPLY_TO_CLIENT,
+    PUSH_REPLY_TIME,
+    decode_properties,
+    encode_properties_as_java,
+)
+from fakemq.store.inner_message import InnerMessage
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.checks import SendHeader
+    from fakemq.net.session import Session
+
+SendReply = Reply[SendMessageResponseHeader]
+
+
+def reply(
+    broker: Broker, session: Session, command: RemotingCommand, header: SendHeader
+) -> SendReply | Parked[SendMessageResponseHeader]:
+    """Push the reply and store it; answers when the client has, or had its time to.
+
+    Whether the push succeeded is the answer's code; where the reply is stored, if it is, stands in
+    its header either way. A reply that cannot be stored is no failure.
+    """
+    marks = answer_marks(broker)
+    try:
+        topic = check_send(broker, header, session)
+        queue_id = header.queue_id
+        if queue_id < 0:
+            queue_id = random_queue_id(broker, topic.write_queue_nums)
+    except Refused as refused:
+        return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
+    text = header.properties or ""
+    message = InnerMessage(
+        header.topic,
+        queue_id,
+        command.body,
+        properties=decode_properties(text),
+        properties_string=text,
+        flag=header.flag,
+        born_timestamp_ms=header.born_timestamp,
+        born_host=record_host(session.remote_addr),
+        store_host=broker.store_host,
+        reconsume_times=header.reconsume_times or 0,
+    )
+    client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
+    if client_id is None:
+        why = f"reply message properties[{MESSAGE_REPLY_TO_CLIENT}] is null"
+        return _stored(broker, message, why, marks)
+    client = broker.producers.find_channel(client_id)
+    if client is None:
+        why = f"push reply message fail, channel of <{client_id}> not found."
+        return _stored(broker, message, why, marks)
+    parked: Parked[SendMessageResponseHeader] = Parked()
+
+    def answered(answer: RemotingCommand | None) -> None:
+        pushed = answer is not None and answer.code == ResponseCode.SUCCESS
+        why = None if pushed else f"push reply message to {client_id}fail."
+        parked.resolve(_stored(broker, message, why, marks))
+
+    call_client(broker, client, _push(broker, header, message), answered)
+    return parked
+
+
+def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> RemotingCommand:
+    """What the waiting client gets; it alone sees when that was."""
+    now_ms = broker.clock.now_ms()
+    properties = message.properties | {PUSH_REPLY_TIME: str(now_ms)}
+    push = ReplyMessageRequestHeader.__new__(ReplyMessageRequestHeader)
+    vars(push).update(
+        vars(header),  # which has all of it but the last three; what did not arrive stays absent
+        properties=encode_properties_as_java(properties),
+        born_host=format_host(message.born_host),
+        store_host=format_host(message.store_host),
+        store_timestamp=now_ms,
+    )
+    return RemotingCommand(
+        RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, ext_fields=push.encode(), body=message.body
+    )
+
+
+def _stored(
+    broker: Broker, message: InnerMessage, why_not_pushed: str | None, marks: dict[str, str]
+) -> SendReply:
+    """The answer: SUCCESS unless the push failed, with where the reply is stored."""
+    header = None
+    if why_not_pushed is None:
+        # Java's client cannot decode an answer without these.
+        header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
+    if broker.config.store_reply_message_enable:
+        queue_id = message.queue_id  # a delayed reply's own is another one afterwards
+        appended = broker.store.put_message(message).append_result
+        if appended is not None:
+            broker.stats.sent(message.topic, queue_id, appended.msg_num, appended.wrote_bytes)
+            header = SendMessageResponseHeader(
+                msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
+            )
+    return Reply(
+        header,
+        code=ResponseCode.SUCCESS if why_not_pushed is None else ResponseCode.SYSTEM_ERROR,
+        remark=why_not_pushed,
+        ext_fields=marks,
+    )

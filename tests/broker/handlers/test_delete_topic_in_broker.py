@@ -1,0 +1,114 @@
+"""DELETE_TOPIC_IN_BROKER: what is gone, what stays, and what consumers see then."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import TopicChanged
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, send
+from tests.support.peer import Peer
+
+
+def delete(peer: Peer, topic: str = TOPIC) -> RemotingCommand:
+    return peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic=topic))
+
+
+def test_config_and_queues_go_records_and_offsets_stay(broker: Broker, peer: Peer) -> None:
+    send(peer)
+    broker.offsets.commit(GROUP, TOPIC, 0, 1)
+    end, version = broker.store.max_phy_offset, broker.topics.data_version.counter
+    response = delete(peer)
+    assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+    assert broker.topics.select(TOPIC) is None
+    assert broker.store.queue_ids(TOPIC) == []
+    assert broker.store.max_phy_offset == end
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 1
+    assert broker.topics.data_version.counter == version + 1
+    assert [event.how for event in broker.journal.find(TopicChanged, topic=TOPIC)] == [
+        "created",
+        "deleted",
+    ]
+
+
+def test_name_servers_are_not_told(world: World) -> None:
+    name_server = world.name_server("10.0.0.1:9876")
+    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
+    broker.create_topic(TOPIC, 1)
+    world.network.settle()
+    name_server.requests.clear()
+    delete(world.peer(broker.addr))
+    assert name_server.codes() == []
+
+
+def test_once_more_begins_at_0(broker: Broker, peer: Peer) -> None:
+    for _ in range(3):
+        send(peer)
+    delete(peer)
+    assert pull(peer, 3).code == ResponseCode.TOPIC_NOT_EXIST
+    broker.create_topic(TOPIC, 1)
+    response = pull(peer, 3)
+    assert response.code == ResponseCode.PULL_OFFSET_MOVED
+    assert response.ext_fields["nextBeginOffset"] == "0"
+    send(peer)
+    response = pull(peer, 3)
+    assert response.code == ResponseCode.PULL_OFFSET_MOVED
+    assert response.ext_fields["nextBeginOffset"] == "1", "behind what there is"
+    assert pull(peer).ext_fields["maxOffset"] == "1"
+
+
+def test_a_held_pull_hears_of_it_when_its_time_is_over(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    send(peer)
+    answer = long_pull(peer, 1)
+    delete(peer)
+    world.clock.advance("14s")
+    assert not answer.over
+    world.clock.advance("6s")
+    assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
+
+
+def test_queues_of_other_topics_without_a_config_go_too(broker: Broker, peer: Peer) -> None:
+    send(peer, topic="other")
+    broker.topics.delete("other")
+    delete(peer)
+    assert broker.store.queue_ids("other") == []
+
+
+def test_a_topic_that_is_not_here_is_a_success(peer: Peer) -> None:
+    assert delete(peer, "nowhere").code == ResponseCode.SUCCESS
+
+
+def test_of_a_light_topic_only_the_queues_go(broker: Broker, peer: Peer) -> None:
+    send(peer, topic="%LMQ%light")
+    assert delete(peer, "%LMQ%light").code == ResponseCode.SUCCESS
+    assert broker.topics.select("%LMQ%light") is not None
+    assert broker.store.queue_ids("%LMQ%light") == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "remark"),
+    [
+        ("", "The specified topic is blank."),
+        (
+            "a.b",
+            "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$",
+        ),
+        ("TBW102", "The topic[TBW102] is conflict with system topic."),
+        ("broker-a", "The topic[broker-a] is conflict with system topic."),
+    ],
+)
+def test_some_topics_may_not_be_deleted(peer: Peer, topic: str, remark: str) -> None:
+    response = delete(peer, topic)
+    assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
+
+
+def test_nor_any_at_a_slave(world: World) -> None:
+    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    assert delete(world.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR

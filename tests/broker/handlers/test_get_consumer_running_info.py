@@ -1,0 +1,145 @@
+"""GET_CONSUMER_RUNNING_INFO, and with it how any request is relayed to a consumer."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
+from fakemq.protocol.command import SerializeType
+from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
+from tests.support.clients import GROUP, LabWorld, beat, consume, consumer_data
+from tests.support.peer import Answer, Peer
+
+CODE = RequestCode.GET_CONSUMER_RUNNING_INFO
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+@pytest.fixture
+def broker(world: LabWorld) -> Broker:
+    return world.broker()
+
+
+@pytest.fixture
+def consumer(world: LabWorld, broker: Broker) -> Peer:
+    """A member of the group, as one behind a socket."""
+    peer = world.outside_peer(broker, "consumer")
+    consume(peer)
+    peer.requests.clear()
+    return peer
+
+
+def header(client_id: str = "client-1", group: str = GROUP) -> GetConsumerRunningInfoRequestHeader:
+    return GetConsumerRunningInfoRequestHeader(consumer_group=group, client_id=client_id)
+
+
+def ask(peer: Peer, **fields: str) -> Answer:
+    return peer.send(CODE, header(), b"the body", ext_fields=fields, timeout_ms=10**9)
+
+
+def test_the_request_goes_through_with_all_it_has(peer: Peer, consumer: Peer) -> None:
+    answer = ask(peer, jstackEnable="true", other="kept")
+    assert not answer.over
+    (request,) = consumer.requests
+    assert request.code == CODE
+    assert request.ext_fields == {
+        "consumerGroup": GROUP,
+        "clientId": "client-1",
+        "jstackEnable": "true",
+        "other": "kept",
+    }
+    assert request.body == b"the body"
+    assert not request.is_oneway
+
+
+def test_the_answer_comes_back_as_it_is(peer: Peer, consumer: Peer) -> None:
+    answer = ask(peer)
+    consumer.answer(
+        99,
+        b"{}",
+        remark="what",
+        ext_fields={"k": "v"},
+        language=LanguageCode.GO,
+        version=450,
+        serialize_type=SerializeType.ROCKETMQ,
+    )
+    response = answer.response
+    assert response is not None
+    assert (response.code, response.remark, response.body) == (99, "what", b"{}")
+    assert response.ext_fields == {"k": "v"}
+    assert (response.language, response.version) == (LanguageCode.GO, 450)
+    assert response.serialize_type == SerializeType.JSON, "the form of who asked"
+
+
+@pytest.mark.parametrize(
+    ("fields", "remark"),
+    [
+        (
+            {"consumerGroup": GROUP, "clientId": "other"},
+            "The Consumer <billing> <other> not online",
+        ),
+        ({"consumerGroup": GROUP}, "The Consumer <billing> <null> not online"),
+        ({"consumerGroup": "none", "clientId": "x"}, "The Consumer <none> <x> not online"),
+    ],
+)
+def test_who_is_not_there(peer: Peer, consumer: Peer, fields: dict[str, str], remark: str) -> None:
+    response = peer.ask(CODE, ext_fields=fields)
+    assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
+    assert consumer.requests == []
+
+
+def test_a_client_before_3_1_8_is_not_asked(world: LabWorld, broker: Broker, peer: Peer) -> None:
+    old = world.outside_peer(broker, "old")
+    beat(old, "old", consumers=[consumer_data()], version=61)
+    response = peer.ask(CODE, header("old"))
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        (
+            "The Consumer <old> Version <V3_1_7> too low to finish,"
+            " please upgrade it to V3_1_8_SNAPSHOT"
+        ),
+    )
+
+
+def test_who_is_silent_for_10_s_of_its_own_time(
+    world: LabWorld, peer: Peer, consumer: Peer
+) -> None:
+    answer = ask(peer)
+    world.clock.advance("1m")
+    assert not answer.over, "a JVM's time is its own"
+    world.outside_time_passes(9_999)
+    assert not answer.over
+    world.outside_time_passes(1)
+    response = answer.response
+    assert response is not None
+    assert response.code == ResponseCode.CONSUME_MSG_TIMEOUT
+    assert (response.remark or "").startswith(
+        "consumer <billing> <client-1> Timeout:"
+        " org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response on the"
+        " channel <consumer> timeout, 10000(ms), "
+    )
+
+
+def test_a_lost_consumer_takes_its_10_s_too(world: LabWorld, peer: Peer, consumer: Peer) -> None:
+    answer = ask(peer)
+    world.outside_time_passes(4_000)
+    consumer.close()
+    world.outside_time_passes(5_999)
+    assert not answer.over
+    world.outside_time_passes(1)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.CONSUME_MSG_TIMEOUT
+
+
+def test_an_answer_that_comes_too_late_is_nobodys(
+    world: LabWorld, peer: Peer, consumer: Peer
+) -> None:
+    answer = ask(peer)
+    world.outside_time_passes(10_000)
+    consumer.answer(0, b"late")
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.CONSUME_MSG_TIMEOUT

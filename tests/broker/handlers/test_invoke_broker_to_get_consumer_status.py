@@ -1,0 +1,109 @@
+"""INVOKE_BROKER_TO_GET_CONSUMER_STATUS: members asked in turn; answers as a real broker's."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.clients import GROUP, TOPIC, LabWorld, beat, consume, consumer_data
+from tests.support.peer import Answer, Peer
+
+CODE = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+STATUS = b'{"messageQueueTable":{{"brokerName":"broker-a","queueId":1,"topic":"orders"}:7}}'
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+@pytest.fixture
+def broker(world: LabWorld) -> Broker:
+    return world.broker()
+
+
+@pytest.fixture
+def members(world: LabWorld, broker: Broker) -> list[Peer]:
+    peers = [world.outside_peer(broker, name) for name in ("first", "second")]
+    for peer in peers:
+        consume(peer, peer.name)
+    for peer in peers:
+        peer.requests.clear()
+    return peers
+
+
+def ask(peer: Peer, **more: str) -> Answer:
+    fields = {"topic": TOPIC, "group": GROUP} | more
+    return peer.send(CODE, ext_fields=fields, timeout_ms=10**9)
+
+
+def body(answer: Answer) -> str:
+    assert answer.response is not None
+    assert answer.response.code == 0
+    assert answer.response.remark == "not set any response code"
+    return answer.response.body.decode()
+
+
+def test_all_are_asked_one_after_the_other(peer: Peer, members: list[Peer]) -> None:
+    first, second = members
+    answer = ask(peer)
+    assert second.requests == []
+    request = first.answer(0, STATUS)
+    assert request.code == RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT
+    assert request.ext_fields == {"topic": TOPIC, "group": GROUP}
+    assert not answer.over
+    second.answer(0, b"{}")
+    assert body(answer) == (
+        '{"consumerTable":{"first":'
+        '{{"brokerName":"broker-a","queueId":1,"topic":"orders"}:7},"second":{}},'
+        '"messageQueueTable":{}}'
+    )
+
+
+def test_or_only_one(peer: Peer, members: list[Peer]) -> None:
+    first, second = members
+    answer = ask(peer, clientAddr="second")
+    second.answer(0, STATUS)
+    assert '"second"' in body(answer)
+    assert first.requests == []
+    assert body(ask(peer, clientAddr="nobody")) == '{"consumerTable":{},"messageQueueTable":{}}'
+
+
+@pytest.mark.parametrize(("code", "text"), [(1, STATUS), (0, b"no JSON"), (0, b"")])
+def test_who_says_nothing_of_use_is_left_out(
+    peer: Peer, members: list[Peer], code: int, text: bytes
+) -> None:
+    answer = ask(peer, clientAddr="first")
+    members[0].answer(code, text)
+    assert body(answer) == '{"consumerTable":{},"messageQueueTable":{}}'
+
+
+def test_each_has_5_s(world: LabWorld, peer: Peer, members: list[Peer]) -> None:
+    first, second = members
+    answer = ask(peer)
+    world.outside_time_passes(4_999)
+    assert second.requests == []
+    world.outside_time_passes(1)
+    assert len(second.requests) == 1
+    second.close()
+    world.outside_time_passes(5_000)
+    assert body(answer) == '{"consumerTable":{},"messageQueueTable":{}}'
+    assert len(first.requests) == 2, "the question, and the news of the other's end"
+
+
+def test_a_client_before_3_0_7_ends_it(world: LabWorld, broker: Broker, peer: Peer) -> None:
+    beat(world.outside_peer(broker), "old", consumers=[consumer_data()], version=20)
+    response = ask(peer, clientAddr="else").response
+    assert response is not None
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "the client does not support this feature. version=V3_0_3_SNAPSHOT",
+    )
+
+
+def test_a_group_nobody_is_in(peer: Peer) -> None:
+    response = ask(peer).response
+    assert response is not None
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException")

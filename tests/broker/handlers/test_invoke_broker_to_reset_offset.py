@@ -1,0 +1,147 @@
+"""INVOKE_BROKER_TO_RESET_OFFSET: every branch, as a real broker took it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from tests.broker.conftest import World
+from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, send
+from tests.support.peer import Peer
+
+CODE = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
+QUEUES = 2
+LATE_MS = 99_999_999_999_999
+
+
+@pytest.fixture
+def topic(world: World, broker: Broker, peer: Peer) -> str:
+    """Two queues with six messages each, of which the group has consumed three."""
+    broker.create_topic(TOPIC, QUEUES)
+    for queue_id in range(QUEUES):
+        for _ in range(6):
+            send(peer, queue_id=queue_id)
+        broker.offsets.commit(GROUP, TOPIC, queue_id, 3)
+    world.clock.advance("1s")
+    return TOPIC
+
+
+@pytest.fixture
+def consumer(world: World, broker: Broker) -> Peer:
+    peer = world.peer(broker.addr, "consumer")
+    consume(peer)
+    peer.requests.clear()
+    return peer
+
+
+def reset(
+    peer: Peer, language: LanguageCode = LanguageCode.JAVA, **more: object
+) -> RemotingCommand:
+    fields = {"topic": TOPIC, "group": GROUP, "timestamp": "0", "isForce": "true"}
+    fields |= {key: str(value) for key, value in more.items()}
+    answer = peer.send_command(RemotingCommand(CODE, ext_fields=fields, language=language))
+    assert answer.response is not None
+    return answer.response
+
+
+def body(offset: int) -> bytes:
+    """A map of queues, in the order of Java's hash map."""
+    queues = ",".join(
+        f'{{"brokerName":"broker-a","queueId":{queue_id},"topic":"orders"}}:{offset}'
+        for queue_id in range(QUEUES)
+    )
+    return f'{{"offsetTable":{{{queues}}}}}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "force", "offset"),
+    [
+        (0, True, 0),
+        (0, False, 0),
+        (-1, True, 6),
+        (-1, False, 3),
+        (LATE_MS, True, 5),
+        (LATE_MS, False, 3),
+    ],
+)
+def test_members_are_told_where_to_go_on(
+    peer: Peer, topic: str, consumer: Peer, timestamp: int, force: bool, offset: int
+) -> None:
+    response = reset(peer, timestamp=timestamp, isForce=str(force).lower())
+    assert (response.code, response.remark) == (
+        ResponseCode.SUCCESS,
+        "not set any response code",
+    )
+    (told,) = consumer.requests
+    assert told.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
+    assert told.is_oneway
+    assert told.ext_fields == {
+        "topic": TOPIC,
+        "group": GROUP,
+        "timestamp": str(timestamp),
+        "isForce": "false",
+    }
+    assert response.body == told.body == body(offset)
+
+
+def test_the_broker_itself_keeps_the_offsets(
+    broker: Broker, peer: Peer, topic: str, consumer: Peer
+) -> None:
+    reset(peer)
+    assert broker.offsets.query(GROUP, TOPIC, 0) == 3
+
+
+def test_cpp_asks_for_a_list(peer: Peer, topic: str, consumer: Peer) -> None:
+    response = reset(peer, LanguageCode.CPP)
+    assert response.body == body(0)
+    assert consumer.requests[0].body == (
+        b'{"offsetTable":['
+        b'{"brokerName":"broker-a","offset":0,"queueId":0,"topic":"orders"},'
+        b'{"brokerName":"broker-a","offset":0,"queueId":1,"topic":"orders"}]}'
+    )
+
+
+def test_a_topic_that_is_not_here(peer: Peer, consumer: Peer) -> None:
+    response = reset(peer, topic="nowhere")
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "[reset-offset] reset offset failed, no topic in this broker. topic=nowhere",
+    )
+
+
+def test_one_queue_that_was_never_committed_is_enough(
+    broker: Broker, peer: Peer, topic: str, consumer: Peer
+) -> None:
+    broker.create_topic(TOPIC, QUEUES + 1)
+    response = reset(peer)
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "THe consumer group <billing> not exist",
+    )
+    assert consumer.requests == []
+
+
+def test_nobody_there(peer: Peer, topic: str) -> None:
+    response = reset(peer, timestamp=5)
+    assert (response.code, response.remark) == (
+        ResponseCode.CONSUMER_NOT_ONLINE,
+        "Consumer not online, so can not reset offset, Group: billing Topic: orders Timestamp: 5",
+    )
+
+
+def test_a_client_before_3_0_7_ends_it(
+    world: World, broker: Broker, peer: Peer, topic: str, consumer: Peer
+) -> None:
+    old, last = (world.peer(broker.addr, name) for name in ("old", "last"))
+    beat(old, "old", consumers=[consumer_data()], version=20)
+    consume(last, "last")
+    for one in (consumer, old, last):
+        one.requests.clear()
+    response = reset(peer)
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "the client does not support this feature. version=V3_0_3_SNAPSHOT",
+    )
+    assert [len(one.requests) for one in (consumer, old, last)] == [1, 0, 0]

@@ -1,0 +1,106 @@
+"""UPDATE_BROKER_CONFIG: what it changes, at once, and whom it tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.events import Warned
+from fakemq.protocol.bodies.topic import DataVersion, RegisterBrokerBody
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from tests.broker.conftest import Send, World
+from tests.support.clients import pull
+from tests.support.peer import Peer
+
+
+def update(peer: Peer, text: str) -> RemotingCommand:
+    return peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=text.encode())
+
+
+def told(peer: Peer) -> tuple[dict[str, str], int]:
+    """The config as admins see it, and how often it was changed."""
+    response = peer.ask(RequestCode.GET_BROKER_CONFIG)
+    lines = response.body.decode().splitlines()
+    version = DataVersion.decode(response.ext_fields["version"].encode())
+    return dict(line.split("=", 1) for line in lines), version.counter
+
+
+def test_what_is_changed_works_at_once(broker: Broker, peer: Peer, send: Send) -> None:
+    response = update(peer, "maxMessageSize=100\nregionId = Nowhere\n")
+    assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
+    config, version = told(peer)
+    assert (config["maxMessageSize"], config["regionId"], version) == ("100", "Nowhere", 1)
+    refused = send(b"x" * 101)
+    assert refused.code == ResponseCode.MESSAGE_ILLEGAL
+    assert "body length limit 100B" in (refused.remark or "")
+    assert refused.ext_fields["MSG_REGION"] == "Nowhere"
+
+
+def test_what_cannot_be_changed_is_a_success_a_version_and_a_warning(
+    broker: Broker, peer: Peer
+) -> None:
+    before, _ = told(peer)
+    assert update(peer, "noSuchKey=1\nfileReservedTime=many\n").code == ResponseCode.SUCCESS
+    assert told(peer) == (before, 1)
+    texts = [warned.text for warned in broker.journal.find(Warned)]
+    assert ["noSuchKey" in texts[0], "fileReservedTime=many" in texts[1]] == [True, True]
+    assert len(texts) == 2
+
+
+def test_no_body_changes_nothing_not_even_the_version(peer: Peer) -> None:
+    before = told(peer)
+    assert update(peer, "").code == ResponseCode.SUCCESS
+    assert told(peer) == before
+
+
+def test_text_that_is_no_properties_file(peer: Peer) -> None:
+    response = update(peer, "regionId=\\u00zz")
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "string2Properties error",
+    )
+
+
+def test_a_reset_gives_back_what_was(broker: Broker, peer: Peer) -> None:
+    before = told(peer)
+    update(peer, "regionId=Nowhere")
+    broker.reset()
+    assert told(peer) == before
+
+
+@pytest.mark.parametrize(
+    ("perm", "pulled"), [(4, ResponseCode.SUCCESS), (2, ResponseCode.NO_PERMISSION)]
+)
+def test_name_servers_hear_of_another_permission_before_the_answer(
+    world: World, perm: int, pulled: ResponseCode
+) -> None:
+    name_server = world.name_server("10.0.0.1:9876")
+    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
+    peer = world.peer(broker.addr)
+    broker.create_topic("orders", 1)
+    broker.seed("orders", 0, b"x")
+    world.network.settle()
+    name_server.requests.clear()
+    version = broker.topics.data_version.counter
+    assert update(peer, f"brokerPermission={perm}").code == ResponseCode.SUCCESS
+    (request,) = name_server.requests
+    topics = RegisterBrokerBody.decode(request.body).topic_config_serialize_wrapper
+    assert {config.perm for config in topics.topic_config_table.values()} == {perm}
+    assert topics.data_version.counter == version + 1
+    assert pull(peer).code == pulled
+
+
+def test_a_permission_that_is_none_is_told_too(world: World) -> None:
+    name_server = world.name_server("10.0.0.1:9876")
+    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
+    name_server.requests.clear()
+    name_server.answer = lambda request: None
+    answer = world.peer(broker.addr).send(
+        RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=abc", timeout_ms=20_000
+    )
+    assert name_server.codes() == [RequestCode.REGISTER_BROKER]
+    assert not answer.over
+    world.clock.advance("6s")
+    assert answer.response is not None
+    assert broker.config.broker_permission == 6

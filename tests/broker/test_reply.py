@@ -1,0 +1,249 @@
+"""Replies to request messages: pushed, stored, answered; as a real broker was seen to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import HandlerFailed
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.message import MessageExt
+from fakemq.protocol.sysflag import MessageSysFlag
+from tests.broker.conftest import START_MS, send_header, v1
+from tests.support.clients import LabWorld, beat
+from tests.support.peer import Answer, Peer
+
+REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
+TO_ASKER = "REPLY_TO_CLIENT\x01asker@1\x02CORRELATION_ID\x01c1\x02TTL\x013000\x02WAIT\x01true"
+MARKS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+
+
+@pytest.fixture
+def world() -> LabWorld:
+    return LabWorld()
+
+
+@pytest.fixture
+def broker(world: LabWorld) -> Broker:
+    return world.broker()
+
+
+@pytest.fixture
+def asker(world: LabWorld, broker: Broker) -> Peer:
+    """A producer that waits for a reply, as one behind a socket."""
+    peer = world.outside_peer(broker, "asker")
+    beat(peer, "asker@1", producers=["askers"])
+    return peer
+
+
+def reply(peer: Peer, properties: str = TO_ASKER, **fields: str | int) -> Answer:
+    header = send_header(REPLY_TOPIC, properties=properties, **fields)
+    return peer.send(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"the reply", timeout_ms=10**9)
+
+
+def response(answer: Answer) -> RemotingCommand:
+    assert answer.response is not None
+    return answer.response
+
+
+def stored(broker: Broker, topic: str = REPLY_TOPIC, queue_id: int = 0) -> list[MessageExt]:
+    return list(broker.store.messages_in_queue(topic, queue_id))
+
+
+def test_it_is_pushed_and_then_stored_and_then_answered(
+    broker: Broker, peer: Peer, asker: Peer
+) -> None:
+    answer = reply(peer, flag=7, sys_flag=MessageSysFlag.COMPRESSED)
+    assert not answer.over
+    assert stored(broker) == []
+    push = asker.answer()
+    assert push.code == RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT
+    assert push.body == b"the reply"
+    assert not push.is_oneway
+    assert push.ext_fields == {
+        "producerGroup": "producers",
+        "topic": REPLY_TOPIC,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "1",
+        "bornTimestamp": str(START_MS - 5),
+        "flag": "7",
+        # In the order of Java's hash map.
+        "properties": f"PUSH_REPLY_TIME\x01{START_MS}\x02REPLY_TO_CLIENT\x01asker@1"
+        "\x02TTL\x013000\x02WAIT\x01true\x02CORRELATION_ID\x01c1",
+        "reconsumeTimes": "0",
+        "unitMode": "false",
+        "bornHost": "127.0.0.1:1",
+        "storeHost": "127.0.0.1:10911",
+        "storeTimestamp": str(START_MS),
+    }
+    (message,) = stored(broker)
+    assert message.body == b"the reply"
+    assert message.properties_string == TO_ASKER, "as it was sent, nothing added or taken"
+    assert (message.flag, message.sys_flag) == (7, 0), "what is compressed is not said so"
+    assert (response(answer).code, response(answer).remark) == (ResponseCode.SUCCESS, None)
+    assert response(answer).ext_fields == MARKS | {
+        "msgId": message.offset_msg_id,
+        "queueId": "0",
+        "queueOffset": "0",
+    }
+
+
+@pytest.mark.parametrize("form", list(SerializeType))
+def test_the_push_is_json_whatever_the_client_speaks(
+    world: LabWorld, broker: Broker, peer: Peer, form: SerializeType
+) -> None:
+    asker = world.outside_peer(broker, "asker")
+    beat(asker, "asker@1", producers=["askers"])
+    header = send_header(REPLY_TOPIC, properties=TO_ASKER)
+    command = RemotingCommand(
+        RequestCode.SEND_REPLY_MESSAGE_V2, ext_fields=header.encode(), serialize_type=form
+    )
+    answer = peer.send_command(command)
+    assert asker.answer(serialize_type=form).serialize_type is SerializeType.JSON
+    assert response(answer).code == ResponseCode.SUCCESS
+    assert response(answer).serialize_type is form
+
+
+def test_the_long_names_of_the_header_are_code_324(broker: Broker, peer: Peer, asker: Peer) -> None:
+    header = v1(send_header(REPLY_TOPIC, properties=TO_ASKER))
+    answer = peer.send(RequestCode.SEND_REPLY_MESSAGE, header, b"x")
+    assert asker.answer().ext_fields["topic"] == REPLY_TOPIC
+    assert response(answer).code == ResponseCode.SUCCESS
+    assert len(stored(broker)) == 1
+
+
+@pytest.mark.parametrize(
+    ("properties", "remark"),
+    [
+        ("TAGS\x01t", "reply message properties[REPLY_TO_CLIENT] is null"),
+        ("", "reply message properties[REPLY_TO_CLIENT] is null"),
+        (
+            "REPLY_TO_CLIENT\x01nobody",
+            "push reply message fail, channel of <nobody> not found.",
+        ),
+    ],
+)
+def test_a_reply_to_nobody_is_stored_all_the_same(
+    broker: Broker, peer: Peer, asker: Peer, properties: str, remark: str
+) -> None:
+    answer = response(reply(peer, properties))
+    assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, remark)
+    (message,) = stored(broker)
+    assert answer.ext_fields["msgId"] == message.offset_msg_id
+    assert asker.requests == []
+
+
+def test_a_client_that_refuses(broker: Broker, peer: Peer, asker: Peer) -> None:
+    answer = reply(peer)
+    asker.answer(1, remark="no")
+    assert (response(answer).code, response(answer).remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "push reply message to asker@1fail.",
+    )
+    assert len(stored(broker)) == 1
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_client_that_is_silent_or_gone_has_10_s(
+    world: LabWorld, broker: Broker, peer: Peer, asker: Peer, lost: bool
+) -> None:
+    answer = reply(peer)
+    if lost:
+        asker.close()
+    world.outside_time_passes(9_999)
+    assert not answer.over
+    assert stored(broker) == [], "it is stored when the push is over"
+    world.outside_time_passes(1)
+    assert response(answer).remark == "push reply message to asker@1fail."
+    assert len(stored(broker)) == 1
+
+
+def test_any_group_that_the_client_leaves_ends_its_replies(
+    broker: Broker, peer: Peer, asker: Peer
+) -> None:
+    beat(asker, "asker@1", producers=["others"])
+    fields = {"clientID": "asker@1", "producerGroup": "others"}
+    asker.ask(RequestCode.UNREGISTER_CLIENT, ext_fields=fields)
+    assert "channel of <asker@1> not found" in (response(reply(peer)).remark or "")
+
+
+def test_replies_need_not_be_stored(world: LabWorld) -> None:
+    broker = world.broker(BrokerConfig(store_reply_message_enable=False, listen_port=10931))
+    peer, asker = world.peer(broker.addr), world.outside_peer(broker)
+    beat(asker, "asker@1", producers=["askers"])
+    answer = reply(peer)
+    asker.answer()
+    # Java's client could not decode an answer without the fields.
+    assert response(answer).ext_fields == MARKS | {
+        "msgId": "0",
+        "queueId": "0",
+        "queueOffset": "0",
+    }
+    assert response(reply(peer, "")).ext_fields == MARKS
+    assert stored(broker) == []
+
+
+def test_what_cannot_be_stored_is_no_failure(broker: Broker, peer: Peer, asker: Peer) -> None:
+    answer = reply(peer, TO_ASKER + "\x02long\x01" + "y" * 32_768)
+    asker.answer()
+    assert response(answer).code == ResponseCode.SUCCESS
+    assert response(answer).ext_fields["msgId"] == "0"
+    assert stored(broker) == []
+
+
+def test_it_may_go_to_any_topic_and_queue(broker: Broker, peer: Peer, asker: Peer) -> None:
+    broker.create_topic("answers", 3)
+    for queue_id in (2, -1):
+        header = send_header("answers", properties="", queue_id=queue_id)
+        answer = peer.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"x")
+        assert answer.ext_fields["queueId"] in ("0", "1", "2")
+    assert sum(len(stored(broker, "answers", queue_id)) for queue_id in range(3)) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "remark"),
+    [
+        (
+            {"topic": "SCHEDULE_TOPIC_XXXX"},
+            ResponseCode.NO_PERMISSION,
+            "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden.",
+        ),
+        ({"topic": ""}, ResponseCode.SYSTEM_ERROR, "The specified topic is blank."),
+        (
+            {"queue_id": 5},
+            ResponseCode.SYSTEM_ERROR,
+            (
+                "request queueId[5] is illegal, TopicConfig [topicName=DefaultCluster_REPLY_TOPIC,"
+                " readQueueNums=1, writeQueueNums=1, perm=RW-, topicFilterType=SINGLE_TAG,"
+                " topicSysFlag=0, order=false] Producer: memory:1"
+            ),
+        ),
+    ],
+)
+def test_the_checks_are_those_of_every_send(
+    broker: Broker,
+    peer: Peer,
+    asker: Peer,
+    fields: dict[str, str | int],
+    code: ResponseCode,
+    remark: str,
+) -> None:
+    header = send_header(**({"topic": REPLY_TOPIC, "properties": TO_ASKER} | fields))  # type: ignore[arg-type]
+    answer = peer.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header)
+    assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, MARKS)
+    assert asker.requests == []
+
+
+def test_fields_that_did_not_arrive(broker: Broker, peer: Peer, asker: Peer) -> None:
+    header = send_header(REPLY_TOPIC, properties=TO_ASKER)
+    del header.__dict__["producer_group"]
+    answer = peer.send(RequestCode.SEND_REPLY_MESSAGE_V2, header)
+    assert "producerGroup" not in asker.answer().ext_fields
+    assert response(answer).code == ResponseCode.SUCCESS
+    for code in (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2):
+        assert peer.ask(code).remark == "The specified topic is blank."
+    assert broker.journal.find(HandlerFailed) == []

@@ -1,0 +1,60 @@
+"""Configs that are changed at run time, by what a real broker was asked to do."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.config import BrokerConfig
+from fakemq.config_updates import properties_of, update
+from fakemq.dispatch import Refused
+
+
+def test_what_is_known_is_set_and_the_rest_is_warned_of() -> None:
+    config = BrokerConfig()
+    warnings = update(config, {"waitTimeMillsInSendQueue": "500", "unknownKey": "1"})
+    assert config.wait_time_mills_in_send_queue == 500
+    assert warnings == ["unknownKey=1: RocketMQ 4.9.7 has no key unknownKey"]
+
+
+@pytest.mark.parametrize("text", ["abc", "", "99999999999999999999"])
+def test_a_number_that_is_none_changes_nothing(text: str) -> None:
+    config = BrokerConfig()
+    assert len(update(config, {"waitTimeMillsInSendQueue": text})) == 1
+    assert config == BrokerConfig()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("TRUE", True), ("maybe", False), ("true ", False)]
+)
+def test_every_word_but_true_is_false(text: str, value: bool) -> None:
+    config = BrokerConfig()
+    assert update(config, {"longPollingEnable": text}) == []
+    assert config.long_polling_enable is value
+
+
+def test_a_choice_that_is_none_changes_nothing() -> None:
+    config = BrokerConfig()
+    assert len(update(config, {"flushDiskType": "NONSENSE"})) == 1
+    assert config.flush_disk_type == "ASYNC_FLUSH"
+
+
+def test_java_reads_the_bytes_as_latin_1() -> None:
+    assert properties_of(b"regionId=\\u00e9") == {"regionId": "é"}
+    assert properties_of("regionId=é".encode()) == {"regionId": "Ã©"}
+
+
+def test_a_broken_escape_is_refused() -> None:
+    with pytest.raises(Refused, match="string2Properties error"):
+        properties_of(b"regionId=\\u00zz")
+
+
+@given(st.binary(max_size=200))
+def test_no_body_does_harm(body: bytes) -> None:
+    config = BrokerConfig()
+    try:
+        properties = properties_of(body)
+    except Refused:
+        return
+    assert len(update(config, properties)) <= len(properties)
