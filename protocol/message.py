@@ -285,6 +285,15 @@ def decode_records(data: Buffer) -> list[MessageExt]:
     return messages
 
 
+def record_properties(data: Buffer, offset: int = 0) -> dict[str, str]:
+    """The properties in the record at ``offset``; raises as `decode_record` does.
+
+    Source: common/message/MessageDecoder.java#decodeProperties (4.9.7)
+    """
+    *_, properties, _ = parse_record(data, offset)
+    return decode_properties(properties.decode("utf-8", "replace"))
+
+
 class RecordStatus(Enum):
     """What stands at a place in the commit log."""
 

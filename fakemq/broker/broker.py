@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.client_expiry import ClientExpiry
 from fakemq.broker.consumers import ConsumerManager
 from fakemq.broker.delay import ScheduleMessageService
+from fakemq.broker.filters.manager import ConsumerFilterManager
 from fakemq.broker.groups import SubscriptionGroupManager
 from fakemq.broker.handlers import handles
 from fakemq.broker.holds import PullRequestHoldService
@@ -87,6 +88,7 @@ class Broker:
         self.registration = Registration(self)
         self.producers = ProducerManager(self)
         self.consumers = ConsumerManager(self)
+        self.filters = ConsumerFilterManager(self)
         self.holds = PullRequestHoldService(self)
         self.locks = RebalanceLockManager(self)
         self.client_expiry = ClientExpiry(self)
@@ -164,6 +166,7 @@ class Broker:
         self.store.stats.start()
         self.client_expiry.start()
         self.holds.start()
+        self.filters.start()
         self.delay.start()
         self.transactions.start()
         self.registration.start(namesrv_addrs)
@@ -203,9 +206,9 @@ class Broker:
 
     def _end(self, how: str) -> None:
         self.state = "stopped"
+        self.delay.stop(persist=how == "stop")
         self.registration.stop()
         self.outbound.close(f"broker {how}")
-        self.delay.stop(persist=how == "stop")
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
 
@@ -254,6 +257,7 @@ class Broker:
         self.positions.reset()  # before the held pulls, which are answered by it
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
+        self.filters.reset()  # after the members, whose filters stay
 
     # -- what a test does by hand -------------------------------------------------------------
 

@@ -108,6 +108,7 @@ class ConsumerManager:
         changed = info.update_subscriptions(data.subscription_data_set) or joined
         if changed and notify:
             self._notify(info)
+        self._broker.filters.register(group, data.subscription_data_set)
         return changed
 
     def unregister(self, group: str, session: Session, notify: bool) -> None:
@@ -202,6 +203,8 @@ class ConsumerManager:
             self._changed(info.group, channel.client_id, how)
         if not info.channels:
             self._table.pop(info.group, None)
+            if how != "expired":  # Java's scan forgets to say so
+                self._broker.filters.unregister(info.group)
 
     def _notify(self, info: ConsumerGroupInfo) -> None:
         if not self._broker.config.notify_consumer_ids_changed_enable:

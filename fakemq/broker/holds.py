@@ -9,6 +9,7 @@ Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
@@ -147,7 +148,7 @@ class PullRequestHoldService:
         for pull in list(pulls):
             now_ms = self._now_ms(pull.request.session)
             ahead = max_offset > pull.request.header.queue_offset
-            if ahead and _matches(pull, tags_code):
+            if ahead and _matches(pull, tags_code, properties):
                 self._answer(pull, "arrival")
             elif now_ms >= pull.expires_ms:
                 self._answer(pull, "timeout")
@@ -295,6 +296,9 @@ def _take_out(table: dict[_Key, dict[_HeldPull, None]], key: _Key, pull: _HeldPu
         del table[key]
 
 
-def _matches(pull: _HeldPull, tags_code: int) -> bool:
+def _matches(pull: _HeldPull, tags_code: int, properties: Mapping[str, str]) -> bool:
     message_filter = pull.message_filter
-    return message_filter is None or message_filter.is_matched_by_consume_queue(tags_code)
+    return message_filter is None or (
+        message_filter.is_matched_by_consume_queue(tags_code)
+        and message_filter.is_matched_by_properties(properties)
+    )

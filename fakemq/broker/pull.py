@@ -20,14 +20,16 @@ from fakemq.protocol.subscription import (
     is_tag_type,
 )
 from fakemq.protocol.sysflag import PermName, PullSysFlag
-from fakemq.protocol.topics import FAQ
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.positions import Position
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.store.message_filter import MessageFilter
 
 PullRequest: TypeAlias = Request[PullMessageRequestHeader]
 PullReply: TypeAlias = Reply[PullMessageResponseHeader]
@@ -144,26 +146,44 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
 
 def _subscription(
     broker: Broker, header: PullMessageRequestHeader, group_config: SubscriptionGroupConfig
-) -> SubscriptionData:
-    """What the pull is for: said in the request itself, or by the group's heartbeats."""
+) -> tuple[SubscriptionData, Expression | None]:
+    """What the pull is for: said in the request itself, or by the group's heartbeats.
+
+    The expression is None for a subscription by tags, and where the one in the request cannot be
+    compiled: everything matches then, as in Java, which only asserts that there is one.
+    """
     if header.sys_flag & PullSysFlag.SUBSCRIPTION:
-        try:
-            subscription = build_subscription(
-                header.topic, header.subscription, header.expression_type
-            )
-        except SubscriptionError as error:
-            raise Refused(
-                ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
-            ) from error
+        found = _subscription_of_request(header)
     else:
-        subscription = _subscription_of_group(broker, header, group_config)
-    check_filter_type(subscription)
-    return subscription
+        found = _subscription_of_group(broker, header, group_config)
+    check_filter_type(broker, found[0])
+    return found
+
+
+def _subscription_of_request(
+    header: PullMessageRequestHeader,
+) -> tuple[SubscriptionData, Expression | None]:
+    try:
+        subscription = build_subscription(header.topic, header.subscription, header.expression_type)
+    except SubscriptionError as error:
+        raise Refused(
+            ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
+        ) from error
+    if is_tag_type(subscription.expression_type):
+        return subscription, None
+    # Most clusters never see an expression.
+    from fakemq.broker.filters.expressions import compile_expression
+    from fakemq.broker.filters.sql_tokens import MQFilterError
+
+    try:
+        return subscription, compile_expression(header.expression_type, header.subscription)
+    except MQFilterError:
+        return subscription, None
 
 
 def _subscription_of_group(
     broker: Broker, header: PullMessageRequestHeader, group_config: SubscriptionGroupConfig
-) -> SubscriptionData:
+) -> tuple[SubscriptionData, Expression | None]:
     group = header.consumer_group
     info = broker.consumers.group(group)
     if info is None:
@@ -184,24 +204,51 @@ def _subscription_of_group(
         raise Refused(
             ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest"
         )
-    expression_type = subscription.expression_type
-    if not is_tag_type(expression_type) and expression_type != ExpressionType.SQL92:
-        # No filter data is ever made for an expression type that nobody can compile.
+    if is_tag_type(subscription.expression_type):
+        return subscription, None
+    found = broker.filters.find(header.topic, group)
+    if found is None:
         raise Refused(
             ResponseCode.FILTER_DATA_NOT_EXIST,
             "The broker's consumer filter data is not exist!Your expression may be wrong!",
         )
-    return subscription
+    if found.data.client_version < header.sub_version:
+        raise Refused(
+            ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest"
+        )
+    return subscription, found.expression
 
 
-def check_filter_type(subscription: SubscriptionData) -> None:
-    """Refuse what is not about tags, as a Java broker does that has enablePropertyFilter=false."""
-    if not is_tag_type(subscription.expression_type):
+def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
+    """Refuse what is not about tags, if enablePropertyFilter is false."""
+    if not broker.config.enable_property_filter and not is_tag_type(subscription.expression_type):
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
             "The broker does not support consumer to filter message by "
             f"{subscription.expression_type}",
         )
+
+
+def _message_filter(
+    broker: Broker, subscription: SubscriptionData, expression: Expression | None
+) -> MessageFilter | None:
+    """What is let through; None for everything."""
+    if subscription.class_filter_mode:
+        return None
+    chosen: MessageFilter | None = None
+    if is_tag_type(subscription.expression_type):
+        chosen = tags_filter(subscription)
+    elif expression is not None:
+        from fakemq.broker.filters.expressions import ExpressionMessageFilter  # mostly none
+
+        chosen = ExpressionMessageFilter(expression)
+    topic = str(subscription.topic)
+    if broker.config.filter_support_retry and topic.startswith(RETRY_PREFIX):
+        from fakemq.broker.filters.expressions import ExpressionForRetryMessageFilter
+
+        group = topic.removeprefix(RETRY_PREFIX)
+        return ExpressionForRetryMessageFilter(chosen, broker.filters, group)
+    return chosen
 
 
 # -- answers ----------------------------------------------------------------------------------

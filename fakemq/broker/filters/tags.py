@@ -5,7 +5,7 @@ Source: broker/filter/ExpressionMessageFilter.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import int32
@@ -31,9 +31,13 @@ class TagsFilter:
         """Always: the record has nothing to add."""
         return True
 
+    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+        """Always, as with the record."""
+        return True
+
 
 def tags_filter(subscription: SubscriptionData) -> TagsFilter | None:
     """The filter of a subscription by tags; None if it takes everything."""
-    if subscription.class_filter_mode or subscription.sub_string == SUB_ALL:
+    if subscription.sub_string == SUB_ALL:
         return None
     return TagsFilter(subscription.code_set)

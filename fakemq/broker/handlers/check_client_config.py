@@ -10,18 +10,33 @@ from typing import TYPE_CHECKING
 from fakemq.broker.handlers import handles
 from fakemq.broker.pull import check_filter_type
 from fakemq.broker.required import body_of
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
 
 @handles(table.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
     subscription = CheckClientRequestBody.decode(body_of(request)).subscription_data
-    if subscription is not None:
-        check_filter_type(subscription)
+    if subscription is not None and not is_tag_type(subscription.expression_type):
+        check_filter_type(broker, subscription)
+        _check_expression(subscription)
     return Reply()
+
+
+def _check_expression(subscription: SubscriptionData) -> None:
+    # Only who asks about an expression needs them.
+    from fakemq.broker.filters.expressions import compile_expression
+    from fakemq.broker.filters.sql_tokens import MQFilterError
+
+    try:
+        compile_expression(subscription.expression_type, subscription.sub_string)
+    except MQFilterError as error:
+        raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error) or None) from error

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.broker.filters.tags import TagsFilter, tags_filter
-from fakemq.protocol.bodies.heartbeat import SubscriptionData
 from fakemq.protocol.subscription import build_subscription_data
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -22,7 +21,6 @@ def test_only_the_low_32_bits_count(code: int, others: set[int]) -> None:
 
 def test_everything_needs_no_filter() -> None:
     assert tags_filter(build_subscription_data("t", "*")) is None
-    assert tags_filter(SubscriptionData(topic="t", sub_string="a", class_filter_mode=True)) is None
 
 
 def test_the_words_of_a_subscription_are_hashed() -> None:
@@ -35,3 +33,4 @@ def test_the_words_of_a_subscription_are_hashed() -> None:
         False,
     ]
     assert tags.is_matched_by_commit_log(memoryview(b""))
+    assert tags.is_matched_by_properties({})

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from fakemq.config import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
+from tests.broker.conftest import World
 from tests.support.clients import subscription
 from tests.support.peer import Peer
 
@@ -25,12 +27,60 @@ def test_tags_are_understood(peer: Peer, expression_type: str | None) -> None:
 
 
 @pytest.mark.parametrize("expression_type", ["SQL92", "XPATH"])
-def test_anything_else_is_refused(peer: Peer, expression_type: str) -> None:
-    response = check(peer, expressionType=expression_type, subString="a > 1")
+@pytest.mark.parametrize("text", ["a > 1", "a >"])
+def test_anything_else_is_refused_without_property_filters(
+    peer: Peer, expression_type: str, text: str
+) -> None:
+    response = check(peer, expressionType=expression_type, subString=text)
     assert (response.code, response.remark) == (
         1,
         f"The broker does not support consumer to filter message by {expression_type}",
     )
+
+
+@pytest.fixture
+def filtering(world: World) -> Peer:
+    """A client of a broker with enablePropertyFilter."""
+    return world.peer(world.broker(BrokerConfig(enable_property_filter=True)).addr)
+
+
+def test_an_expression_is_understood(filtering: Peer) -> None:
+    response = check(filtering, expressionType="SQL92", subString="a > 1 AND b IN ('x')")
+    assert (response.code, response.remark) == (0, None)
+
+
+IN_PARENTHESES = (
+    'org.apache.rocketmq.filter.parser.ParseException: Encountered " <ID> "b "" at line 1, column'
+    ' 8.\nWas expecting one of:\n    "NOT" ...\n    "AND" ...\n    "OR" ...\n    "BETWEEN" ...\n'
+    '    "IN" ...\n    "IS" ...\n    "=" ...\n    "<>" ...\n    ">" ...\n    ">=" ...\n'
+    '    "<" ...\n    "<=" ...\n    ")" ...\n    '
+)
+UNTERMINATED = (
+    "org.apache.rocketmq.filter.parser.TokenMgrError: Lexical error at line 1, column 7."
+    '  Encountered: <EOF> after : "\\\'x"'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("(a = 5 b", IN_PARENTHESES),
+        ("a = 'x", UNTERMINATED),
+        ("a > 'x'", "java.lang.RuntimeException: Value ''x'' cannot be compared."),
+        (None, None),
+    ],
+)
+def test_an_error_is_told_in_the_words_of_javas_parser(
+    filtering: Peer, text: str | None, remark: str | None
+) -> None:
+    response = check(filtering, expressionType="SQL92", subString=text)
+    assert (response.code, response.remark) == (23, remark)
+
+
+def test_a_language_that_nobody_knows(filtering: Peer) -> None:
+    response = check(filtering, expressionType="XPATH", subString="/a")
+    assert response.code == 23
+    assert (response.remark or "").endswith('FilterFactory.get(String)" is null')
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"clientId":"one"}'])

@@ -1,0 +1,83 @@
+"""Filters by expressions on a message's properties.
+
+Source: broker/filter/ExpressionMessageFilter.java, ExpressionForRetryMessageFilter.java,
+filter/FilterFactory.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.filters.sql_parser import compile_sql
+from fakemq.broker.filters.sql_tokens import MQFilterError
+from fakemq.protocol.message import record_properties
+from fakemq.protocol.properties import RETRY_TOPIC
+from fakemq.protocol.subscription import ExpressionType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fakemq.broker.filters.manager import ConsumerFilterManager
+    from fakemq.broker.filters.sql_expressions import Expression
+    from fakemq.store.message_filter import MessageFilter
+
+
+def compile_expression(expression_type: str | None, text: str | None) -> Expression:
+    """The condition in a subscription's text.
+
+    Raises MQFilterError, whose text is what Java's exception says (nothing, for no text at all).
+    """
+    if expression_type != ExpressionType.SQL92:
+        raise MQFilterError(
+            'Cannot invoke "org.apache.rocketmq.filter.FilterSpi.compile(String)" because the'
+            ' return value of "org.apache.rocketmq.filter.FilterFactory.get(String)" is null'
+        )
+    if text is None:
+        raise MQFilterError
+    return compile_sql(text)
+
+
+class ExpressionMessageFilter:
+    """Lets through the messages that a condition is true of."""
+
+    __slots__ = ("_expression",)
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+
+    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+        """Always: a plain queue entry says nothing of properties."""
+        return True
+
+    def is_matched_by_commit_log(self, record: memoryview) -> bool:
+        return self._expression.matches(record_properties(record))
+
+    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+        return self._expression.matches(properties)
+
+
+class ExpressionForRetryMessageFilter:
+    """Lets through retries of the messages that the group's condition is true of.
+
+    The condition is that for the topic which the message was in first; where the group has none
+    for it, everything matches. Differs: Java throws at a message that does not say where it was.
+    """
+
+    __slots__ = ("_by_entry", "_filters", "_group")
+
+    def __init__(
+        self, by_entry: MessageFilter | None, filters: ConsumerFilterManager, group: str
+    ) -> None:
+        self._by_entry = by_entry
+        self._filters = filters
+        self._group = group
+
+    def is_matched_by_consume_queue(self, tags_code: int) -> bool:
+        return self._by_entry is None or self._by_entry.is_matched_by_consume_queue(tags_code)
+
+    def is_matched_by_commit_log(self, record: memoryview) -> bool:
+        return self.is_matched_by_properties(record_properties(record))
+
+    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+        found = self._filters.find(properties.get(RETRY_TOPIC, ""), self._group)
+        return found is None or found.expression.matches(properties)

@@ -1,0 +1,262 @@
+"""The filter expressions that consumers have told of in heartbeats.
+
+A filter outlives its group by a day. Java removes the dead ones whenever it writes its file, every
+10 s; here the first that will have to go has a timer on that grid.
+
+Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from fakemq.clock import next_tick_ms
+from fakemq.events import FilterChanged
+from fakemq.protocol.bodies.filter import (
+    BloomFilterData,
+    ConsumerFilterData,
+    ConsumerFilterTable,
+    FilterDataMapByTopic,
+)
+from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.subscription import is_tag_type
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.sql_expressions import Expression
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.timers import Timer
+
+PERSIST_PERIOD_MS = 10_000
+"""Also the time before the first one."""
+
+LOADED_DEAD_FOR_MS = 30_000
+"""How long whoever was alive at a stop counts as dead at the next start."""
+
+_TOPICS_CAPACITY = 512
+"""Of Java's map of topics, by which the file has its order."""
+
+
+class ConsumerFilter:
+    """The filter of one group for one topic. ``died_ms`` is elapsed time, None while it lives."""
+
+    __slots__ = ("data", "died_ms", "expression")
+
+    def __init__(self, data: ConsumerFilterData, expression: Expression) -> None:
+        self.data = data
+        self.expression = expression
+        self.died_ms: int | None = None
+
+    def __repr__(self) -> str:
+        data = self.data
+        state = "" if self.died_ms is None else ", dead"
+        return f"<filter of {data.consumer_group} for {data.topic}: {data.expression}{state}>"
+
+
+class ConsumerFilterManager:
+    """One broker's filters, by group and topic; those by tags are not here."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._by_group: dict[str, dict[str, ConsumerFilter]] = {}
+        self._timer: Timer | None = None
+        self._started_ms = 0
+
+    # -- what consumers say -------------------------------------------------------------------
+
+    def register(self, group: str, subscriptions: Collection[SubscriptionData]) -> None:
+        """Take over what a heartbeat says of a group; filters for topics it does not name die.
+
+        Source: ConsumerFilterManager.java#register (4.9.7)
+        """
+        for subscription in subscriptions:
+            if not is_tag_type(subscription.expression_type) and subscription.sub_string:
+                self._register(group, subscription)
+        filters = self._by_group.get(group)
+        if filters:
+            named = {subscription.topic for subscription in subscriptions}
+            for topic, found in filters.items():
+                if topic not in named:
+                    self._die(found)
+
+    def _register(self, group: str, subscription: SubscriptionData) -> None:
+        """Source: ConsumerFilterManager.java#FilterDataMapByTopic.register (4.9.7)"""
+        topic = str(subscription.topic)
+        old = self.find(topic, group)
+        if old is not None:
+            version = subscription.sub_version
+            if version < old.data.client_version:
+                return
+            is_newer = version > old.data.client_version
+            if not is_newer or (old.data.expression, old.data.expression_type) == (
+                subscription.sub_string,
+                subscription.expression_type,
+            ):
+                old.data.client_version = version
+                self._revive(old)
+                return
+        self._compile(group, topic, subscription)
+
+    def _compile(self, group: str, topic: str, subscription: SubscriptionData) -> None:
+        # Most clusters never see an expression.
+        from fakemq.broker.filters.expressions import compile_expression
+        from fakemq.broker.filters.sql_tokens import MQFilterError
+
+        filters = self._by_group.setdefault(group, {})
+        try:
+            expression = compile_expression(subscription.expression_type, subscription.sub_string)
+        except MQFilterError:
+            # The old one goes, too: the client is to see that there is an error.
+            filters.pop(topic, None)
+            self._forget_empty(group)
+            self._changed(group, topic, "refused")
+            return
+        data = ConsumerFilterData(
+            consumer_group=group,
+            topic=topic,
+            expression=subscription.sub_string,
+            expression_type=subscription.expression_type,
+            born_time=self._broker.clock.now_ms(),
+            client_version=subscription.sub_version,
+        )
+        filters[topic] = ConsumerFilter(data, expression)
+        self._changed(group, topic, "registered")
+
+    def unregister(self, group: str) -> None:
+        """The last member of a group has gone: its filters die.
+
+        Source: ConsumerFilterManager.java#unRegister (4.9.7)
+        """
+        for found in self._by_group.get(group, {}).values():
+            self._die(found)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def find(self, topic: str, group: str) -> ConsumerFilter | None:
+        """The filter of a group for a topic, dead or alive."""
+        return self._by_group.get(group, {}).get(topic)
+
+    def table(self) -> ConsumerFilterTable:
+        """All filters as consumerFilter.json has them, after those that must go have gone.
+
+        Source: ConsumerFilterManager.java#encode (4.9.7)
+        """
+        from fakemq.broker.filters.bloom import BloomFilter  # only this needs it
+
+        self.clean()
+        config = self._broker.config
+        bloom = BloomFilter(
+            config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
+        )
+        by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
+        for group, filters in self._by_group.items():
+            for topic, found in filters.items():
+                found.data.bloom_filter_data = BloomFilterData(
+                    bit_pos=bloom.bit_positions(f"{group}#{topic}"), bit_num=bloom.bits
+                )
+                by_topic.setdefault(topic, {})[group] = found.data
+        return ConsumerFilterTable(
+            filter_data_by_topic={
+                topic: FilterDataMapByTopic(
+                    topic=topic,
+                    group_filter_data={
+                        group: by_topic[topic][group]
+                        for group in java_hash_map_order(by_topic[topic])
+                    },
+                )
+                for topic in java_hash_map_order(by_topic, _TOPICS_CAPACITY)
+            }
+        )
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin the grid of clean-ups. Whoever has no members now counts as dead for 30 s.
+
+        Source: ConsumerFilterManager.java#decode (4.9.7)
+        """
+        clock = self._broker.clock
+        self._started_ms = clock.elapsed_ms()
+        for group, filters in self._by_group.items():
+            if self._broker.consumers.group(group) is None:
+                for found in filters.values():
+                    self._die(found, LOADED_DEAD_FOR_MS)
+        self._watch()
+
+    def reset(self) -> None:
+        """Keep only what those who are connected subscribe to."""
+        for group, filters in list(self._by_group.items()):
+            info = self._broker.consumers.group(group)
+            topics = () if info is None else info.subscriptions
+            for topic in filters.keys() - topics:
+                del filters[topic]
+            self._forget_empty(group)
+
+    def clean(self) -> None:
+        """Remove what has been dead for filterDataCleanTimeSpan.
+
+        Source: ConsumerFilterManager.java#clean (4.9.7)
+        """
+        span_ms = self._broker.config.filter_data_clean_time_span
+        now_ms = self._broker.clock.elapsed_ms()
+        for group, filters in list(self._by_group.items()):
+            for topic, found in list(filters.items()):
+                if found.died_ms is not None and now_ms - found.died_ms >= span_ms:
+                    del filters[topic]
+                    self._changed(group, topic, "removed")
+            self._forget_empty(group)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _die(self, found: ConsumerFilter, ago_ms: int = 0) -> None:
+        if found.died_ms is not None:
+            return
+        clock, data = self._broker.clock, found.data
+        now_ms = clock.now_ms()
+        data.dead_time = max(data.born_time, now_ms - ago_ms)
+        data.dead = True
+        found.died_ms = clock.elapsed_ms() - (now_ms - data.dead_time)
+        self._changed(str(data.consumer_group), str(data.topic), "dead")
+        self._watch()
+
+    def _revive(self, found: ConsumerFilter) -> None:
+        if found.died_ms is not None:
+            found.died_ms = None
+            found.data.dead_time = 0
+            found.data.dead = False
+            self._changed(str(found.data.consumer_group), str(found.data.topic), "revived")
+
+    def _forget_empty(self, group: str) -> None:
+        if not self._by_group[group]:
+            del self._by_group[group]
+
+    def _watch(self) -> None:
+        if self._timer is not None and self._timer.pending:
+            return  # for one that died before
+        died_ms = [
+            found.died_ms
+            for filters in self._by_group.values()
+            for found in filters.values()
+            if found.died_ms is not None
+        ]
+        if not died_ms:
+            return
+        clock = self._broker.clock
+        now_ms = clock.elapsed_ms()
+        due_ms = next_tick_ms(
+            max(now_ms + 1, min(died_ms) + self._broker.config.filter_data_clean_time_span),
+            self._started_ms,
+            PERSIST_PERIOD_MS,
+            PERSIST_PERIOD_MS,
+        )
+        self._timer = clock.call_later(due_ms - now_ms, self._tick, kind="filter_data_clean")
+
+    def _tick(self) -> None:
+        self.clean()
+        self._watch()
+
+    def _changed(self, group: str, topic: str, how: str) -> None:
+        self._broker.journal.add(
+            FilterChanged(node=self._broker.name, group=group, topic=topic, how=how)
+        )

@@ -1,0 +1,268 @@
+"""Filters of consumer groups: from heartbeats to the file, and until they are forgotten."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.events import FilterChanged
+from fakemq.protocol import fastjson
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.broker.conftest import START_MS, World
+from tests.broker.filters.test_java_filters import recorded
+from tests.support.clients import GROUP, TOPIC, beat, consumer_data, pull, subscription
+from tests.support.peer import Peer
+
+DAY_MS = 24 * 3600 * 1000
+
+
+def sql(expression: str, version: int = 1, topic: str = TOPIC) -> dict[str, object]:
+    return subscription(topic, expressionType="SQL92", subString=expression, subVersion=version)
+
+
+def say(peer: Peer, *subscriptions: dict[str, object], group: str = GROUP) -> None:
+    """A heartbeat of one consumer."""
+    answer = beat(peer, consumers=[consumer_data(group, subscriptions)])
+    assert answer.code == 0
+
+
+def leave(peer: Peer, group: str = GROUP) -> None:
+    header = UnregisterClientRequestHeader(client_id="client-1", consumer_group=group)
+    assert peer.ask(RequestCode.UNREGISTER_CLIENT, header).code == 0
+
+
+def expression(broker: Broker, topic: str = TOPIC) -> str | None:
+    found = broker.filters.find(topic, GROUP)
+    return None if found is None else found.data.expression
+
+
+def dead_time(broker: Broker) -> int | None:
+    """Since when the filter is dead; None if it lives."""
+    found = broker.filters.find(TOPIC, GROUP)
+    assert found is not None
+    assert found.data.dead is (found.data.dead_time >= found.data.born_time)
+    return found.data.dead_time if found.data.dead else None
+
+
+def history(world: World) -> list[str]:
+    return [event.how for event in world.journal.find(FilterChanged)]
+
+
+def clean_timers(world: World) -> list[int]:
+    return [timer.due_ms for timer in world.clock.timers() if timer.kind == "filter_data_clean"]
+
+
+def test_a_heartbeat_registers_an_expression_and_no_tags(broker: Broker, peer: Peer) -> None:
+    say(peer, sql("a > 5"), subscription("bills", "a || b"))
+    found = broker.filters.find(TOPIC, GROUP)
+    assert found is not None
+    assert found.expression.matches({"a": "6"})
+    assert (found.data.born_time, found.data.client_version) == (START_MS, 1)
+    assert broker.filters.find("bills", GROUP) is None
+    assert broker.filters.find(TOPIC, "another") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "version", "left"),
+    [
+        ("a < 5", 2, "a > 5"),
+        ("a < 5", 3, "a > 5"),
+        ("a < 5", 4, "a < 5"),
+        ("a <", 4, None),
+        ("", 4, "a > 5"),
+    ],
+    ids=["older", "the same", "newer", "newer and none", "newer and empty"],
+)
+def test_what_another_version_changes(
+    broker: Broker, peer: Peer, said: str, version: int, left: str | None
+) -> None:
+    say(peer, sql("a > 5", 3))
+    say(peer, sql(said, version))
+    assert expression(broker) == left
+
+
+def test_the_same_in_a_newer_version_only_counts_on(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5", 1))
+    world.clock.advance(1)
+    say(peer, sql("a > 5", 2))
+    found = broker.filters.find(TOPIC, GROUP)
+    assert found is not None
+    assert (found.data.born_time, found.data.client_version) == (START_MS, 2)
+    assert history(world) == ["registered"]
+
+
+@pytest.mark.parametrize("expression_type", ["XPATH", "sql92"])
+def test_a_type_that_nobody_knows_is_refused(
+    world: World, broker: Broker, peer: Peer, expression_type: str
+) -> None:
+    say(peer, sql("a > 5") | {"expressionType": expression_type})
+    assert expression(broker) is None
+    assert history(world) == ["refused"]
+
+
+# -- death ------------------------------------------------------------------------------------
+
+
+def test_a_topic_that_is_not_named_any_more_dies_and_comes_back(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5"))
+    say(peer, subscription("bills"))
+    assert dead_time(broker) == START_MS
+    say(peer, sql("of no account, for it has the same version"))
+    assert dead_time(broker) is None
+    assert expression(broker) == "a > 5"
+    assert history(world) == ["registered", "dead", "revived"]
+
+
+def test_tags_in_its_place_leave_it_alive(world: World, broker: Broker, peer: Peer) -> None:
+    say(peer, sql("a > 5"))
+    say(peer, subscription(subVersion=2))
+    assert history(world) == ["registered"]
+
+
+@pytest.mark.parametrize("how", ["unregistered", "closed"])
+def test_the_last_of_a_group_takes_its_filters_along(
+    world: World, broker: Broker, how: str
+) -> None:
+    first, last = world.peer(broker.addr, "first"), world.peer(broker.addr, "last")
+    for peer in (first, last):
+        say(peer, sql("a > 5"))
+    for peer in (first, last):
+        assert history(world) == ["registered"]
+        if how == "unregistered":
+            leave(peer)
+        else:
+            peer.session.close("gone")
+            world.network.settle()
+    assert history(world) == ["registered", "dead"]
+
+
+def test_who_falls_silent_leaves_its_filter_alive_as_in_java(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5"))
+    world.clock.advance("70s")
+    pull(peer)  # it is there, but says no more of itself
+    world.clock.advance("61s")
+    assert broker.consumers.group(GROUP) is None
+    assert history(world) == ["registered"]
+
+
+def test_the_dead_are_forgotten_after_a_day_at_the_next_tick(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
+    assert clean_timers(world) == []
+    world.clock.advance("3s")
+    say(peer, sql("a > 5"))
+    world.clock.advance("6s")
+    leave(peer)
+    due_ms = DAY_MS + 10_000
+    assert clean_timers(world) == [due_ms]
+    world.clock.advance((due_ms - 9_000 - 1) / 1000)
+    assert expression(broker, "bills") == "a < 5"
+    world.clock.advance(0.001)
+    assert expression(broker, "bills") is None
+    # Dead since 9 s: it is due at the very tick.
+    assert expression(broker) is None
+    assert clean_timers(world) == []
+    assert history(world)[-2:] == ["removed", "removed"]
+
+
+def test_who_dies_later_is_forgotten_later(world: World, broker: Broker, peer: Peer) -> None:
+    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
+    say(peer, sql("a > 5"))
+    world.clock.advance("10s")
+    say(peer, sql("a < 5", topic="bills"))
+    world.clock.advance("10s")
+    leave(peer)
+    # "bills" came back to life and died again: 10 s after the other.
+    world.clock.advance(DAY_MS / 1000 - 10)
+    assert (expression(broker), expression(broker, "bills")) == (None, "a < 5")
+    world.clock.advance("10s")
+    assert expression(broker, "bills") is None
+
+
+def test_the_time_of_mourning_is_configured(world: World) -> None:
+    broker = world.broker(BrokerConfig(filter_data_clean_time_span=0))
+    peer = world.peer(broker.addr)
+    say(peer, sql("a > 5"))
+    leave(peer)
+    world.clock.advance("10s")
+    assert expression(broker) is None
+
+
+# -- start, stop, reset -----------------------------------------------------------------------
+
+
+def test_a_broker_that_starts_again_takes_all_for_dead_since_30_s(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5"))
+    world.clock.advance("60s")
+    broker.kill()
+    assert clean_timers(world) == []
+    world.clock.advance("60s")
+    broker.start()
+    assert dead_time(broker) == START_MS + 90_000
+    [due_ms] = clean_timers(world)
+    assert due_ms == DAY_MS + 90_000
+    peer = world.peer(broker.addr)
+    say(peer, sql("a > 5"))
+    assert dead_time(broker) is None
+    world.clock.advance(DAY_MS / 1000)
+    assert expression(broker) == "a > 5"
+
+
+def test_a_reset_keeps_the_filters_of_who_is_connected(
+    world: World, broker: Broker, peer: Peer
+) -> None:
+    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
+    say(peer, sql("a > 5"))
+    other = world.peer(broker.addr, "other")
+    say(other, sql("a = 5"), group="another")
+    other.session.close("gone")
+    world.network.settle()
+    broker.reset()
+    assert expression(broker) == "a > 5"
+    assert expression(broker, "bills") is None
+    assert broker.filters.find(TOPIC, "another") is None
+
+
+# -- the file ---------------------------------------------------------------------------------
+
+
+def test_the_file_is_as_java_writes_it(world: World) -> None:
+    broker = world.broker(BrokerConfig(expect_consumer_num_use_filter=64))
+    peer, leaving = world.peer(broker.addr), world.peer(broker.addr, "leaving")
+    say(peer, sql("a > 5", 3), group="billing")
+    say(leaving, sql("a IS NULL", 4), group="shipping")
+    leave(leaving, "shipping")
+    [line] = recorded("table")
+    text = fastjson.dumps(broker.filters.table())
+    assert re.sub(r'Time":\d{13}', 'Time":7', text) == line
+
+
+def test_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> None:
+    say(peer, sql("a > 5"))
+    table = json.loads(fastjson.dumps(broker.filters.table()))
+    bits = table["filterDataByTopic"][TOPIC]["groupFilterData"][GROUP]["bloomFilterData"]
+    assert bits["bitNum"] == 112
+    assert len(bits["bitPos"]) == 3
+
+
+def test_nobody_who_must_go_is_in_the_file(world: World) -> None:
+    broker = world.broker(BrokerConfig(filter_data_clean_time_span=1_000))
+    peer = world.peer(broker.addr)
+    say(peer, sql("a > 5"))
+    leave(peer)
+    world.clock.advance("1s")
+    assert fastjson.dumps(broker.filters.table()) == '{"filterDataByTopic":{}}'
