@@ -8,23 +8,45 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from conformance.go_program import missing_go
 from conformance.java_cluster import JavaCluster, wait_until
 from conformance.java_jars import missing_java
+from conformance.live import FakemqProcess
 
 ROOT = Path(__file__).parents[1]
+
+QUICK = {
+    "messageDelayLevel": " ".join(["1s", "2s", *["1s"] * 16]),
+    "transactionCheckInterval": "3000",
+    "transactionTimeOut": "1000",
+    "transactionCheckMax": "3",
+    "enablePropertyFilter": "true",
+    "traceTopicEnable": "true",
+}
+"""Broker properties with which nothing takes long and nothing is switched off."""
 
 
 @pytest.fixture(scope="session")
 def java() -> None:
     """Skips where Java or Maven is missing; with CI=true that is a failure."""
-    reason = missing_java()
-    if reason is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    _require(missing_java())
+
+
+@pytest.fixture(scope="session")
+def go() -> None:
+    """Skips where the Go toolchain is missing; with CI=true that is a failure."""
+    _require(missing_go())
+
+
+def _require(missing: str | None) -> None:
+    if missing is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
 
 
 @pytest.fixture(scope="session")
@@ -68,3 +90,23 @@ def fake_process() -> Iterator[FakeProcess]:
             finally:
                 process.kill()
                 process.wait()
+
+
+class QuickPair(NamedTuple):
+    """A real cluster and a fake one, with two masters each and the same ``QUICK`` properties."""
+
+    real: JavaCluster
+    fake: FakemqProcess
+
+
+@pytest.fixture(scope="session")
+def quick_pair(java: None) -> Iterator[QuickPair]:
+    """The two clusters for scenarios that wait for delays, checks and retries."""
+    with ExitStack() as stack:
+        fake = FakemqProcess(
+            *("--namesrv-port", "0", "--broker-port", "0", "--masters", "2"),
+            config=[f"{key}={value}" for key, value in QUICK.items()],
+        )
+        stack.callback(fake.close)
+        real = stack.enter_context(JavaCluster(masters=2, config=QUICK))
+        yield QuickPair(real, stack.enter_context(fake))

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
+from conformance.drivers import Consuming, Driver
 from conformance.java_cluster import wait_until
-from conformance.java_program import JavaConsumer, JavaDriver
 from conformance.raw import call, frame, split
 from fakemq.protocol.bodies.route import TopicRouteData
 
@@ -30,7 +30,7 @@ def wall_ms() -> int:
 
 
 @contextmanager
-def together(*drivers: JavaDriver) -> Iterator[None]:
+def together(*drivers: Driver) -> Iterator[None]:
     """Wait until all are ready; JVMs that start side by side take little longer than one."""
     with ExitStack() as stack:
         for driver in drivers:
@@ -40,8 +40,8 @@ def together(*drivers: JavaDriver) -> Iterator[None]:
         yield
 
 
-def wait_received(consumer: JavaConsumer, ids: Collection[str], timeout_s: float = 30.0) -> None:
-    """Wait until a listener has been given every one of ``ids``. Raises JavaProgramError."""
+def wait_received(consumer: Consuming, ids: Collection[str], timeout_s: float = 30.0) -> None:
+    """Wait until a listener has been given every one of ``ids``. Raises DriverError."""
     wanted = set(ids)
     consumer.wait_for(
         lambda: wanted <= {message.id for message in consumer.received},

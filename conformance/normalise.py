@@ -30,6 +30,8 @@ UNORDERED = frozenset(
 )
 """Lists that come out of a HashMap or HashSet."""
 
+ELAPSED = frozenset({"delayTime"})
+"""Keys of JSON objects whose numbers say how much time has passed."""
 PLACE_FIELDS: Mapping[int, str] = {
     RequestCode.VIEW_MESSAGE_BY_ID: "offset",
     RequestCode.CONSUMER_SEND_MSG_BACK: "offset",
@@ -38,6 +40,8 @@ PLACE_FIELDS: Mapping[int, str] = {
     RequestCode.QUERY_MESSAGE: "indexLastUpdatePhyoffset",
 }
 """Header fields that hold a place in the commit log."""
+NO_INDEX = ("indexLastUpdatePhyoffset", "0")
+"""No message has been looked for in any index file."""
 HALF_OFFSETS = frozenset({"tranStateTableOffset", "TRAN_PREPARED_QUEUE_OFFSET"})
 """Header fields and properties that hold an offset in the queue of half messages."""
 TRANSACTION, COMMITTED = 12, 8
@@ -47,9 +51,13 @@ LONG = 300
 
 _OFFSET_ID = re.compile(r"\b[0-9A-F]{32}\b")
 _MILLISECONDS = re.compile(r"\b1[0-9]{12}\b")
-_DATE = re.compile(r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
+_DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
-_EXCEPTION = re.compile(r"^((?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*", re.DOTALL)
+_EXCEPTION = re.compile(
+    # Those of the filters' parser are its own words, and the same everywhere.
+    r"^((?!org\.apache\.rocketmq\.filter\.)(?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*",
+    re.DOTALL,
+)
 
 
 def without_addresses(text: str, names: Mapping[str, str]) -> str:
@@ -153,7 +161,7 @@ class Normaliser:
         """
         if name in HALF_OFFSETS:
             return self.since_start(TRANS_HALF_TOPIC, value)
-        if name == PLACE_FIELDS.get(code):
+        if name == PLACE_FIELDS.get(code) and (name, value) != NO_INDEX:
             return self.places.name(broker, int(value), learn=not sent)
         return self.text(value)
 
@@ -189,9 +197,14 @@ class Normaliser:
     def _strings(self, value: object) -> object:
         """Normalised before they are sorted, or their order would be that of ports."""
         if isinstance(value, dict):
-            return {key: self._strings(one) for key, one in value.items()}
+            return {
+                key: "<elapsed>" if key in ELAPSED else self._strings(one)
+                for key, one in value.items()
+            }
         if isinstance(value, list):
             return [self._strings(one) for one in value]
+        if isinstance(value, float):
+            return round(value, 2)  # counted by a clock that is a little late at times
         return self.text(value) if isinstance(value, str) else value
 
     def records(self, body: bytes, queue: str = "") -> list[str]:

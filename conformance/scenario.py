@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from conformance.normalise import Normaliser
 from conformance.peer import Answer, Body, Display, Frame, Peer, Pending
 from conformance.raw import VERSION_4_9_7
-from conformance.scenarios.requests import group_config, pull_fields
+from conformance.scenarios.requests import HELD, group_config, pull_fields
 from fakemq.client import Client, Message
 from fakemq.machine_time import real_elapsed_ms, real_wall_ms
 from fakemq.protocol import properties as names
@@ -336,6 +336,17 @@ class Run:
                 break
             self.pass_time(STEP_MS)
         return pending.answer()
+
+    def after_hold_check(self, topic: str) -> None:
+        """Wait until broker-a has looked at held pulls: the next five seconds it will not.
+
+        It answers those whose queue has grown, whatever they filter by. The topic is an empty one.
+        """
+        silent = Peer("silent", "broker-a", self.addrs["broker-a"], self.normaliser, [])
+        fields = pull_fields(topic, sysFlag=HELD, suspendTimeoutMillis=1, consumerGroup="GSilent")
+        pending = silent.send(RequestCode.PULL_MESSAGE, fields)
+        self.wait(pending.has_come, SETTLE_MS, "the end of a held pull")
+        silent.close()
 
     def stored_at_ms(self, place: str, topic: str, offset: int) -> int:
         """When the message at ``offset`` of queue 0 was stored."""

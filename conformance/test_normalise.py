@@ -6,6 +6,7 @@ import pytest
 
 from conformance.normalise import (
     DAY_MS,
+    NO_INDEX,
     Normaliser,
     Places,
     shortened,
@@ -52,6 +53,7 @@ def test_a_number_is_a_place_where_a_field_holds_one(normaliser: Normaliser) -> 
     assert normaliser.text(create_offset_id(("127.0.0.1", 10911), 12345)) == "<place 1 at broker-a>"
     assert offset(view, "12345", sent=True) == "<place 1 at broker-a>"
     assert offset(view, "77", sent=False) == "<place 2 at broker-a>"
+    assert normaliser.field(*NO_INDEX, RequestCode.QUERY_MESSAGE, "broker-a", sent=False) == "0"
     assert offset(RequestCode.GET_MAX_OFFSET, "12345", sent=False) == "12345"
 
 
@@ -132,6 +134,8 @@ def test_a_body_says_its_dialect_and_is_sorted_after_its_addresses_are_named(
         " ]",
         "}",
     ]
+    rates = normaliser.body(b'{"delayTime":77,"tps":0.15000750037501875}')
+    assert rates[1:] == ["{", ' "delayTime": "<elapsed>",', ' "tps": 0.15', "}"]
     assert normaliser.body(b"{0:1}")[:1] == ["body: JSON, fastjson's own dialect"]
 
 

@@ -7,6 +7,7 @@ from conformance.scenarios.requests import (
     BORN_MS,
     COMMIT_FLAG,
     GROUP,
+    HELD,
     SUBSCRIPTION_FLAG,
     SUSPEND_FLAG,
     heartbeat,
@@ -75,17 +76,17 @@ def pull_by_heartbeat(run: Run) -> None:
     )
 
 
-@scenario("pull: held until a message arrives")
+@scenario("pull: held until a message arrives", real_s=6)
 def pull_held(run: Run) -> None:
     topic = run.topic("SHeld", 2)
-    flags = SUBSCRIPTION_FLAG | SUSPEND_FLAG
+    run.after_hold_check(topic)
     held = run.send(
-        "broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic, sysFlag=flags), peer="consumer"
+        "broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic, sysFlag=HELD), peer="consumer"
     )
     filtered = run.send(
         "broker-a",
         RequestCode.PULL_MESSAGE,
-        pull_fields(topic, sysFlag=flags, subscription="b"),
+        pull_fields(topic, sysFlag=HELD, subscription="b"),
         peer="filtering",
     )
     run.note("messages of another queue, and of another tag, wake nobody whom they do not concern")

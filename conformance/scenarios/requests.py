@@ -12,6 +12,7 @@ BORN_MS = 1_100_000_000_000
 
 GROUP = "GScenario"
 SUBSCRIPTION_FLAG, SUSPEND_FLAG, COMMIT_FLAG = 4, 2, 1
+HELD = SUBSCRIPTION_FLAG | SUSPEND_FLAG
 PREPARED, COMMIT, ROLLBACK = 4, 8, 12
 QUICK_DELAYS = {"messageDelayLevel": "1s 2s 1s 2s 1s"}
 """A config whose levels do not take long: a retry begins at the third."""

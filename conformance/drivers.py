@@ -1,0 +1,290 @@
+"""Long-lived clients in processes of their own, steered in lines; what Java and Go ones share.
+
+``Driver`` runs any command that speaks them: commands to its stdin, events from its stdout.
+``Producing`` and ``Consuming`` understand the events of the programs' ``produce`` and ``consume``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, Self
+
+EVENT_TIMEOUT_S = 75.0
+"""Over two heartbeats: a Java consumer whose new subscription no heartbeat has told yet is refused
+(code 25) until the next one, 30 s later."""
+
+
+class DriverError(Exception):
+    """A driver failed or took too long; the message carries what it printed."""
+
+
+class Ack(NamedTuple):
+    """One acknowledged send of a producer."""
+
+    id: str
+    status: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+
+
+class Received(NamedTuple):
+    """One message given to a consumer's listener."""
+
+    at_ms: int
+    id: str
+    broker: str
+    queue_id: int
+    queue_offset: int
+    reconsume_times: int
+
+
+class Driver:
+    """A client in its own process that speaks in lines; a context manager that always reaps it.
+
+    ``home`` is a folder of its own, there before ``command`` is asked for the command line and
+    gone after the end.
+    """
+
+    def __init__(
+        self,
+        command: Callable[[Path], Sequence[str]],
+        environment: Callable[[Path], Mapping[str, str]] | None = None,
+    ) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="driver-")
+        self.home = Path(self._temporary.name)
+        self._changed = threading.Condition()
+        self._printed: list[str] = []
+        with open(self.home / "stderr.txt", "wb") as stderr:
+            self.process = subprocess.Popen(
+                command(self.home),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                bufsize=1,
+                cwd=self.home,
+                env=None if environment is None else environment(self.home),
+            )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._stdin: IO[str] = self.process.stdin
+        self._stdout: IO[str] = self.process.stdout
+        self._reader = threading.Thread(target=self._read, name="driver", daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        try:
+            self.wait_for(lambda: "ready" in self._printed, "ready")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kills the process if it still runs and removes its directory."""
+        reap(self.process)
+        self._reader.join()
+        self._stdout.close()
+        self._temporary.cleanup()
+
+    def say(self, command: str) -> None:
+        """Gives the driver one command line."""
+        self._stdin.write(command + "\n")
+        self._stdin.flush()
+
+    def stop(self) -> None:
+        """Shuts the client down cleanly and waits for the end of its process."""
+        self.say("stop")
+        self.wait_for(lambda: "stopped" in self._printed, "stopped")
+        self.process.wait(EVENT_TIMEOUT_S)
+
+    def kill(self) -> None:
+        """SIGKILL: the client dies without a word."""
+        self.process.kill()
+        self.process.wait()
+
+    def client_log(self) -> list[str]:
+        """What the client has logged so far at WARN and above."""
+        return []
+
+    def wait_for(
+        self, condition: Callable[[], bool], what: str = "", timeout_s: float = EVENT_TIMEOUT_S
+    ) -> None:
+        """Waits until an event of the driver makes ``condition`` true. Raises DriverError."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while not condition():
+                rest = deadline - time.monotonic()
+                if rest <= 0 or not self._changed.wait(min(rest, 1.0)):
+                    if self.process.poll() is not None and not self._reader.is_alive():
+                        raise DriverError(f"ended while waiting for {what}\n{self.tail()}")
+                    if rest <= 0:
+                        raise DriverError(f"{what} not in {timeout_s} s\n{self.tail()}")
+
+    def tail(self) -> str:
+        """The last of what it has printed and logged."""
+        stderr = (self.home / "stderr.txt").read_text(errors="replace")
+        lines = [*self._printed[-20:], stderr[-4000:], *self.client_log()[-40:]]
+        return "\n".join(lines)
+
+    def _read(self) -> None:
+        for line in self._stdout:
+            with self._changed:
+                self._printed.append(line.rstrip("\n"))
+                self.on_line(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def on_line(self, line: str) -> None:
+        """Takes one event, on the reading thread."""
+
+
+class Producing(Driver):
+    """Sends ``id-000000`` … at a bounded rate after ``go``.
+
+    ``acks`` and ``failures`` grow as they come in; ``send`` sends one message and waits for it.
+    """
+
+    def __init__(
+        self,
+        command: Callable[[Path], Sequence[str]],
+        environment: Callable[[Path], Mapping[str, str]] | None = None,
+    ) -> None:
+        self.acks: list[Ack] = []
+        self.failures: list[str] = []
+        super().__init__(command, environment)
+
+    def go(self) -> None:
+        """Begins, or goes on, sending at the rate."""
+        self.say("go")
+
+    def pause(self) -> None:
+        """Sends nothing more until ``go``; one send may still be under way."""
+        self.say("pause")
+
+    def send(self, id: str) -> Ack:
+        """Sends one message with ``id`` as key and body. Raises DriverError if it fails."""
+        self.say(f"send {id}")
+
+        def done() -> bool:
+            return any(ack.id == id for ack in self.acks) or any(
+                failure.startswith(f"{id} ") for failure in self.failures
+            )
+
+        self.wait_for(done, f"the end of send {id}")
+        for ack in self.acks:
+            if ack.id == id:
+                return ack
+        raise DriverError(f"send {id} failed\n{self.tail()}")
+
+    def on_line(self, line: str) -> None:
+        kind, _, rest = line.partition(" ")
+        if kind == "ack":
+            id, status, broker, queue_id, offset = rest.split(" ")
+            self.acks.append(Ack(id, status, broker, int(queue_id), int(offset)))
+        elif kind == "fail":
+            self.failures.append(rest)
+
+
+class Consuming(Driver):
+    """A push consumer from the first offset; ``received`` grows as messages come in."""
+
+    def __init__(
+        self,
+        command: Callable[[Path], Sequence[str]],
+        environment: Callable[[Path], Mapping[str, str]] | None = None,
+    ) -> None:
+        self.received: list[Received] = []
+        self._assigned: list[list[str]] = []  # every answer so far
+        super().__init__(command, environment)
+
+    def assigned(self) -> list[str]:
+        """The queues it holds now, as ``broker-a:0``."""
+        asked = len(self._assigned)
+        self.say("assigned")
+        self.wait_for(lambda: len(self._assigned) > asked, "assigned")
+        return self._assigned[-1]
+
+    def wait_assigned(self, count: int, timeout_s: float = EVENT_TIMEOUT_S) -> list[str]:
+        """Polls until it holds ``count`` queues; returns them. Raises DriverError."""
+        deadline = time.monotonic() + timeout_s
+        while len(queues := self.assigned()) != count:
+            if time.monotonic() > deadline:
+                raise DriverError(f"holds {queues}, not {count} queues\n{self.tail()}")
+            time.sleep(0.05)
+        return queues
+
+    def on_line(self, line: str) -> None:
+        kind, _, rest = line.partition(" ")
+        if kind == "recv":
+            at, id, broker, queue_id, offset, times = rest.split(" ")
+            self.received.append(
+                Received(int(at), id, broker, int(queue_id), int(offset), int(times))
+            )
+        elif kind == "assigned":
+            self._assigned.append(rest.split())
+
+
+class Finished(NamedTuple):
+    """A program's end: its status, what it printed, and what it wrote to stderr."""
+
+    status: int
+    printed: str
+    complaints: str
+
+    @property
+    def observations(self) -> list[str]:
+        """What a scenario saw, among the lines it printed."""
+        return [line[2:] for line in self.printed.splitlines() if line.startswith("= ")]
+
+
+def run_scenario(
+    command: Sequence[str],
+    home: Path,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Finished:
+    """Runs a program to its end, or kills it after ``timeout_s``.
+
+    Its stdin is open until then and ends when this process dies.
+    """
+    errors = home / "stderr.txt"
+    with open(errors, "wb") as stderr:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            cwd=home,
+            env=environment,
+        )
+    watchdog = threading.Timer(timeout_s, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout is not None
+        with process.stdout as stdout:
+            printed = stdout.read()
+        status = process.wait()
+    finally:
+        watchdog.cancel()
+        reap(process)
+    return Finished(status, printed, errors.read_text(errors="replace"))
+
+
+def reap(process: subprocess.Popen[str]) -> None:
+    """Kills a process, waits for it and closes its stdin."""
+    process.kill()
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
