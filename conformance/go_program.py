@@ -105,17 +105,19 @@ def _fingerprint() -> str:
 
 
 def _build(built: Path) -> None:
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     environment = os.environ | {
         "GOPATH": str(_CACHE / "path"),
         "GOMODCACHE": str(_CACHE / "modules"),
         "GOCACHE": str(_CACHE / "build"),
-        "GOENV": "off",
-        "GOTELEMETRY": "off",
         "GOTOOLCHAIN": "local",
         "CGO_ENABLED": "0",
         # The modules are to be deleted like the rest of .cache; by default they are read-only.
         "GOFLAGS": "-modcacherw -buildvcs=false",
-        "HOME": str(_CACHE),  # where the toolchain would count its own use
+        # The toolchain counts its own use below the user's settings; those it may only read.
+        "GOENV": os.environ.get("GOENV") or str(settings / "go" / "env"),
+        "HOME": str(_CACHE),
+        "XDG_CONFIG_HOME": str(_CACHE / "config"),
     }
     output = ""
     for offline in ({"GOPROXY": "off"}, {}):  # the network only when something is not cached yet
