@@ -298,7 +298,9 @@ def _take_out(table: dict[_Key, dict[_HeldPull, None]], key: _Key, pull: _HeldPu
 
 def _matches(pull: _HeldPull, tags_code: int, properties: Mapping[str, str]) -> bool:
     message_filter = pull.message_filter
-    return message_filter is None or (
-        message_filter.is_matched_by_consume_queue(tags_code)
-        and message_filter.is_matched_by_properties(properties)
-    )
+    if message_filter is None:
+        return True
+    if not message_filter.is_matched_by_consume_queue(tags_code):
+        return False
+    # Java looks at properties only if there are any.
+    return not properties or message_filter.is_matched_by_properties(properties)

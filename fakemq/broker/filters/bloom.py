@@ -27,6 +27,11 @@ class BloomFilter:
         self.hashes = ceil(_log(0.5, rate))
         self.bits = 8 * ceil(ceil(expected * _log(2, 1 / rate) * _log(2, e)) / 8.0)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Bits and hashes: filters of unlike size do not understand each other."""
+        return self.bits, self.hashes
+
     def bit_positions(self, text: str) -> list[int]:
         """Source: BloomFilter.java#calcBitPositions"""
         hash64 = murmur3_64(text.encode("utf-8", "replace"))

@@ -24,6 +24,7 @@ from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.timers import Timer
@@ -142,13 +143,8 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#encode (4.9.7)
         """
-        from fakemq.broker.filters.bloom import BloomFilter  # only this needs it
-
         self.clean()
-        config = self._broker.config
-        bloom = BloomFilter(
-            config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
-        )
+        bloom = self._bloom_filter()
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
         for group, filters in self._by_group.items():
             for topic, found in filters.items():
@@ -168,6 +164,33 @@ class ConsumerFilterManager:
                 for topic in java_hash_map_order(by_topic, _TOPICS_CAPACITY)
             }
         )
+
+    def load(self, table: ConsumerFilterTable) -> None:
+        """Take over what a file says, before the start; nothing if its bits are of another size.
+
+        Differs: Java keeps an expression that cannot be compiled, as one that everything matches.
+
+        Source: ConsumerFilterManager.java#decode (4.9.7)
+        """
+        # Only who starts in a directory comes here.
+        from fakemq.broker.filters.expressions import compile_expression
+        from fakemq.broker.filters.sql_tokens import MQFilterError
+
+        bloom, clock = self._bloom_filter(), self._broker.clock
+        by_group: dict[str, dict[str, ConsumerFilter]] = {}
+        for topic, of_topic in table.filter_data_by_topic.items():
+            for group, data in of_topic.group_filter_data.items():
+                bits = data.bloom_filter_data
+                if bits is None or (bits.bit_num, len(bits.bit_pos or ())) != bloom.size:
+                    return
+                try:
+                    expression = compile_expression(data.expression_type, data.expression)
+                except MQFilterError:
+                    continue
+                found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)
+                if data.dead_time >= data.born_time:
+                    found.died_ms = clock.elapsed_ms() - (clock.now_ms() - data.dead_time)
+        self._by_group = by_group
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -208,6 +231,14 @@ class ConsumerFilterManager:
             self._forget_empty(group)
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _bloom_filter(self) -> BloomFilter:
+        from fakemq.broker.filters.bloom import BloomFilter  # only the file needs it
+
+        config = self._broker.config
+        return BloomFilter(
+            config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
+        )
 
     def _die(self, found: ConsumerFilter, ago_ms: int = 0) -> None:
         if found.died_ms is not None:

@@ -11,6 +11,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
 from fakemq.events import FilterChanged
 from fakemq.protocol import fastjson
+from fakemq.protocol.bodies.filter import ConsumerFilterTable
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
 from tests.broker.conftest import START_MS, World
@@ -266,3 +267,36 @@ def test_nobody_who_must_go_is_in_the_file(world: World) -> None:
     leave(peer)
     world.clock.advance("1s")
     assert fastjson.dumps(broker.filters.table()) == '{"filterDataByTopic":{}}'
+
+
+def test_what_was_written_is_read_again(world: World) -> None:
+    broker = world.broker()
+    peer, leaving = world.peer(broker.addr), world.peer(broker.addr, "leaving")
+    say(peer, sql("a > 5"))
+    say(leaving, sql("a < 5"), group="shipping")
+    leave(leaving, "shipping")
+    written = fastjson.dumps_pretty(broker.filters.table()).encode()
+    world.clock.advance("60s")
+    after = world.broker(BrokerConfig(broker_name="after", listen_port=20911))
+    after.filters.load(ConsumerFilterTable.decode(written))
+    after.filters.start()
+    found = after.filters.find(TOPIC, "shipping")
+    assert found is not None
+    assert found.data.dead_time == START_MS
+    assert found.expression.matches({"a": "3"})
+    assert dead_time(after) == START_MS + 30_000
+    world.clock.advance((DAY_MS - 60_000) / 1000)
+    assert after.filters.find(TOPIC, "shipping") is None
+    assert expression(after) == "a > 5"
+
+
+def test_a_file_for_other_bits_is_not_read(world: World, broker: Broker, peer: Peer) -> None:
+    say(peer, sql("a > 5"))
+    table = broker.filters.table()
+    other = world.broker(
+        BrokerConfig(broker_name="other", listen_port=20911, expect_consumer_num_use_filter=64)
+    )
+    other.filters.load(table)
+    assert expression(other) is None
+    broker.filters.load(table)
+    assert expression(broker) == "a > 5"
