@@ -28,7 +28,7 @@ from fakemq.handles import (
 )
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.thread import ClusterThread
-from fakemq.views import Message, Queue
+from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
@@ -176,6 +176,14 @@ class ClusterBase:
         """Every message stored in a topic, in the order of being stored, with its deliveries."""
         core = self._core
         return self._thread().call(lambda: inspection.messages(core, topic))
+
+    def delayed(self, topic: str | None = None) -> list[Delayed]:
+        """Messages that wait for their delay level: those for ``topic``, or all; next due first.
+
+        A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``.
+        """
+        core = self._core
+        return self._thread().call(lambda: inspection.delayed(core, topic))
 
     def queues(self, topic: str) -> list[Queue]:
         """The queues of a topic on every broker that has it."""

@@ -10,7 +10,10 @@ from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decompressed_body
-from fakemq.views import Deadline, Delivery, Member, Message, Queue
+from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.delay_levels import queue_id_to_delay_level
+from fakemq.views import Deadline, Delayed, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,6 +114,23 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 def messages(core: ClusterCore, topic: str) -> list[Message]:
     """Every message of ``topic``, in the order of being stored, with its deliveries."""
     return _messages(core, topic, {})
+
+
+def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
+    """What waits for a delay level at any broker, for ``topic`` or for all, soonest due first."""
+    found = []
+    for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
+        level = queue_id_to_delay_level(queue_id)
+        since = broker.delay.next_offset(level)
+        for stored in broker.store.messages_in_queue(SCHEDULE_TOPIC, queue_id, since):
+            real_topic = stored.properties.get(REAL_TOPIC)
+            unit = broker.store.queue_unit(SCHEDULE_TOPIC, queue_id, stored.queue_offset)
+            if real_topic and unit is not None and topic in (None, real_topic):
+                name = broker.config.broker_name
+                message = message_view(stored, _body(stored), name)
+                real_queue_id = int(stored.properties[REAL_QUEUE_ID])
+                found.append(Delayed(real_topic, name, real_queue_id, level, unit[2], message))
+    return sorted(found, key=lambda one: one.due_at_ms)
 
 
 def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int]) -> list[Message]:

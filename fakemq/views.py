@@ -49,6 +49,21 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+class Delayed(msgspec.Struct, frozen=True, gc=False):
+    """A message that waits for its delay level; ``topic`` and ``queue_id`` are where it will go.
+
+    ``message`` is how it is stored meanwhile, in the schedule topic.
+    """
+
+    topic: str
+    broker: str
+    queue_id: int
+    level: int
+    due_at_ms: int
+    """Milliseconds since the epoch, by its broker's own wall clock."""
+    message: Message
+
+
 class Queue(msgspec.Struct, frozen=True, gc=False):
     """One queue of a topic at one broker; ``max_offset`` is where the next message goes."""
 

@@ -85,6 +85,7 @@ class Registration:
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
         self._silent = False
+        self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
         self.first_round = Round(0)
         """The registration that `start` began."""
         self.master_addr: str | None = None
@@ -178,9 +179,7 @@ class Registration:
             return Round(0)
         broker = self._broker
         config = broker.config
-        body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper).encode(
-            compressed=config.compressed_register
-        )
+        body = self._body(wrapper)
         fields = RegisterBrokerRequestHeader(
             broker_name=config.broker_name,
             broker_addr=broker.addr,
@@ -257,6 +256,14 @@ class Registration:
 
     def _wrapper(self) -> TopicConfigSerializeWrapper:
         return self._masked(self._broker.topics.wrapper())
+
+    def _body(self, wrapper: TopicConfigSerializeWrapper) -> bytes:
+        """The body for these topics; the last is kept, as most registrations say nothing new."""
+        compressed = self._broker.config.compressed_register
+        if self._last_body is None or self._last_body[:2] != (wrapper, compressed):
+            body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
+            self._last_body = wrapper, compressed, body.encode(compressed=compressed)
+        return self._last_body[2]
 
     def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
         """What the name servers get: a broker that is not RW gives its own perm to every topic."""
