@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import pulled_messages
 from fakemq.client.operation import Operation
-from fakemq.client.routes import masters
+from fakemq.client.routes import MASTER_ID, masters
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import BrokerData
+from fakemq.protocol.bodies.stats import ConsumeStats
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.headers.offset import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
@@ -21,13 +27,20 @@ from fakemq.protocol.headers.offset import (
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
-from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from fakemq.protocol.headers.query import (
+    UNIQUE_MSG_QUERY_FLAG,
+    QueryMessageRequestHeader,
+    ViewMessageRequestHeader,
+)
 from fakemq.protocol.headers.rpc import RpcRequestHeader
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.properties import KEY_SEPARATOR
 from fakemq.protocol.sysflag import PermName
+
+LONG_MAX = (1 << 63) - 1
 
 
 class Admin:
@@ -91,6 +104,96 @@ class Admin:
         command = self._instance.command(RequestCode.VIEW_MESSAGE_BY_ID, header)
         response = yield from self._instance.invoke_ok(format_host(host), command)
         return pulled_messages(response.body)[0]
+
+    def query_messages(
+        self,
+        topic: str,
+        key: str,
+        *,
+        max_num: int = 64,
+        begin_ms: int = 0,
+        end_ms: int = LONG_MAX,
+    ) -> Operation[list[MessageExt]]:
+        """The topic's newest messages with a key that were stored between two times, oldest first.
+
+        Every broker gives at most ``max_num``. Differs: finding none is no error.
+
+        Source: client/impl/MQAdminImpl.java#queryMessage (4.9.7)
+        """
+        header = QueryMessageRequestHeader(
+            topic=topic, key=key, max_num=max_num, begin_timestamp=begin_ms, end_timestamp=end_ms
+        )
+        found = yield from self._query(topic, header)
+        # Brokers find by hash, and so other keys as well.
+        matching = [
+            one
+            for one in found
+            if one.topic == topic and key in (one.keys or "").split(KEY_SEPARATOR)
+        ]
+        return sorted(matching, key=lambda one: one.store_timestamp_ms)
+
+    def query_message_by_unique_key(
+        self, topic: str, unique_key: str
+    ) -> Operation[MessageExt | None]:
+        """The message to which its producer gave this id; of several the one stored first.
+
+        Source: client/impl/MQAdminImpl.java#queryMessageByUniqKey (4.9.7)
+        """
+        header = QueryMessageRequestHeader(
+            topic=topic, key=unique_key, max_num=32, begin_timestamp=0, end_timestamp=LONG_MAX
+        )
+        found = yield from self._query(topic, header, {UNIQUE_MSG_QUERY_FLAG: "true"})
+        same = [one for one in found if one.msg_id == unique_key]
+        return min(same, key=lambda one: one.store_timestamp_ms, default=None)
+
+    def _query(
+        self,
+        topic: str,
+        header: QueryMessageRequestHeader,
+        more_fields: Mapping[str, str] = MappingProxyType({}),
+    ) -> Operation[list[MessageExt]]:
+        """What all brokers of the topic find; one that fails is passed over if another answers."""
+        route = yield from self._instance.known_route(topic)
+        if route is None:
+            raise MQClientError(
+                f"The topic[{topic}] not matched route info", ResponseCode.TOPIC_NOT_EXIST
+            )
+        found: list[MessageExt] = []
+        failures: list[MQBrokerError | RemotingError] = []
+        addrs = [addr for one in route.data.broker_datas if (addr := _any_addr(one)) is not None]
+        for addr in addrs:
+            command = self._instance.command(RequestCode.QUERY_MESSAGE, header)
+            command.ext_fields |= more_fields
+            try:
+                response = yield from self._instance.invoke_ok(addr, command)
+            except (MQBrokerError, RemotingError) as error:
+                not_found = isinstance(error, MQBrokerError) and (
+                    error.code == ResponseCode.QUERY_NOT_FOUND
+                )
+                failures += [] if not_found else [error]
+            else:
+                found += pulled_messages(response.body)
+        if failures and len(failures) == len(addrs):
+            raise failures[-1]
+        return found
+
+    # -- groups -------------------------------------------------------------------------------
+
+    def consume_stats(self, group: str, topic: str | None = None) -> Operation[ConsumeStats]:
+        """How far a group has consumed one topic, or all of its topics, at every master.
+
+        Source: tools/admin/DefaultMQAdminExtImpl.java#examineConsumeStats (4.9.7)
+        """
+        addrs = yield from self._masters_of(None)
+        result = ConsumeStats()
+        for addr in addrs:
+            header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
+            command = self._instance.command(RequestCode.GET_CONSUME_STATS, header)
+            response = yield from self._instance.invoke_ok(addr, command)
+            stats = ConsumeStats.decode(response.body)
+            result.offset_table |= stats.offset_table
+            result.consume_tps += stats.consume_tps
+        return result
 
     # -- topics and groups --------------------------------------------------------------------
 
@@ -162,3 +265,9 @@ class Admin:
             table = info.broker_addr_table
             brokers = {name: table[name] for name in names if name in table}
         return masters(list(brokers.values()))
+
+
+def _any_addr(broker: BrokerData) -> str | None:
+    """The master's address, or that of any slave."""
+    addrs = broker.broker_addrs
+    return addrs.get(MASTER_ID, next(iter(addrs.values()), None))

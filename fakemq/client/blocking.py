@@ -115,5 +115,8 @@ class Client:
     search_offset = _run(_admin, Admin.search_offset)
     earliest_store_time_ms = _run(_admin, Admin.earliest_store_time_ms)
     view_message = _run(_admin, Admin.view_message)
+    query_messages = _run(_admin, Admin.query_messages)
+    query_message_by_unique_key = _run(_admin, Admin.query_message_by_unique_key)
+    consume_stats = _run(_admin, Admin.consume_stats)
     create_topic = _run(_admin, Admin.create_topic)
     create_group = _run(_admin, Admin.create_group)

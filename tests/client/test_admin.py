@@ -6,6 +6,8 @@ from fakemq.client.admin import Admin
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingConnectError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.route import ClusterInfo
+from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import encode_record
 from tests.client.play import A, B, Play, answer, client, queue, route
 
@@ -37,6 +39,76 @@ def test_a_message_is_viewed_where_its_id_says() -> None:
     assert play.result.body == b"body"
     with pytest.raises(MQClientError, match="no message id"):
         Play(Admin(client()).view_message("x"))
+
+
+def record(keys: str, stored_ms: int, topic: str = "orders", unique: str = "U") -> bytes:
+    return encode_record(
+        topic,
+        keys.encode(),
+        f"KEYS\x01{keys}\x02UNIQ_KEY\x01{unique}",
+        queue_id=0,
+        born_host=HOST,
+        store_host=HOST,
+        store_timestamp_ms=stored_ms,
+    )
+
+
+def test_messages_are_queried_at_every_broker() -> None:
+    play = Play(
+        Admin(client("a", "b")).query_messages("orders", "k", max_num=9, begin_ms=1, end_ms=7),
+        answer(body=record("a k", 5) + record("other", 4) + record("k", 3, topic="x")),
+        answer(body=record("k", 2)),
+    )
+    assert play.addrs == [A, B]
+    assert play.codes == [RequestCode.QUERY_MESSAGE] * 2
+    assert play.calls[0].command.ext_fields == {
+        "topic": "orders",
+        "key": "k",
+        "maxNum": "9",
+        "beginTimestamp": "1",
+        "endTimestamp": "7",
+    }
+    assert [one.body for one in play.result] == [b"k", b"a k"]
+
+
+def test_a_broker_that_finds_nothing_or_fails_does_not_spoil_the_rest() -> None:
+    admin = Admin(client("a", "b"))
+    play = Play(admin.query_messages("orders", "k"), answer(22), answer(body=record("k", 2)))
+    assert len(play.result) == 1
+    play = Play(
+        admin.query_messages("orders", "k"), RemotingConnectError(A), answer(body=record("k", 2))
+    )
+    assert len(play.result) == 1
+    assert Play(admin.query_messages("orders", "k"), answer(22), answer(22)).result == []
+    with pytest.raises(MQBrokerError, match="no"):
+        Play(admin.query_messages("orders", "k"), RemotingConnectError(A), answer(1, remark="no"))
+    with pytest.raises(MQClientError, match=r"The topic\[nowhere\] not matched route info"):
+        Play(admin.query_messages("nowhere", "k"), answer(17))
+
+
+def test_of_two_messages_with_one_unique_key_the_first_stored_counts() -> None:
+    play = Play(
+        Admin(client("a", "b")).query_message_by_unique_key("orders", "U"),
+        answer(body=record("late", 5) + record("same hash", 1, unique="V")),
+        answer(body=record("early", 2)),
+    )
+    assert play.calls[0].command.ext_fields["_UNIQUE_KEY_QUERY"] == "true"
+    assert play.result is not None
+    assert play.result.body == b"early"
+    play = Play(Admin(client("a")).query_message_by_unique_key("orders", "U"), answer(22))
+    assert play.result is None
+
+
+def test_consumption_is_that_of_all_masters() -> None:
+    play = Play(
+        Admin(client()).consume_stats("g", "orders"),
+        answer(body=cluster()),
+        answer(body=ConsumeStats({queue("a"): OffsetWrapper(5, 3)}, 0.5)),
+        answer(body=ConsumeStats({queue("b"): OffsetWrapper(1, 1)}, 0.25)),
+    )
+    assert play.addrs[1:] == [A, B]
+    assert play.calls[1].command.ext_fields == {"consumerGroup": "g", "topic": "orders"}
+    assert (play.result.consume_tps, play.result.compute_total_diff()) == (0.75, 2)
 
 
 def test_a_topic_is_made_where_the_create_topic_key_is() -> None:

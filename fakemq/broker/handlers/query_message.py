@@ -18,12 +18,14 @@ from fakemq.dispatch import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
-from fakemq.protocol.headers.query import QueryMessageRequestHeader, QueryMessageResponseHeader
+from fakemq.protocol.headers.query import (
+    UNIQUE_MSG_QUERY_FLAG,
+    QueryMessageRequestHeader,
+    QueryMessageResponseHeader,
+)
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-
-UNIQUE_MSG_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 
 
 @handles(table.QUERY_MESSAGE)
