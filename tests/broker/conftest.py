@@ -58,6 +58,10 @@ class World:
         self.network.settle()
         return broker
 
+    def pass_time(self, ms: int) -> None:
+        """Let time pass, in the way of this world: here by moving the clock."""
+        self.clock.advance_ms(ms)
+
     def peer(self, addr: str, name: str = "peer") -> Peer:
         return Peer(self.network, self.clock, self.journal, addr, name=name)
 

@@ -15,39 +15,16 @@ from pathlib import Path
 import pytest
 
 from conformance.raw import json_header, split
-from fakemq.clock import Clock
 from fakemq.config import BrokerConfig
-from fakemq.journal import Journal
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
-from tests.broker.conftest import World
-from tests.support.namesrv import StandingTime
 from tests.support.peer import Answer, Peer
+from tests.support.transactions import RealTimeWorld, pass_check
 
 DATA = Path(__file__).parent / "data"
 MOST_CHECKS = 3
 """How many looks it takes at most until a broker asks."""
-
-
-class RealTimeWorld(World):
-    """A world whose clock is right, so that a producer's time counts; the test makes it pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = StandingTime()
-        self.clock = Clock(source=self.time)
-        self.journal = Journal(self.clock)
-        self.clock.settle = self.network.settle
-
-    def pass_time(self, ms: int) -> None:
-        self.time.passed_ms += ms
-        self.clock.fire_due()
-        self.network.settle()
-
-    def pass_check(self) -> None:
-        """Let time pass until the next look at half messages."""
-        self.pass_time(self.clock.due_in_ms(self.clock.next_of("txn_check")))
 
 
 class Replay:
@@ -84,7 +61,7 @@ class Replay:
                 ours, javas = self._came(words[0], bytes.fromhex(words[1]))
                 assert ours == javas, case
             elif kind == "check":
-                self.world.pass_check()
+                pass_check(self.world)
             elif kind == "wait":
                 self.world.pass_time(int(words[0]))
             elif kind == "x":
@@ -119,7 +96,7 @@ class Replay:
         requests = self.peers[client].requests
         for _ in range(MOST_CHECKS):
             if not requests:
-                self.world.pass_check()
+                pass_check(self.world)
         asked = requests.pop(0)
         assert asked.is_oneway
         ours = (asked.code, asked.ext_fields, _remark(asked.remark), blotted(asked.body))
@@ -155,7 +132,7 @@ def blotted(record: bytes) -> bytes:
     return bytes(found)
 
 
-@pytest.mark.parametrize("name", ["java_transactions.gz"])
+@pytest.mark.parametrize("name", ["java_transactions.gz", "java_transactions_defaults.gz"])
 def test_what_java_did_with_the_same_requests(name: str) -> None:
     replay = Replay(name)
     replay.run()

@@ -39,14 +39,14 @@ def test_what_was_discarded_is_asked_again(world: World) -> None:
     beat(peer, producers=[PRODUCERS])
     send_half(peer, flag=7)
     for _ in range(2):
-        pass_check(world.clock)
+        pass_check(world)
     (message,) = discarded(broker)
     asked(peer)
     beat(peer, producers=[PRODUCERS])
     response = resume(peer, message.offset_msg_id)
     assert (response.code, response.remark) == (0, None)
     assert halves(broker)[-1].properties["TRANSACTION_CHECK_TIMES"] == "0"
-    pass_check(world.clock)
+    pass_check(world)
     (check,) = asked(peer)
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "1"
     end(peer, check.half, COMMIT)

@@ -1,0 +1,458 @@
+"""Which half messages are looked at when, who is asked, and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
+from fakemq.config import BrokerConfig
+from fakemq.events import TransactionChecked, TransactionDiscarded
+from fakemq.protocol.topics import (
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
+from fakemq.store.inner_message import InnerMessage
+from tests.broker.conftest import World
+from tests.support.clients import TOPIC, beat
+from tests.support.peer import Peer
+from tests.support.transactions import (
+    COMMIT,
+    PRODUCERS,
+    ROLLBACK,
+    RealTimeWorld,
+    asked,
+    discarded,
+    end,
+    halves,
+    pass_check,
+    send_half,
+    stored,
+)
+
+HOUR_MS = 3_600_000
+
+
+def producer(world: World, broker: Broker, client_id: str = "one") -> Peer:
+    """A producer of the group, which has said so."""
+    peer = world.peer(broker.addr, client_id)
+    beat(peer, client_id, producers=[PRODUCERS])
+    return peer
+
+
+def progress(broker: Broker) -> tuple[int, int]:
+    """How far checks have come with half messages and ops."""
+    half, op = (
+        broker.offsets.query(CID_SYS_RMQ_TRANS, topic, 0)
+        for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
+    )
+    return half, op
+
+
+def put(broker: Broker, topic: str, body: bytes, tags: str = "d") -> None:
+    broker.store.put_message(
+        InnerMessage(topic, 0, body, properties={"TAGS": tags}, properties_string=f"TAGS\x01{tags}")
+    )
+
+
+# -- when -----------------------------------------------------------------------------------------
+
+
+def test_the_first_look_makes_the_half_topic(world: World, broker: Broker) -> None:
+    world.pass_time(59_999)
+    assert broker.topics.select(TRANS_HALF_TOPIC) is None
+    world.pass_time(1)
+    config = broker.topics.select(TRANS_HALF_TOPIC)
+    assert config is not None
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (1, 1, 6)
+    assert broker.topics.select(TRANS_OP_HALF_TOPIC) is None
+    assert progress(broker) == (-1, -1)
+
+
+def test_a_look_every_interval_by_one_timer(world: World) -> None:
+    world.broker(BrokerConfig(transaction_check_interval=7_000))
+    fired = [timer for timer in world.clock.advance("21s") if timer.kind == "txn_check"]
+    assert [timer.due_ms for timer in fired] == [7_000, 14_000, 21_000]
+    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
+
+
+def test_a_slave_looks_at_nothing(world: World) -> None:
+    world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    assert all(timer.kind != "txn_check" for timer in world.clock.timers())
+
+
+@pytest.mark.parametrize(("sent_ms", "is_asked"), [(54_001, False), (54_000, True), (1, True)])
+def test_younger_than_6_s_is_not_asked(
+    world: World, broker: Broker, sent_ms: int, is_asked: bool
+) -> None:
+    peer = producer(world, broker)
+    world.pass_time(sent_ms)
+    send_half(peer)
+    pass_check(world)
+    assert bool(asked(peer)) is is_asked
+    pass_check(world)
+    assert asked(peer)
+
+
+def test_the_first_that_is_too_young_ends_the_run(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, "old")
+    world.pass_time(55_000)
+    send_half(peer, "young")
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["old"]
+    assert progress(broker)[0] == 1
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["young", "old"]
+
+
+def test_what_has_ended_is_not_asked(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    places = [send_half(peer, f"K{number}") for number in range(80)]
+    for place in places[:-1]:
+        end(peer, place, ROLLBACK)
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["K79"]
+    assert progress(broker) == (80, 79), "more ops than are read at once"
+
+
+def test_ops_are_done_as_far_as_there_is_no_gap(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    world.pass_time(58_000)
+    first, second, third = (send_half(peer, key) for key in "ABC")
+    end(peer, second, ROLLBACK)
+    end(peer, first, ROLLBACK)
+    end(peer, third, ROLLBACK)
+    end(peer, third, ROLLBACK)
+    pass_check(world)
+    assert progress(broker) == (3, 2), "the first of two ops for one is found next time"
+    pass_check(world)
+    assert progress(broker) == (3, 4)
+    assert asked(peer) == []
+
+
+# -- immunity of its own --------------------------------------------------------------------------
+
+
+def test_a_half_message_may_have_its_own_immunity(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90", flag=3)
+    send_half(peer, "other")
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["other"], "the run goes on"
+    again = halves(broker)[2]
+    assert again.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
+    assert again.properties["TRANSACTION_CHECK_TIMES"] == "1", "it counts all the same"
+    assert (again.properties["WAIT"], again.flag) == ("false", 0)
+    pass_check(world)
+    check = asked(peer)[0]
+    assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert check.message.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
+    assert end(peer, check.half).code == 0
+
+
+def test_a_long_immunity_ends_unasked(world: World) -> None:
+    broker = world.broker(BrokerConfig(transaction_check_max=2))
+    peer = producer(world, broker)
+    send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=3600")
+    for _ in range(3):
+        pass_check(world)
+        beat(peer, "one", producers=[PRODUCERS])
+    assert len(discarded(broker)) == 1
+    assert not world.journal.find(TransactionChecked)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "asked_after_3_s"),
+    [("0", True), ("2", True), ("-9", True), ("-1", False), ("x", False)],
+)
+def test_how_the_immunity_is_read(
+    world: World, broker: Broker, seconds: str, asked_after_3_s: bool
+) -> None:
+    peer = producer(world, broker)
+    world.pass_time(57_000)
+    send_half(peer, more=f"CHECK_IMMUNITY_TIME_IN_SECONDS={seconds}")
+    pass_check(world)
+    assert bool(asked(peer)) is asked_after_3_s
+
+
+def test_an_immune_message_whose_place_is_nonsense_waits(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    world.pass_time(57_000)
+    send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=30,TRAN_PREPARED_QUEUE_OFFSET=x")
+    pass_check(world)
+    assert len(halves(broker)) == 1
+    pass_check(world)
+    assert len(asked(peer)) == 1
+
+
+def test_an_immune_message_ends_with_its_first_place(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90,TRAN_PREPARED_QUEUE_OFFSET=1")
+    end(peer, send_half(peer, "first place"), ROLLBACK)
+    pass_check(world)
+    assert progress(broker) == (2, 1)
+    assert [check.header.msg_id for check in asked(peer)] == ["first place"], "the op is used up"
+
+
+def test_an_immune_message_put_back_does_not_end_there(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    first = send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90")
+    pass_check(world)
+    end(peer, first)
+    pass_check(world)
+    assert (len(asked(peer)), len(stored(broker))) == (1, 1)
+
+
+# -- how often, and who ---------------------------------------------------------------------------
+
+
+def test_15_checks_and_it_is_discarded_at_the_16th_look(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, "A", more="TAGS=t")
+    times = []
+    for _ in range(15):
+        pass_check(world)
+        times += [check.message.properties["TRANSACTION_CHECK_TIMES"] for check in asked(peer)]
+        beat(peer, "one", producers=[PRODUCERS])
+    assert times == [str(number) for number in range(1, 16)]
+    assert broker.topics.select(TRANS_CHECK_MAX_TIME_TOPIC) is None
+    pass_check(world)
+    (message,) = discarded(broker)
+    assert (message.body, message.tags, message.properties["REAL_TOPIC"]) == (b"body", "t", TOPIC)
+    config = broker.topics.select(TRANS_CHECK_MAX_TIME_TOPIC)
+    assert config is not None
+    assert (config.write_queue_nums, config.perm) == (1, 6)
+    pass_check(world)
+    assert (len(discarded(broker)), asked(peer)) == (1, [])
+    checks = world.journal.find(TransactionChecked, msg_id="A")
+    assert [check.times for check in checks] == list(range(1, 16))
+    (event,) = world.journal.find(TransactionDiscarded)
+    assert (event.topic, event.times, event.msg_id) == (TOPIC, 15, "A")
+    assert progress(broker) == (16, -1)
+
+
+def test_what_is_asked(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, "A", queue_id=3, flag=5)
+    pass_check(world)
+    (check,) = asked(peer)
+    header, message = check.header, check.message
+    assert (header.msg_id, header.transaction_id) == ("A", "A")
+    assert check.half.offset == 1
+    assert header.offset_msg_id == halves(broker)[1].offset_msg_id
+    assert (message.topic, message.queue_id, message.flag) == (TOPIC, 3, 5)
+    assert (message.queue_offset, message.physical_offset) == check.half
+    assert message.store_timestamp_ms == halves(broker)[0].store_timestamp_ms
+    assert message.properties["WAIT"] == "false"
+    end(peer, check.half, COMMIT, from_transaction_check=True)
+    (committed,) = broker.store.messages_in_queue(TOPIC, 3)
+    assert committed.properties["TRANSACTION_CHECK_TIMES"] == "1"
+    assert committed.flag == 0, "lost when it was put back"
+
+
+def test_producers_of_the_group_are_asked_in_turn(world: World, broker: Broker) -> None:
+    peers = [producer(world, broker, name) for name in ("one", "two", "three")]
+    stranger = world.peer(broker.addr)
+    beat(stranger, "stranger", producers=["others"])
+    for key in "ABC":
+        send_half(peers[0], key)
+    pass_check(world)
+    assert sorted(len(asked(peer)) for peer in peers) == [1, 1, 1]
+    assert asked(stranger) == []
+
+
+def test_another_takes_over_from_one_that_died(world: World, broker: Broker) -> None:
+    first = producer(world, broker, "one")
+    send_half(first)
+    first.close()
+    second = producer(world, broker, "two")
+    pass_check(world)
+    (check,) = asked(second)
+    end(second, check.half)
+    assert len(stored(broker)) == 1
+
+
+def test_nobody_there_counts_and_the_next_that_comes_is_asked(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    peer.close()
+    pass_check(world)
+    later = producer(world, broker, "later")
+    pass_check(world)
+    (check,) = asked(later)
+    assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert [event.peer is None for event in world.journal.find(TransactionChecked)] == [True, False]
+
+
+def test_a_last_check_can_still_be_answered(world: World) -> None:
+    broker = world.broker(BrokerConfig(transaction_check_max=1))
+    peer = producer(world, broker)
+    for key in "ABC":
+        send_half(peer, key)
+    pass_check(world)
+    checks = asked(peer)
+    assert (len(checks), discarded(broker)) == (3, [])
+    for check in checks:
+        end(peer, check.half)
+    pass_check(world)
+    assert (len(stored(broker)), discarded(broker)) == (3, [])
+
+
+@pytest.mark.parametrize(("times", "said"), [("14", "15"), ("-3", "-2"), ("x", "0")])
+def test_how_the_number_of_checks_is_read(
+    world: World, broker: Broker, times: str, said: str
+) -> None:
+    peer = producer(world, broker)
+    send_half(peer, more=f"TRANSACTION_CHECK_TIMES={times}")
+    pass_check(world)
+    (check,) = asked(peer)
+    assert check.message.properties["TRANSACTION_CHECK_TIMES"] == said
+
+
+def test_what_nobody_can_be_asked_about(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, body=b"")
+    put(broker, TRANS_HALF_TOPIC, b"of no topic")
+    pass_check(world)
+    assert (asked(peer), len(halves(broker))) == ([], 4)
+
+
+# -- age ------------------------------------------------------------------------------------------
+
+
+def test_with_a_right_clock_age_counts_from_birth() -> None:
+    world = RealTimeWorld()
+    broker = world.broker()
+    peer = producer(world, broker)
+    now_ms = world.clock.now_ms()
+    send_half(peer, "ancient", born_timestamp=now_ms - 72 * HOUR_MS)
+    send_half(peer, "future", born_timestamp=now_ms + HOUR_MS)
+    world.pass_time(58_000)
+    send_half(peer, "born before", born_timestamp=now_ms)
+    pass_check(world)
+    assert [message.msg_id for message in discarded(broker)] == ["ancient"]
+    checks = asked(peer)
+    assert [check.header.msg_id for check in checks] == ["future", "born before"]
+    assert checks[0].message.born_timestamp_ms == now_ms + HOUR_MS
+
+
+@pytest.mark.parametrize("born_ms", [0, 4_102_444_800_000])
+def test_with_a_moved_clock_age_counts_from_arrival(born_ms: int) -> None:
+    world = RealTimeWorld()
+    broker = world.broker()
+    peer = producer(world, broker)
+    world.clock.advance("1s")
+    world.pass_time(56_000)
+    send_half(peer, born_timestamp=born_ms)
+    pass_check(world)
+    assert (asked(peer), discarded(broker)) == ([], [])
+    pass_check(world)
+    (check,) = asked(peer)
+    assert check.message.born_timestamp_ms == born_ms, "stored bytes stay the producer's"
+
+
+def test_a_frozen_clock_is_a_moved_one(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, born_timestamp=1)
+    pass_check(world)
+    assert (len(asked(peer)), discarded(broker)) == (1, [])
+
+
+def test_what_is_put_back_has_arrived_when_it_came_first(world: World) -> None:
+    broker = world.broker(BrokerConfig(file_reserved_time=1, transaction_check_max=1000))
+    peer = producer(world, broker)
+    send_half(peer)
+    world.pass_time(HOUR_MS)
+    assert discarded(broker) == [], "exactly an hour is no more than an hour"
+    pass_check(world)
+    (message,) = discarded(broker)
+    assert message.properties["TRANSACTION_CHECK_TIMES"] == "61"
+
+
+# -- what a broker goes through -------------------------------------------------------------------
+
+
+def test_a_killed_broker_goes_on_where_it_was(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    ended, undecided = send_half(peer, "A"), send_half(peer, "B")
+    end(peer, ended)
+    pass_check(world)
+    assert len(asked(peer)) == 1
+    before = progress(broker)
+    broker.kill()
+    world.pass_time(90_000)
+    broker.start()
+    assert progress(broker) == before == (2, 1)
+    again = producer(world, broker)
+    world.pass_time(59_999)
+    assert asked(again) == []
+    world.pass_time(1)
+    (check,) = asked(again)
+    assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert check.half != undecided
+
+
+def test_a_reset_ends_all_transactions(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    pass_check(world)
+    world.pass_time(30_000)
+    broker.reset()
+    asked(peer)
+    assert broker.topics.select(TRANS_HALF_TOPIC) is None
+    send_half(peer)
+    beat(peer, "one", producers=[PRODUCERS])
+    world.pass_time(59_999)
+    assert asked(peer) == []
+    world.pass_time(1)
+    assert [check.half.offset for check in asked(peer)] == [1]
+
+
+def test_a_stopped_broker_has_no_looks_after_a_reset(world: World, broker: Broker) -> None:
+    broker.kill()
+    broker.reset()
+    assert world.clock.timers() == []
+
+
+@pytest.mark.parametrize("more", ["", "CHECK_IMMUNITY_TIME_IN_SECONDS=600"])
+def test_a_store_without_room_loses_nothing(world: World, more: str) -> None:
+    broker = world.broker(memory_limit_bytes=1200)
+    peer = producer(world, broker)
+    send_half(peer, body=b"x" * 600, more=more)
+    for _ in range(2):
+        pass_check(world)
+        assert (asked(peer), progress(broker), len(halves(broker))) == ([], (-1, -1), 1)
+
+
+def test_progress_that_a_client_has_set(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0, -5)
+    pass_check(world)
+    assert (asked(peer), progress(broker)) == ([], (-5, -1))
+    broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0, 77)
+    broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_OP_HALF_TOPIC, 0, 5)
+    end(peer, send_half(peer, "B"), ROLLBACK)
+    pass_check(world)
+    assert (asked(peer), progress(broker)) == ([], (2, 1))
+
+
+def test_an_op_from_a_time_to_come(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    broker.clock.skew_ms = 120_000
+    end(peer, send_half(peer, "B"), ROLLBACK)
+    broker.clock.skew_ms = 0
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["K"]
+
+
+def test_ops_that_say_nothing(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    put(broker, TRANS_OP_HALF_TOPIC, b"0", tags="e")
+    put(broker, TRANS_OP_HALF_TOPIC, b"zero")
+    pass_check(world)
+    assert len(asked(peer)) == 1
