@@ -259,7 +259,7 @@ func reset(l *lab) {
 	send("new")
 	await("the new ones", func() bool { return again.count() == 4 })
 	ask("reset", topic, "Reset")
-	await("those since the moment", func() bool { return again.count() >= 12 })
+	await("10 since the moment", func() bool { return again.count() >= 4+10 })
 	keys := []string{}
 	for _, each := range again.all()[4:] {
 		keys = append(keys, each.GetKeys())
