@@ -22,6 +22,7 @@ from fakemq.config_keys import CHOICES
 from fakemq.durations import Instant, Size, instant_ms, size_bytes
 from fakemq.errors import ConfigError
 from fakemq.not_yet import require_broker, require_cluster
+from fakemq.protocol.hosts import bracketed
 
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")
@@ -125,7 +126,10 @@ def cluster_spec(
     Raises ConfigError for what cannot be, NotYetSupported for what is not there yet.
     """
     require_cluster(slaves=_whole("slaves", slaves, 0), control_port=control_port)
-    advertised = advertise or (local_address() if listen in ("", EVERYWHERE, "::") else listen)
+    listen = listen.removeprefix("[").removesuffix("]")
+    advertise = bracketed(advertise) if advertise else None
+    everywhere = listen in ("", EVERYWHERE, "::")
+    advertised = advertise or (local_address() if everywhere else bracketed(listen))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
         masters=_whole("masters", masters, 1),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import MessageExt, decompressed_body
 from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC
 from fakemq.protocol.topics import SCHEDULE_TOPIC
@@ -176,7 +177,7 @@ def message_view(
         born_at_ms=stored.born_timestamp_ms,
         stored_at_ms=stored.store_timestamp_ms,
         born_host=stored.born_host[0],
-        store_host=f"{stored.store_host[0]}:{stored.store_host[1]}",
+        store_host=format_host(stored.store_host),
         sys_flag=stored.sys_flag,
         reconsume_times=stored.reconsume_times,
         commit_log_offset=stored.physical_offset,

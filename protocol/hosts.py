@@ -59,7 +59,15 @@ def parse_host(text: str) -> Host:
     return host
 
 
+def bracketed(host: str) -> str:
+    """A host as it stands before a port: an IPv6 address in brackets, anything else as it is.
+
+    Source: remoting/common/RemotingUtil.java#normalizeHostAddress (4.9.7)
+    """
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
 def format_host(host: Host) -> str:
     """``ip:port``, or ``[ip]:port`` for IPv6."""
     ip, port = host
-    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+    return f"{bracketed(ip)}:{port}"

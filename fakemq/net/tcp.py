@@ -15,6 +15,7 @@ from typing import Generic, cast
 from fakemq.errors import FakemqError
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.session import CLOSED_BY_PEER, EndpointT, Link
+from fakemq.protocol.hosts import format_host
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
@@ -36,7 +37,7 @@ class Port:
 
     @property
     def addr(self) -> str:
-        return f"{self.host}:{self.port}"
+        return format_host((self.host, self.port))
 
     def listener(self) -> socket.socket:
         """A new listening socket on this port."""
@@ -76,7 +77,9 @@ def _bind(host: str, port: int) -> socket.socket:
                 f"port {port} on {host} is in use by another program;"
                 " choose another port, or 0 for a free one"
             ) from error
-        raise FakemqError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        raise FakemqError(
+            f"cannot listen on {format_host((host, port))}: {error.strerror}"
+        ) from error
     return sock
 
 
@@ -245,6 +248,7 @@ class TcpConnector:
         opened: Callable[[EndpointT | None], None],
     ) -> None:
         host, _, port = addr.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
                 _, link = await asyncio.get_running_loop().create_connection(
@@ -262,5 +266,7 @@ class TcpConnector:
 
 
 def _addr(name: object) -> str:
-    # After a peer that vanished at once, asyncio has no name for it.
-    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "unknown:0"
+    if not isinstance(name, tuple):
+        return "unknown:0"  # after a peer that vanished at once, asyncio has no name for it
+    # A socket for both families says so of a peer that came by IPv4.
+    return format_host((name[0].removeprefix("::ffff:"), name[1]))
