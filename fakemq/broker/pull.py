@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
+from fakemq.broker.required import list_capacity
 from fakemq.dispatch import Parked, Refused, Reply, Request
 from fakemq.events import Delivered
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -25,11 +26,11 @@ from fakemq.store.results import GetMessageResult, GetMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.positions import Position
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
-    from fakemq.store.message_filter import MessageFilter
 
 PullRequest: TypeAlias = Request[PullMessageRequestHeader]
 PullReply: TypeAlias = Reply[PullMessageResponseHeader]
@@ -51,6 +52,12 @@ _CODES = {
     GetMessageStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
     GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
 }
+_LOOKED_AT = (
+    GetMessageStatus.FOUND,
+    GetMessageStatus.MESSAGE_WAS_REMOVING,
+    GetMessageStatus.NO_MATCHED_MESSAGE,
+)
+"""There were entries to look at: Java makes the list of messages for as many as are wanted."""
 _EMPTY = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
 
 
@@ -82,6 +89,8 @@ def _process(
     result = broker.store.get_message(
         group, topic, queue_id, header.queue_offset, header.max_msg_nums, message_filter
     )
+    if header.max_msg_nums < 0 and result.status in _LOOKED_AT:
+        list_capacity(header.max_msg_nums)
     if first and header.sys_flag & PullSysFlag.COMMIT_OFFSET and not broker.config.is_slave:
         offset = header.commit_offset
         if position is not None:
@@ -231,11 +240,11 @@ def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
 
 def _message_filter(
     broker: Broker, subscription: SubscriptionData, expression: Expression | None
-) -> MessageFilter | None:
+) -> PullFilter | None:
     """What is let through; None for everything."""
     if subscription.class_filter_mode:
         return None
-    chosen: MessageFilter | None = None
+    chosen: PullFilter | None = None
     if is_tag_type(subscription.expression_type):
         chosen = tags_filter(subscription)
     elif expression is not None:

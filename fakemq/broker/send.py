@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
+from fakemq.broker.required import required
 from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
 from fakemq.dispatch import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
@@ -119,6 +120,7 @@ def _put_batch(
     topic: TopicConfig,
     queue_id: int,
 ) -> PutMessageResult:
+    required(command.body or None, "MessageExtBatch", "body")
     message = _message(broker, session, command, header, header.topic, topic, queue_id)
     message.properties_string = encode_properties_as_java(message.properties)
     return _counted(broker, message, broker.store.put_messages(message))

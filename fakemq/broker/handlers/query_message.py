@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.broker.required import list_capacity
+from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
@@ -37,16 +38,10 @@ def query_message(
         max_num = broker.config.default_query_max_num
     else:
         max_num = header.max_num
-    if max_num < 0:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
-            f"java.lang.IllegalArgumentException: Illegal Capacity: {max_num},"
-            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)",
-        )
     result = broker.store.query_message(
         vars(header).get("topic", "null"),
         vars(header).get("key", "null"),
-        max_num,
+        list_capacity(max_num),
         header.begin_timestamp,
         header.end_timestamp,
     )

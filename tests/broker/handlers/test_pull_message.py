@@ -89,6 +89,17 @@ def test_no_more_than_asked_for(peer: Peer) -> None:
     assert offsets(pull(peer, max_msg_nums=2))[0] == 2
 
 
+def test_less_than_nothing_is_asked_for_in_vain(peer: Peer) -> None:
+    send(peer)
+    response = peer.ask(RequestCode.PULL_MESSAGE, pull_header(max_msg_nums=-1))
+    assert said(response).code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith(
+        "java.lang.IllegalArgumentException: Illegal Capacity: -1, "
+    )
+    at_the_end = peer.ask(RequestCode.PULL_MESSAGE, pull_header(queue_offset=1, max_msg_nums=-1))
+    assert said(at_the_end) == (ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE")
+
+
 def test_a_binary_request_gets_a_binary_answer(peer: Peer) -> None:
     send(peer)
     response = peer.ask(

@@ -45,6 +45,12 @@ def test_a_batch_is_neither_delayed_nor_prepared(broker: Broker, peer: Peer) -> 
     assert broker.store.max_offset_in_queue("orders", 0) == 0
 
 
+def test_a_batch_of_nothing_is_a_null_pointer(peer: Peer) -> None:
+    response = peer.ask(RequestCode.SEND_BATCH_MESSAGE, send_header(batch=True))
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException")
+
+
 def test_a_batch_is_checked_like_any_send(peer: Peer) -> None:
     header = send_header(batch=True, queue_id=9)
     response = peer.ask(RequestCode.SEND_BATCH_MESSAGE, header, BODY)
