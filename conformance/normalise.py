@@ -214,8 +214,9 @@ class Normaliser:
             born, store = format_host(one.born_host), format_host(one.store_host)
             offset = self.since_start(queue or one.topic, str(one.queue_offset))
             place = self._place(store, one.physical_offset)
+            properties = decode_properties(one.properties_string)
             prepared = str(one.prepared_transaction_offset)
-            if one.sys_flag & TRANSACTION == COMMITTED:
+            if one.sys_flag & TRANSACTION == COMMITTED and "TRAN_MSG" in properties:
                 prepared = self._place(store, one.prepared_transaction_offset)
             lines += (
                 f"message {one.topic} queue {one.queue_id} offset {offset}, {place}",
@@ -225,7 +226,7 @@ class Normaliser:
                 self.text(f"  born {one.born_timestamp_ms} at {born}"),
                 self.text(f"  stored {one.store_timestamp_ms} at {store}"),
             )
-            for name, value in decode_properties(one.properties_string).items():
+            for name, value in properties.items():
                 is_half = name in HALF_OFFSETS
                 text = self.since_start(TRANS_HALF_TOPIC, value) if is_half else self.text(value)
                 lines.append(f"  {name}: {shortened(text)}")
