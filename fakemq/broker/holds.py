@@ -23,10 +23,10 @@ from fakemq.timers import Timer
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.dispatch import Reply, Request
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-    from fakemq.store.message_filter import MessageFilter
 
 CHECK_PERIOD_MS = 5_000
 """Also the time before the first check."""
@@ -55,7 +55,7 @@ class _HeldPull:
     def __init__(
         self,
         request: Request[PullMessageRequestHeader],
-        message_filter: MessageFilter | None,
+        message_filter: PullFilter | None,
         expires_ms: int,
     ) -> None:
         self.request = request
@@ -102,7 +102,7 @@ class PullRequestHoldService:
     def suspend(
         self,
         request: Request[PullMessageRequestHeader],
-        message_filter: MessageFilter | None,
+        message_filter: PullFilter | None,
         timeout_ms: int,
     ) -> _ParkedPull:
         """Hold a pull for ``timeout_ms``; it is answered up to one check period later.

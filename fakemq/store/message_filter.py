@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -14,6 +13,3 @@ class MessageFilter(Protocol):
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         """Whether the message matches, by its record; asked only if the entry matched."""
-
-    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
-        """The same of a message that has just arrived, with its properties at hand."""

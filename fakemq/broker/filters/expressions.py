@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.broker.filters.manager import ConsumerFilterManager
+    from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
-    from fakemq.store.message_filter import MessageFilter
 
 
 def compile_expression(expression_type: str | None, text: str | None) -> Expression:
@@ -66,7 +66,7 @@ class ExpressionForRetryMessageFilter:
     __slots__ = ("_by_entry", "_filters", "_group")
 
     def __init__(
-        self, by_entry: MessageFilter | None, filters: ConsumerFilterManager, group: str
+        self, by_entry: PullFilter | None, filters: ConsumerFilterManager, group: str
     ) -> None:
         self._by_entry = by_entry
         self._filters = filters

@@ -1,0 +1,17 @@
+"""What a pull asks of its subscription, at once and while it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from fakemq.store.message_filter import MessageFilter
+
+
+class PullFilter(MessageFilter, Protocol):
+    """Source: store/MessageFilter.java#isMatchedByCommitLog (4.9.7), whose arguments exclude
+    each other
+    """
+
+    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+        """As by the commit log, of a message that has just arrived, its properties at hand."""
