@@ -354,7 +354,7 @@ def decompressed_body(message: MessageExt) -> bytes:
     """The body as the producer gave it.
 
     Raises RemoteProtocolError if it is not what sys_flag says, LocalProtocolError if it is LZ4 or
-    ZSTD and the module for that is not installed.
+    ZSTD and the extra ``compress`` is not installed.
 
     Source: common/message/MessageDecoder.java#decode, common/compression (4.9.7)
     """
@@ -368,7 +368,10 @@ def decompressed_body(message: MessageExt) -> bytes:
             return bytes(_module("lz4.frame").decompress(message.body))
         # The frames of Java's stream do not say their size, so decompress() would refuse them.
         zstd = _module("zstandard").ZstdDecompressor().decompressobj()
-        return bytes(zstd.decompress(message.body))
+        body = bytes(zstd.decompress(message.body))
+        if not zstd.eof:
+            raise EOFError("it ends too early")
+        return body
     except LocalProtocolError:
         raise
     except Exception as error:  # each module has its own, and none has a base in common
@@ -379,7 +382,7 @@ def _module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError:
-        package = name.partition(".")[0]
         raise LocalProtocolError(
-            f"a body compressed with {package}: pip install {package}"
+            f"a body is compressed with {name.partition('.')[0]}, which this Python has no module"
+            " for: pip install 'fakemq[compress]'"
         ) from None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
+import lz4.frame  # type: ignore[import-untyped]  # it has none
 import pytest
+import zstandard
 
 from fakemq.cluster import Cluster
 from fakemq.events import Delivered
@@ -62,6 +65,22 @@ def test_a_message_tells_all_about_itself(mq: Cluster) -> None:
     assert message.stored_at_ms == mq.clock.now_ms()
     assert (message.born_host, message.store_host) == (host, mq.broker("broker-a").addr)
     assert message.deliveries == ()
+
+
+def test_bodies_are_as_their_producer_gave_them(mq: Cluster) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        for sys_flag, body in (
+            (0x101, lz4.frame.compress(b"one" * 99)),
+            (0x201, zstandard.compress(b"two" * 99)),
+            (0x001, zlib.compress(b"three" * 99)),
+            (0x101, b"not compressed at all"),
+        ):
+            send(peer, send_header(sys_flag=sys_flag), body)
+    assert [one.body for one in mq.messages("orders")] == [
+        *(b"one" * 99, b"two" * 99, b"three" * 99),
+        b"not compressed at all",
+    ]
+    assert [one.sys_flag for one in mq.messages("orders")] == [0x101, 0x201, 0x001, 0x101]
 
 
 def test_deliveries(mq: Cluster) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from fakemq.protocol.message import (
     record_size_bytes,
     tags_code,
 )
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.sysflag import MessageSysFlag, compression_name
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -189,15 +190,42 @@ def test_a_body_that_is_not_compressed_as_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bits", "module", "package"),
+    ("bits", "module", "name"),
     [
         (MessageSysFlag.COMPRESSION_LZ4_TYPE, "lz4.frame", "lz4"),
         (MessageSysFlag.COMPRESSION_ZSTD_TYPE, "zstandard", "zstandard"),
     ],
 )
-def test_a_missing_module_is_named(
-    monkeypatch: pytest.MonkeyPatch, bits: int, module: str, package: str
+def test_a_missing_module_and_its_extra_are_named(
+    monkeypatch: pytest.MonkeyPatch, bits: int, module: str, name: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(LocalProtocolError, match=f"pip install {package}"):
+    with pytest.raises(LocalProtocolError, match=rf"with {name}, .*'fakemq\[compress\]'"):
         decompressed_body(compressed(b"hello", bits))
+
+
+JAVA_BODIES = [
+    line.split()
+    for line in (Path(__file__).parent / "data/java_compressed.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize(("name", "sys_flag", "body"), JAVA_BODIES, ids=lambda one: one[:9])
+def test_bodies_of_a_java_producer_are_decompressed(name: str, sys_flag: str, body: str) -> None:
+    message = decode_record(a_record(body=bytes.fromhex(body), sys_flag=int(sys_flag)))
+    assert compression_name(message.sys_flag).upper() == name.partition("-")[0]
+    if name.endswith("-long"):
+        wanted = "".join(f"line {n % 7} é\n" for n in range(30_000))
+    else:
+        wanted = "".join(f"fakemq {n % 10} " for n in range(1000))
+    assert decompressed_body(message).decode() == wanted
+    message.body = message.body[:-5]
+    with pytest.raises(RemoteProtocolError, match="is no "):
+        decompressed_body(message)
+
+
+@pytest.mark.parametrize("bits", [0x100, 0x200, 0x300])
+def test_what_is_none_of_these_is_said_so(bits: int) -> None:
+    with pytest.raises(RemoteProtocolError, match="is no "):
+        decompressed_body(compressed(b"not compressed at all", bits))
