@@ -16,6 +16,7 @@ from fakemq.client.producer import Producer
 from fakemq.client.pull_consumer import PullConsumer
 from fakemq.client.remoting import local_ip
 from fakemq.client.remoting_async import AsyncRemoting
+from fakemq.client.transaction_producer import TransactionProducer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,6 +43,10 @@ def _producer(client: AsyncClient) -> Producer:
     return client.producer
 
 
+def _transactions(client: AsyncClient) -> TransactionProducer:
+    return client.transactions
+
+
 def _consumer(client: AsyncClient) -> PullConsumer:
     return client.consumer
 
@@ -61,6 +66,7 @@ class AsyncClient:
         config = ClientConfig(**options)
         self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
         self.producer = Producer(self.instance)
+        self.transactions = TransactionProducer(self.instance)
         self.consumer = PullConsumer(self.instance)
         self.admin = Admin(self.instance)
         self._remoting = AsyncRemoting(self.instance.handle)
@@ -100,6 +106,11 @@ class AsyncClient:
     send = _run(_producer, Producer.send)
     send_batch = _run(_producer, Producer.send_batch)
     send_oneway = _run(_producer, Producer.send_oneway)
+
+    send_in_transaction = _run(_transactions, TransactionProducer.send_in_transaction)
+    send_half = _run(_transactions, TransactionProducer.send_half)
+    end_transaction = _run(_transactions, TransactionProducer.end_transaction)
+    listen_for_checks = _run(_transactions, TransactionProducer.listen_for_checks)
 
     subscribe = _run(_consumer, PullConsumer.subscribe)
     pull = _run(_consumer, PullConsumer.pull)

@@ -14,6 +14,7 @@ from fakemq.client.options import ClientConfig, ClientOptions
 from fakemq.client.producer import Producer
 from fakemq.client.pull_consumer import PullConsumer
 from fakemq.client.remoting import BlockingRemoting, local_ip
+from fakemq.client.transaction_producer import TransactionProducer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +41,10 @@ def _producer(client: Client) -> Producer:
     return client.producer
 
 
+def _transactions(client: Client) -> TransactionProducer:
+    return client.transactions
+
+
 def _consumer(client: Client) -> PullConsumer:
     return client.consumer
 
@@ -62,6 +67,7 @@ class Client:
         config = ClientConfig(**options)
         self.instance = ClientInstance(namesrv_addr, config, ip=ip, pid=os.getpid())
         self.producer = Producer(self.instance)
+        self.transactions = TransactionProducer(self.instance)
         self.consumer = PullConsumer(self.instance)
         self.admin = Admin(self.instance)
         self._remoting = BlockingRemoting(self.instance.handle)
@@ -102,6 +108,11 @@ class Client:
     send = _run(_producer, Producer.send)
     send_batch = _run(_producer, Producer.send_batch)
     send_oneway = _run(_producer, Producer.send_oneway)
+
+    send_in_transaction = _run(_transactions, TransactionProducer.send_in_transaction)
+    send_half = _run(_transactions, TransactionProducer.send_half)
+    end_transaction = _run(_transactions, TransactionProducer.end_transaction)
+    listen_for_checks = _run(_transactions, TransactionProducer.listen_for_checks)
 
     subscribe = _run(_consumer, PullConsumer.subscribe)
     pull = _run(_consumer, PullConsumer.pull)

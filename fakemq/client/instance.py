@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
@@ -30,10 +31,16 @@ from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.topics import FAQ
 from fakemq.randomness import Randomness
 
+if TYPE_CHECKING:
+    from fakemq.client.transaction_producer import LocalTransactionState
+    from fakemq.protocol.message import MessageExt
+
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
 
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes a broker's address and its request; gives the response, or None."""
+"""Takes a broker's address and its request; gives what to send back by the same connection: the
+response, a one-way request of our own, or None.
+"""
 
 
 class ClientInstance:
@@ -67,6 +74,8 @@ class ClientInstance:
         self.broker_versions: dict[str, int] = {}
         """What each address answered to a heartbeat, as MQVersion values."""
         self.handlers: dict[int, Handler] = {}
+        self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState]] = {}
+        """By producer group: what becomes of a half message that a broker asks about."""
 
     # -- requests -----------------------------------------------------------------------------
 
@@ -98,7 +107,7 @@ class ClientInstance:
         return self.name_servers.ask(command, self.config.api_timeout_ms)
 
     def handle(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
-        """What to answer a broker's request; None if nothing is.
+        """What to send back to a broker that asks, as a `Handler` gives it.
 
         Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
         """
@@ -110,6 +119,8 @@ class ClientInstance:
                 ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
                 remark=f" request type {request.code} not supported",
             )
+        if response is not None and response.is_oneway:
+            return response
         if response is None or request.is_oneway:
             return None
         response.opaque = request.opaque

@@ -28,7 +28,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes an address and what its broker asks; gives the response, or None."""
+"""Takes an address and what its broker asks; gives what to send back, or None."""
 
 CONNECT_TIMEOUT_MS = 3_000
 """Source: remoting/netty/NettyClientConfig.java#connectTimeoutMillis (4.9.7)"""
@@ -125,7 +125,11 @@ class BlockingChannel:
     def _take(self, command: RemotingCommand) -> None:
         if not command.is_response:
             response = self._on_request(self.addr, command)
-            if response is not None:
+            if response is None:
+                return
+            if response.is_oneway:
+                self.send(response)
+            else:
                 self._write(response, CONNECT_TIMEOUT_MS)
         elif command.opaque in self._waiting:
             self._waiting.discard(command.opaque)

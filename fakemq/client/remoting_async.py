@@ -92,7 +92,11 @@ class AsyncChannel:
     async def _take(self, command: RemotingCommand) -> None:
         if not command.is_response:
             response = self._on_request(self.addr, command)
-            if response is not None:
+            if response is None:
+                return
+            if response.is_oneway:
+                await self.ask(response)
+            else:
                 await self._write(response)
             return
         waiter = self._waiting.get(command.opaque)

@@ -1,0 +1,198 @@
+"""Sending in transactions: half a message first, the other half when the local work is done.
+
+A broker that hears of no end asks the producers of the group; whoever listens answers from the
+same connection.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import TypeAlias
+
+import msgspec
+
+from fakemq.client.errors import MQClientError, RemotingError
+from fakemq.client.instance import ClientInstance
+from fakemq.client.messages import Message, SendResult, SendStatus
+from fakemq.client.operation import Operation, tell
+from fakemq.client.producer import Producer
+from fakemq.protocol import properties as names
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.headers.transaction import (
+    CheckTransactionStateRequestHeader,
+    EndTransactionRequestHeader,
+)
+from fakemq.protocol.message import MessageExt, decode_record, decompressed_body
+from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.sysflag import MessageSysFlag
+
+_log = logging.getLogger("fakemq.client")
+
+
+class LocalTransactionState(Enum):
+    """What becomes of a half message; with UNKNOW the broker asks again later.
+
+    Source: client/producer/LocalTransactionState.java (4.9.7)
+    """
+
+    COMMIT_MESSAGE = MessageSysFlag.TRANSACTION_COMMIT_TYPE
+    ROLLBACK_MESSAGE = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
+    UNKNOW = MessageSysFlag.TRANSACTION_NOT_TYPE
+
+
+class TransactionSendResult(msgspec.Struct, frozen=True):
+    """Where the half message went, and what was said of it."""
+
+    sent: SendResult
+    state: LocalTransactionState
+
+
+Execute: TypeAlias = Callable[[Message], LocalTransactionState]
+Check: TypeAlias = Callable[[MessageExt], LocalTransactionState]
+
+
+class TransactionProducer:
+    """Sends in transactions for one group.
+
+    Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
+    """
+
+    def __init__(self, instance: ClientInstance, group: str | None = None) -> None:
+        self._instance = instance
+        self._producer = Producer(instance, group)
+
+    @property
+    def group(self) -> str:
+        return self._producer.group
+
+    def listen_for_checks(self, check: Check) -> Operation[None]:
+        """Answer by ``check`` whoever asks about half messages of this group, from now on.
+
+        Brokers that are known hear of the group at once, and all with every heartbeat. ``check``
+        gets the message with its own body; where it fails, the answer is UNKNOW.
+        """
+        instance = self._instance
+        instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
+        instance.check_listeners[self.group] = check
+        instance.producer_groups[self.group] = None
+        yield from instance.heartbeat()
+
+    def send_in_transaction(
+        self,
+        message: Message,
+        execute: Execute,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> Operation[TransactionSendResult]:
+        """Send half a message, do the local work, and tell the broker how that ended.
+
+        ``execute`` is called between the two, and not at all if the broker doubts that it stored
+        the message well, which is rolled back then. What it raises is raised here too, after the
+        broker was told that nobody knows; Java only logs it. A broker that cannot be told will ask.
+
+        Source: DefaultMQProducerImpl.java#sendMessageInTransaction (4.9.7)
+        """
+        sent = yield from self.send_half(message, queue=queue, timeout_ms=timeout_ms)
+        state = LocalTransactionState.ROLLBACK_MESSAGE
+        try:
+            if sent.status is SendStatus.SEND_OK:
+                state = execute(message)
+        except Exception as error:
+            remark = f"executeLocalTransactionBranch exception: {error!r}"
+            yield from self._try_to_end(sent, LocalTransactionState.UNKNOW, remark)
+            raise
+        yield from self._try_to_end(sent, state, None)
+        return TransactionSendResult(sent, state)
+
+    def send_half(
+        self,
+        message: Message,
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> Operation[SendResult]:
+        """Send half a message, which nobody gets before `end_transaction` commits it.
+
+        A delay level is taken away from it.
+        """
+        message.properties.pop(names.DELAY_TIME_LEVEL, None)
+        message.properties[names.TRANSACTION_PREPARED] = "true"
+        message.properties[names.PRODUCER_GROUP] = self.group
+        return (yield from self._producer.send(message, queue=queue, timeout_ms=timeout_ms))
+
+    def end_transaction(
+        self, sent: SendResult, state: LocalTransactionState, *, remark: str | None = None
+    ) -> Operation[None]:
+        """Tell the broker what becomes of a half message; it gives no answer.
+
+        Source: DefaultMQProducerImpl.java#endTransaction (4.9.7)
+        """
+        addr = yield from self._instance.master_addr(sent.queue)
+        header = EndTransactionRequestHeader(
+            producer_group=self.group,
+            tran_state_table_offset=sent.queue_offset,
+            commit_log_offset=decode_offset_id(sent.offset_msg_id).physical_offset,
+            commit_or_rollback=state.value,
+            msg_id=sent.msg_id,
+            transaction_id=sent.transaction_id,
+            bname=sent.queue.broker_name,
+        )
+        command = self._instance.command(RequestCode.END_TRANSACTION, header)
+        command.remark = remark
+        yield from tell(addr, command, self._instance.config.send_timeout_ms)
+
+    def _try_to_end(
+        self, sent: SendResult, state: LocalTransactionState, remark: str | None
+    ) -> Operation[None]:
+        try:
+            yield from self.end_transaction(sent, state, remark=remark)
+        except (MQClientError, RemotingError) as error:
+            _log.warning("local transaction is %s, but nobody could be told: %s", state, error)
+
+
+def _check_state(
+    instance: ClientInstance, addr: str, request: RemotingCommand
+) -> RemotingCommand | None:
+    """CHECK_TRANSACTION_STATE (39): answered by a request of our own, if the group listens here.
+
+    Source: client/impl/ClientRemotingProcessor.java#checkTransactionState,
+    DefaultMQProducerImpl.java#checkTransactionState (4.9.7)
+    """
+    try:
+        message = decode_record(request.body)
+        message.body = decompressed_body(message)
+    except ProtocolError as error:
+        _log.warning("checkTransactionState, decode message failed: %s", error)
+        return None
+    group = message.properties.get(names.PRODUCER_GROUP, "")
+    check = instance.check_listeners.get(group)
+    if check is None:
+        return None
+    state, remark = LocalTransactionState.UNKNOW, None
+    try:
+        state = check(message)
+    except Exception as error:
+        _log.exception("the check of %s failed", message)
+        remark = f"checkLocalTransactionState Exception: {error!r}"
+    asked = CheckTransactionStateRequestHeader.decode(request.ext_fields)
+    header = EndTransactionRequestHeader(
+        producer_group=group,
+        tran_state_table_offset=asked.tran_state_table_offset,
+        commit_log_offset=asked.commit_log_offset,
+        commit_or_rollback=state.value,
+        from_transaction_check=True,
+        msg_id=message.msg_id,
+        transaction_id=asked.transaction_id,
+        bname=asked.bname,
+    )
+    command = instance.command(RequestCode.END_TRANSACTION, header)
+    command.remark = remark
+    command.flag |= FLAG_ONEWAY
+    return command

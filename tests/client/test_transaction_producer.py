@@ -1,0 +1,245 @@
+"""Sending in transactions: what goes out, and both faces against the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+import fakemq
+from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, SendStatus
+from fakemq.client.errors import RemotingConnectError
+from fakemq.client.transaction_producer import TransactionProducer
+from fakemq.events import TransactionChecked, TransactionDiscarded, TransactionEnded
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
+from fakemq.protocol.headers.transaction import (
+    CheckTransactionStateRequestHeader,
+    EndTransactionRequestHeader,
+)
+from fakemq.protocol.message import MessageExt, encode_record
+from fakemq.protocol.properties import decode_properties
+from tests.client.play import A, Play, answer, client, queue
+
+COMMIT = LocalTransactionState.COMMIT_MESSAGE
+ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE
+UNKNOW = LocalTransactionState.UNKNOW
+GROUP = "accounts"
+
+
+def half_sent(code: int = 0) -> RemotingCommand:
+    """A broker's answer to a half message: the fifth, 4096 bytes into the log."""
+    msg_id = "7F00000100002A9F0000000000001000"
+    return answer(code, msgId=msg_id, queueId=1, queueOffset=5)
+
+
+# -- what goes out --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", LocalTransactionState)
+def test_a_half_message_and_its_end(state: LocalTransactionState) -> None:
+    producer = TransactionProducer(client("a"), GROUP)
+    message = Message("orders", "body", properties={"DELAY": "3"})
+    executed: list[Message] = []
+
+    def execute(one: Message) -> LocalTransactionState:
+        executed.append(one)
+        return state
+
+    play = Play(producer.send_in_transaction(message, execute, queue=queue()))
+    assert executed == []
+    play.answer(half_sent())
+    assert executed == [message]
+    half, end = (call.command for call in play.calls)
+    header = SendMessageRequestHeaderV2.decode(half.ext_fields)
+    assert (header.producer_group, header.sys_flag) == (GROUP, 4)
+    properties = decode_properties(header.properties or "")
+    assert (properties["TRAN_MSG"], properties["PGROUP"]) == ("true", GROUP)
+    assert "DELAY" not in properties
+    assert (end.code, end.is_oneway, play.addrs[1]) == (RequestCode.END_TRANSACTION, True, A)
+    assert EndTransactionRequestHeader.decode(end.ext_fields) == EndTransactionRequestHeader(
+        producer_group=GROUP,
+        tran_state_table_offset=5,
+        commit_log_offset=4096,
+        commit_or_rollback=state.value,
+        from_transaction_check=False,
+        msg_id=message.unique_id,
+        bname="a",
+    )
+    play.answer(None)
+    assert (play.result.state, play.result.sent.queue_offset) == (state, 5)
+
+
+@pytest.mark.parametrize("code", [10, 11, 12])
+def test_a_doubtful_half_message_is_rolled_back_without_any_work(code: int) -> None:
+    def execute(message: Message) -> LocalTransactionState:
+        raise AssertionError("nobody should do this")
+
+    producer = TransactionProducer(client("a"), GROUP)
+    play = Play(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
+    play.answer(half_sent(code))
+    play.answer(None)
+    assert play.result.state is ROLLBACK
+    assert play.result.sent.status is not SendStatus.SEND_OK
+
+
+def test_work_that_fails_leaves_it_to_the_checks() -> None:
+    def execute(message: Message) -> LocalTransactionState:
+        raise OSError("no disk")
+
+    producer = TransactionProducer(client("a"), GROUP)
+    play = Play(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
+    play.answer(half_sent())
+    end = play.calls[1].command
+    assert end.ext_fields["commitOrRollback"] == "0"
+    assert end.remark == "executeLocalTransactionBranch exception: OSError('no disk')"
+    with pytest.raises(OSError, match="no disk"):
+        play.answer(None)
+
+
+def test_a_broker_that_cannot_be_told_will_ask() -> None:
+    producer = TransactionProducer(client("a"), GROUP)
+    send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
+    play = Play(send, half_sent(), RemotingConnectError(A))
+    assert play.result.state is COMMIT
+
+
+# -- what is asked --------------------------------------------------------------------------------
+
+
+def check_request(
+    group: str = GROUP, *, body: bytes = b"body", sys_flag: int = 0
+) -> RemotingCommand:
+    """What a broker asks about a half message at offset 9, 77 bytes into the log."""
+    header = CheckTransactionStateRequestHeader(
+        tran_state_table_offset=9, commit_log_offset=77, msg_id="U", transaction_id="U"
+    )
+    record = encode_record(
+        "orders",
+        body,
+        f"UNIQ_KEY\x01U\x02PGROUP\x01{group}",
+        queue_id=1,
+        born_host=("127.0.0.1", 1),
+        store_host=("127.0.0.1", 2),
+        sys_flag=sys_flag,
+    )
+    return RemotingCommand(
+        RequestCode.CHECK_TRANSACTION_STATE,
+        ext_fields=header.encode(),
+        body=record,
+        flag=FLAG_ONEWAY,
+    )
+
+
+def test_a_check_is_answered_by_a_request_of_our_own() -> None:
+    instance = client("a")
+    seen: list[MessageExt] = []
+
+    def check(message: MessageExt) -> LocalTransactionState:
+        seen.append(message)
+        return ROLLBACK
+
+    play = Play(TransactionProducer(instance, GROUP).listen_for_checks(check), answer())
+    assert (play.codes, play.over) == ([RequestCode.HEART_BEAT], True)
+    assert list(instance.producer_groups) == [GROUP]
+    command = instance.handle(A, check_request())
+    assert command is not None
+    assert (seen[0].topic, seen[0].queue_id, seen[0].body) == ("orders", 1, b"body")
+    assert (command.code, command.is_oneway) == (RequestCode.END_TRANSACTION, True)
+    assert command.ext_fields == {
+        "producerGroup": GROUP,
+        "tranStateTableOffset": "9",
+        "commitLogOffset": "77",
+        "commitOrRollback": "12",
+        "fromTransactionCheck": "true",
+        "msgId": "U",
+        "transactionId": "U",
+    }
+
+
+def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> None:
+    instance = client("a")
+
+    def check(message: MessageExt) -> LocalTransactionState:
+        raise KeyError("account")
+
+    Play(TransactionProducer(instance, GROUP).listen_for_checks(check), answer())
+    assert instance.handle(A, check_request("others")) is None
+    assert instance.handle(A, check_request(body=b"no zlib", sys_flag=1)) is None
+    command = instance.handle(A, check_request())
+    assert command is not None
+    assert command.ext_fields["commitOrRollback"] == "0"
+    assert command.remark == "checkLocalTransactionState Exception: KeyError('account')"
+    assert "the check of <message orders:1" in caplog.text
+
+
+# -- both faces -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(topics={"orders": 1}, clock="frozen") as mq:
+        yield mq
+
+
+@pytest.fixture
+def mq(running: fakemq.Cluster) -> fakemq.Cluster:
+    running.reset()
+    return running
+
+
+def test_a_blocking_program_commits_and_is_asked(mq: fakemq.Cluster) -> None:
+    with Client(mq.namesrv_addr, producer_group=GROUP) as one:
+        one.send_in_transaction(Message("orders", "committed"), lambda message: COMMIT)
+        one.send_in_transaction(Message("orders", "gone"), lambda message: ROLLBACK)
+        mq.wait_for(lambda: len(mq.journal.find(TransactionEnded)) == 2)
+        assert [message.body for message in mq.messages("orders")] == [b"committed"]
+        one.send_in_transaction(Message("orders", "asked for"), lambda message: UNKNOW)
+        one.listen_for_checks(lambda message: COMMIT)
+        mq.clock.advance_to_next("txn_check")
+        one.poll(5_000)
+        mq.wait_for(lambda: len(mq.messages("orders")) == 2)
+    (ended,) = mq.journal.find(TransactionEnded, from_check=True)
+    assert ended.how == "commit"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_an_asynchronous_program_is_asked_meanwhile(mq: fakemq.Cluster) -> None:
+    async with AsyncClient(mq.namesrv_addr, producer_group=GROUP) as one:
+        sent = await one.send_half(Message("orders", "asked for"))
+        await one.end_transaction(sent, UNKNOW)
+        await one.listen_for_checks(lambda message: COMMIT)
+        with anyio.fail_after(5):
+            await anyio.to_thread.run_sync(lambda: mq.clock.advance_to_next("txn_check"))
+            await anyio.to_thread.run_sync(
+                lambda: mq.wait_for(lambda: len(mq.messages("orders")) == 1)
+            )
+
+
+def test_check_by_check_with_an_outside_producer(mq: fakemq.Cluster) -> None:
+    answers = [UNKNOW, UNKNOW, COMMIT]
+    with Client(mq.namesrv_addr, producer_group=GROUP) as one:
+        one.send_in_transaction(Message("orders", "x"), lambda message: UNKNOW)
+        one.listen_for_checks(lambda message: answers.pop(0))
+        for number in range(1, 4):
+            mq.clock.advance_to_next("txn_check")
+            mq.wait_for(lambda n=number: mq.journal.find(TransactionChecked, times=n))  # type: ignore[misc]
+            one.poll(5_000)
+        mq.wait_for(lambda: mq.journal.find(TransactionEnded))
+        assert mq.clock.advance_to_next("txn_check")
+    assert len(mq.journal.find(TransactionChecked)) == 3
+    assert len(mq.messages("orders")) == 1
+
+
+def test_a_plain_advance_can_burn_all_checks(mq: fakemq.Cluster) -> None:
+    with Client(mq.namesrv_addr, producer_group=GROUP) as one:
+        one.send_in_transaction(Message("orders", "x"), lambda message: UNKNOW)
+        one.listen_for_checks(lambda message: COMMIT)
+        mq.clock.advance("16m")
+        assert len(mq.journal.find(TransactionChecked)) == 15
+        assert len(mq.journal.find(TransactionDiscarded)) == 1
+        while len(mq.messages("orders")) < 15:  # nobody checks that it is through, as ever
+            one.poll(50)
