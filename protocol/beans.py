@@ -53,11 +53,12 @@ def _fit(value: object, to: inspect.Type, where: str) -> Any:
             for k, v in value.items()
         )
         return {k: v for k, v in pairs if k is not _ABSENT and v is not _ABSENT}
-    if isinstance(to, inspect.ListType):
+    if isinstance(to, (inspect.ListType, inspect.VarTupleType)):
         if not isinstance(value, list):
             raise ValueError(f"{where}: expected an array, not {_kind(value)}")
         items = (_fit(one, to.item_type, f"{where}[]") for one in value)
-        return [one for one in items if one is not _ABSENT]
+        found = [one for one in items if one is not _ABSENT]
+        return found if isinstance(to, inspect.ListType) else tuple(found)
     if isinstance(to, inspect.BoolType):
         return _fit_bool(value, where)
     if isinstance(to, inspect.IntType):

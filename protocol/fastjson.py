@@ -5,9 +5,9 @@ read that no standard allows. Nobody else in this project calls a JSON library f
 file (a class with a schema may let msgspec try first).
 
 Python for Java: a ``msgspec.Struct`` is a bean, its fields sorted by name and those that are None
-left out; a dict is a map, in its own order, None values left out; a list is a List, a set a Set
-(which only the pretty form tells apart), an Enum its name, an `ObjectKey` or Struct as a key an
-object.
+left out; a dict is a map, in its own order, None values left out; a list is a List, a set a Set,
+a tuple an array of numbers (which only the pretty form tells apart), an Enum its name, an
+`ObjectKey` or Struct as a key an object.
 
 Source: com.alibaba:fastjson:1.2.69, SerializeWriter, MapSerializer, JavaBeanSerializer
 """
@@ -243,8 +243,8 @@ def _write_pretty(value: object, out: list[str], line: str) -> None:
         out.append(scalar)
     elif (items := _items(value)) is not None:
         _write_pretty_items(items, out, line)
-    elif isinstance(value, (set, frozenset)):
-        # fastjson gives the elements of a Set no lines of their own.
+    elif isinstance(value, (set, frozenset, tuple)):
+        # fastjson gives the elements of a Set, or of an int[], no lines of their own.
         _write_elements(value, out, lambda one, to: _write_pretty(one, to, line))
     else:
         mark = "["

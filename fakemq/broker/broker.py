@@ -277,6 +277,8 @@ class Broker:
         """Forget a topic and its queues, if it is here; name servers are not told, as in Java."""
         self.topics.delete(topic)
         self.store.clean_unused_topic(self.topics.snapshot().keys())
+        if self.config.auto_delete_unused_stats:
+            self.stats.on_topic_deleted(topic)
 
     def seed(self, topic: str, queue_id: int, body: bytes, tags: str = "", keys: str = "") -> None:
         """Store a message as if a producer of this very host had sent it."""

@@ -256,8 +256,11 @@ class _QueueCheck:
     # -- queues -------------------------------------------------------------------------------
 
     def _get(self, topic: str, offset: int, count: int) -> GetMessageResult:
-        store = self._broker.store
-        return store.get_message(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset, count)
+        broker, group = self._broker, CID_SYS_RMQ_TRANS
+        found = broker.store.get_message(group, topic, self._queue_id, offset, count)
+        if found.message_count:
+            broker.stats.read_for_check(group, topic, found.message_count, found.buffer_total_size)
+        return found
 
     def _fetch_consume_offset(self, topic: str) -> int:
         offset = self._broker.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)

@@ -10,7 +10,7 @@ from fakemq.protocol.bodies.body import Body, Int, Long
 class BloomFilterData(Body):
     """Source: filter/util/BloomFilterData.java (4.9.7)"""
 
-    bit_pos: list[Int] | None = None
+    bit_pos: tuple[Int, ...] | None = None
     bit_num: Int = 0
 
 

@@ -138,6 +138,11 @@ class ConsumerFilterManager:
         """The filter of a group for a topic, dead or alive."""
         return self._by_group.get(group, {}).get(topic)
 
+    def data(self, topic: str, group: str) -> ConsumerFilterData | None:
+        """A filter with its bits, as Java shows it."""
+        found = self.find(topic, group)
+        return None if found is None else self._with_bits(found.data, self._bloom_filter())
+
     def table(self) -> ConsumerFilterTable:
         """All filters as consumerFilter.json has them, after those that must go have gone.
 
@@ -148,10 +153,7 @@ class ConsumerFilterManager:
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
         for group, filters in self._by_group.items():
             for topic, found in filters.items():
-                found.data.bloom_filter_data = BloomFilterData(
-                    bit_pos=bloom.bit_positions(f"{group}#{topic}"), bit_num=bloom.bits
-                )
-                by_topic.setdefault(topic, {})[group] = found.data
+                by_topic.setdefault(topic, {})[group] = self._with_bits(found.data, bloom)
         return ConsumerFilterTable(
             filter_data_by_topic={
                 topic: FilterDataMapByTopic(
@@ -231,6 +233,12 @@ class ConsumerFilterManager:
             self._forget_empty(group)
 
     # -- inside -------------------------------------------------------------------------------
+
+    @staticmethod
+    def _with_bits(data: ConsumerFilterData, bloom: BloomFilter) -> ConsumerFilterData:
+        positions = bloom.bit_positions(f"{data.consumer_group}#{data.topic}")
+        data.bloom_filter_data = BloomFilterData(bit_pos=tuple(positions), bit_num=bloom.bits)
+        return data
 
     def _bloom_filter(self) -> BloomFilter:
         from fakemq.broker.filters.bloom import BloomFilter  # only the file needs it

@@ -35,4 +35,6 @@ def delete_subscriptiongroup(
     # The later name stands in no header of 4.9.7.
     if header.remove_offset or parse_bool(request.command.ext_fields.get("cleanOffset", "")):
         broker.offsets.remove(header.group_name)
+    if broker.config.auto_delete_unused_stats:
+        broker.stats.on_group_deleted(header.group_name)
     return Reply()

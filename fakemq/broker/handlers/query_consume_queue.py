@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
 from fakemq.dispatch import Refused, Reply, Request
-from fakemq.protocol import table
+from fakemq.protocol import fastjson, table
 from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
@@ -62,4 +62,4 @@ def _show_filter(
     if body.subscription_data is None:
         body.filter_data = f"{group}@{topic} is not online!"
     else:
-        body.filter_data = "null"
+        body.filter_data = fastjson.dumps_pretty(broker.filters.data(topic, group))

@@ -70,3 +70,13 @@ def test_a_group_that_is_not_here_is_a_success(peer: Peer) -> None:
 def test_a_slave_sends_you_to_its_master(world: World) -> None:
     broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     assert delete(world.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_what_was_counted_for_it_goes_where_the_broker_does_that(world: World, drop: bool) -> None:
+    broker = world.broker(BrokerConfig(auto_delete_unused_stats=drop))
+    peer = world.peer(broker.addr)
+    send(peer)
+    pull(peer)
+    delete(peer)
+    assert (broker.stats.snapshots("GROUP_GET_NUMS", f"{TOPIC}@{GROUP}") is None) is drop

@@ -112,3 +112,12 @@ def test_some_topics_may_not_be_deleted(peer: Peer, topic: str, remark: str) -> 
 def test_nor_any_at_a_slave(world: World) -> None:
     broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     assert delete(world.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_what_was_counted_for_it_goes_where_the_broker_does_that(world: World, drop: bool) -> None:
+    broker = world.broker(BrokerConfig(auto_delete_unused_stats=drop))
+    peer = world.peer(broker.addr)
+    send(peer)
+    delete(peer)
+    assert (broker.stats.snapshots("TOPIC_PUT_NUMS", TOPIC) is None) is drop

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
 from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
-from tests.support.clients import GROUP, TOPIC, consume, java_hash, send
+from tests.broker.conftest import START_MS, World
+from tests.support.clients import (
+    GROUP,
+    TOPIC,
+    beat,
+    consume,
+    consumer_data,
+    java_hash,
+    send,
+    subscription,
+)
 from tests.support.peer import Peer
 
 
@@ -66,6 +77,23 @@ def test_a_queue_that_is_not_there(peer: Peer) -> None:
     none = peer.ask(RequestCode.QUERY_CONSUME_QUEUE)
     assert none.code == ResponseCode.SYSTEM_ERROR
     assert (none.remark or "").startswith("java.lang.NullPointerException")
+
+
+def test_the_expression_of_a_group_as_java_keeps_it() -> None:
+    world = World()
+    broker = world.broker(BrokerConfig(enable_property_filter=True))
+    peer = world.peer(broker.addr)
+    send(peer)
+    by_sql = subscription(expressionType="SQL92", subString="a > 1", subVersion=7)
+    beat(peer, consumers=[consumer_data("G", [by_sql | {"topic": TOPIC}])])
+    assert look(peer, group="G").filter_data == (
+        "{\n"
+        '\t"bloomFilterData":{\n\t\t"bitNum":112,\n\t\t"bitPos":[9,86,70]\n\t},\n'
+        f'\t"bornTime":{START_MS},\n\t"clientVersion":7,\n\t"consumerGroup":"G",\n'
+        '\t"dead":false,\n\t"deadTime":0,\n\t"expression":"a > 1",\n'
+        '\t"expressionType":"SQL92",\n\t"topic":"orders"\n'
+        "}"
+    )
 
 
 def test_what_a_group_subscribes_to(peer: Peer) -> None:

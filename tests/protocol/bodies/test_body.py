@@ -46,6 +46,8 @@ def values_of(to: inspect.Type) -> st.SearchStrategy[Any]:
             return st.dictionaries(values_of(to.key_type), values_of(to.value_type), max_size=3)
         case inspect.ListType():
             return st.lists(values_of(to.item_type), max_size=3)
+        case inspect.VarTupleType():
+            return st.lists(values_of(to.item_type), max_size=3).map(tuple)
         case inspect.IntType():
             return st.integers(to.ge, to.le)
         case inspect.BoolType():
