@@ -154,15 +154,19 @@ class Peer:
 
     def settle(self) -> None:
         """Have everything taken in that was sent one-way: time must not pass before it arrives."""
-        if self._is_settled:
-            return
+        if not self._is_settled:
+            self.quietly(NO_CODE)
+            self._is_settled = True
+
+    def quietly(
+        self, code: int, fields: Mapping[str, str] | None = None, body: Body = b""
+    ) -> Answer:
+        """Send a request and give its answer, and write nothing of it down."""
         self._opaque += 1
-        self._connection.send(frame(NO_CODE, {}, opaque=self._opaque))
-        while self._opaque not in self._answers:
-            if self._receive(ANSWER_TIMEOUT_S) is None:
-                raise TimeoutError(f"{self.place} does not answer {self.name}")
-        self._answers.pop(self._opaque)
-        self._is_settled = True
+        opaque = self._opaque
+        self._connection.send(frame(code, fields or {}, _body(body), opaque=opaque))
+        answer = self._wait(code, opaque, ANSWER_TIMEOUT_S)
+        return Answer(answer.code, answer.fields or {}, answer.body)
 
     def take_requests(self, count: int = 1) -> None:
         """Wait for requests from the other side, which are written down as they come."""
@@ -211,10 +215,7 @@ class Peer:
         return opaque in self._answers
 
     def take_answer(self, code: int, opaque: int, timeout_s: float, display: Display) -> Answer:
-        while opaque not in self._answers:
-            if self._receive(timeout_s) is None:
-                raise TimeoutError(f"{self.place} does not answer {code_name(code)}")
-        answer = self._answers.pop(opaque)
+        answer = self._wait(code, opaque, timeout_s)
         form = ["binary header"] if answer.is_binary else []
         none = ["no ext fields"] if answer.fields is None else []
         self._say("<-", _code_text(answer.code), [*form, *none])
@@ -226,6 +227,12 @@ class Peer:
         else:
             self._say_lines(self._normaliser.body(answer.body))
         return Answer(answer.code, answer.fields or {}, answer.body)
+
+    def _wait(self, code: int, opaque: int, timeout_s: float) -> Frame:
+        while opaque not in self._answers:
+            if self._receive(timeout_s) is None:
+                raise TimeoutError(f"{self.place} does not answer {code_name(code)}")
+        return self._answers.pop(opaque)
 
     def hang_up(self) -> None:
         """Close the connection and write it down."""

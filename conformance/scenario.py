@@ -195,9 +195,13 @@ class Run:
         peer: str = "client",
         oneway: bool = False,
         binary: bool = False,
+        offsets: Mapping[str, str] | None = None,
     ) -> Pending:
-        """Send a request that is answered later or never."""
-        return self.peer(peer, place).send(code, fields, body, oneway=oneway, binary=binary)
+        """Send a request that is answered later or never; for ``offsets`` see `ask`."""
+        display = Display(offsets=offsets or {})
+        return self.peer(peer, place).send(
+            code, fields, body, oneway=oneway, binary=binary, display=display
+        )
 
     def pull(
         self,

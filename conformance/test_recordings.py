@@ -9,17 +9,9 @@ from conformance.scenario import Scenario, scenarios
 from conformance.targets import fake_target
 
 SCENARIOS = scenarios()
-PENDING: frozenset[str] = frozenset({"transaction_too_old"})
-"""Scenarios of what is being built; a name goes when the fake says what was recorded."""
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(one, id=one.name, marks=[pytest.mark.xfail] if one.name in PENDING else [])
-        for one in SCENARIOS
-    ],
-)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
 def test_fakemq_says_what_was_recorded(scenario: Scenario) -> None:
     with fake_target(scenario.config) as target:
         seen = scenario.transcript(target)

@@ -54,6 +54,84 @@ def create_topic(run: Run) -> None:
     create("SFiltered", topicFilterType="NO_TAG")
 
 
+@scenario("create topic: numbers and permissions that make no sense")
+def create_topic_odd(run: Run) -> None:
+    def create(topic: str, **more: object) -> None:
+        run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(topic, **more))
+        fields = send_v2_fields(topic, c="SNoSuchDefault")
+        if run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, fields, "x").code == 0:
+            run.until_stored("broker-a", topic, 1)
+        run.ask("broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic))
+
+    run.note("no queue to read, none to write, less than none")
+    create("SOddRead", readQueueNums=0)
+    create("SOddWrite", writeQueueNums=0)
+    create("SOddLess", readQueueNums=-1, writeQueueNums=-1)
+    run.note("no permission at all, one that is none, all there are")
+    create("SOddPerm", perm=0)
+    create("SOddPriority", perm=8)
+    create("SOddAll", perm=15)
+    run.note("flags of units, a filter type in small letters")
+    create("SOddUnit", topicSysFlag=3)
+    create("SOddFilter", topicFilterType="single_tag")
+    create("SOddMulti", topicFilterType="MULTI_TAG")
+    run.note("names that the system has for itself")
+    for name in ("SCHEDULE_TOPIC_XXXX", "OFFSET_MOVED_EVENT", "%RETRY%GOdd", "%DLQ%GOdd"):
+        run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(name))
+
+
+@scenario("a broker's config: changed while it runs, and asked for")
+def broker_config(run: Run) -> None:
+    keys = ("maxMessageSize", "transactionCheckMax", "brokerPermission", "brokerName", "noSuchKey")
+
+    def look() -> None:
+        answer = run.peer("looking", "broker-a").quietly(RequestCode.GET_BROKER_CONFIG)
+        pairs = dict(line.split("=", 1) for line in answer.body.decode().splitlines())
+        run.note(", ".join(f"{key}={pairs.get(key)}" for key in keys))
+
+    def update(text: str) -> None:
+        run.ask("broker-a", RequestCode.UPDATE_BROKER_CONFIG, {}, text)
+        look()
+
+    look()
+    update("maxMessageSize=8\ntransactionCheckMax=7\nnoSuchKey=1")
+    run.note("at once")
+    topic = run.topic("SConfig")
+    for body in ("8 bytes.", "9 bytes. "):
+        run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), body)
+    update("maxMessageSize = 4194304\n# a comment\ntransactionCheckMax:15")
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), "9 bytes. ")
+    run.note("no numbers")
+    update("transactionCheckMax=many")
+    update("transactionCheckMax=")
+    run.note("nothing")
+    update("")
+    run.ask("broker-a", RequestCode.UPDATE_BROKER_CONFIG, {})
+
+
+@scenario("access control that is off: it is not changed, and nothing is told of it")
+def acl_off(run: Run) -> None:
+    code = RequestCode.UPDATE_AND_CREATE_ACL_CONFIG
+    run.ask("broker-a", code, {"accessKey": "somebody", "secretKey": "12345678", "admin": False})
+    run.ask("broker-a", RequestCode.DELETE_ACL_CONFIG, {"accessKey": "somebody"})
+    fields = {"globalWhiteAddrs": "10.0.0.1", "aclFileFullPath": ""}
+    run.ask("broker-a", RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, fields)
+    run.send("broker-a", RequestCode.GET_BROKER_CLUSTER_ACL_INFO).no_answer()
+    run.send("broker-a", RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG).no_answer()
+
+
+@scenario("codes that have a name and nobody who answers them")
+def unhandled_codes(run: Run) -> None:
+    for code in (13, 22, 23, 27, 209, 210, 211, 213, 214, 301, 302):
+        run.ask("broker-a", code, {})
+    run.note("what brokers ask of clients, and of name servers")
+    for code in (39, 40, 220, 221, 326, 103, 105):
+        run.ask("broker-a", code, {})
+    run.note("at the fast port")
+    for code in (11, 9999, -1):
+        run.ask("broker-a vip", code, {})
+
+
 @scenario("create group: made, and no more consumed when it is switched off")
 def create_group(run: Run) -> None:
     topic = run.topic("SGroupTopic")

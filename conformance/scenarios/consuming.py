@@ -111,6 +111,7 @@ def broker_permission(run: Run) -> None:
     run.note("not written: who is sent to is not asked, who takes back is")
     set_permission(run, 4)
     send(run, topic)
+    run.until_stored("broker-a", topic, 3)
     fields = send_back_fields("GPermission", place)
     run.ask("broker-a", RequestCode.CONSUMER_SEND_MSG_BACK, fields, peer="consumer")
     run.pull(topic)
