@@ -24,6 +24,7 @@ from fakemq.handles import (
     Faults,
     GroupHandle,
     JournalView,
+    TopicHandle,
     in_thread,
 )
 from fakemq.machine_time import real_elapsed_ms
@@ -194,6 +195,10 @@ class ClusterBase:
         """The names of all topics, RocketMQ's own among them."""
         core = self._core
         return self._thread().call(lambda: inspection.topics(core))
+
+    def topic(self, name: str) -> TopicHandle:
+        """A topic, to change or delete it."""
+        return TopicHandle(self._thread, name)
 
     def group(self, name: str) -> GroupHandle:
         """A consumer group, whether it exists already or not."""

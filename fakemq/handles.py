@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from fakemq import inspection
+from fakemq import changes, inspection
 from fakemq.durations import Duration, Instant, duration_ms, instant_ms
 from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
@@ -18,6 +18,7 @@ from fakemq.views import Deadline, Member
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.changes import GroupSettings
     from fakemq.clock import Hold
     from fakemq.cluster_core import ClusterCore
     from fakemq.events import Event
@@ -218,6 +219,38 @@ class AsyncBrokerHandle(BrokerView):
         await in_thread(self._restart)
 
 
+class TopicHandle(_Handle):
+    """A topic at every running master that has it; each change is told to the name servers.
+
+    Clients hear of it with their next look at the route. LookupError if no running master has it.
+    """
+
+    def __init__(self, running: Running, name: str) -> None:
+        super().__init__(running)
+        self.name = name
+
+    def set_queues(self, read: int, write: int | None = None) -> None:
+        """Have so many queues to read from, and to write to; what lies in others stays there."""
+        write = read if write is None else write
+        self._call(
+            lambda: changes.change_topic(
+                self._core, self.name, read_queues=read, write_queues=write
+            )
+        )
+
+    def set_perm(self, perm: str) -> None:
+        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing."""
+        bits = changes.perm_of(perm)
+        self._call(lambda: changes.change_topic(self._core, self.name, perm=bits))
+
+    def delete(self) -> None:
+        """Delete it everywhere; what groups have committed stays. Again does nothing."""
+        self._call(lambda: changes.delete_topic(self._core, self.name))
+
+    def __repr__(self) -> str:
+        return f"<topic {self.name}>"
+
+
 class GroupHandle(_Handle):
     """A consumer group, whether it exists already or not."""
 
@@ -236,6 +269,25 @@ class GroupHandle(_Handle):
     def members(self) -> list[Member]:
         """The consumers that are members now, as any broker knows them."""
         return self._call(lambda: inspection.members(self._core, self.name))
+
+    def set(self, **settings: Unpack[GroupSettings]) -> None:
+        """Set some of what brokers keep of a group, such as ``retry_max_times=3``."""
+        self._call(lambda: changes.change_group(self._core, self.name, **settings))
+
+    def suspend(self) -> None:
+        """Let no member pull; held pulls end when they would have."""
+        self.set(consume_enable=False)
+
+    def resume(self) -> None:
+        """Let members pull again."""
+        self.set(consume_enable=True)
+
+    def delete(self, *, offsets: bool = False) -> None:
+        """Delete it at every broker, with its committed ``offsets`` or without.
+
+        The next heartbeat or pull of a member makes it anew, with the settings of any new group.
+        """
+        self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))
 
     def __repr__(self) -> str:
         return f"<group {self.name}, {len(self.members())} members>"

@@ -267,9 +267,14 @@ class Broker:
 
     def create_topic(self, topic: str, queues: int, *, perm: int = PermName.READ_WRITE) -> None:
         """Create a topic, or give it this many queues, and tell the name servers."""
-        config = TopicConfig(
-            topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
+        self.put_topic(
+            TopicConfig(
+                topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
+            )
         )
+
+    def put_topic(self, config: TopicConfig) -> None:
+        """Have a topic exactly as it is given, and tell the name servers."""
         self.topics.update(config)
         self.registration.register_topic(config)
 

@@ -1,0 +1,147 @@
+"""Topics and groups changed by name, under clients that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakemq.changes import perm_of
+from fakemq.client import Client, Message, PullStatus
+from fakemq.client.errors import MQBrokerError, MQClientError
+from fakemq.cluster import Cluster
+from fakemq.events import GroupChanged
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.bodies.route import QueueData
+from fakemq.protocol.codes import ResponseCode
+
+TOPIC, GROUP = "orders", "billing"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Cluster]:
+    with Cluster(masters=2, clock="frozen", topics={TOPIC: 2}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mq(running: Cluster) -> Cluster:
+    running.reset()
+    return running
+
+
+@pytest.fixture
+def client(mq: Cluster) -> Iterator[Client]:
+    with Client(mq.namesrv_addr, consumer_group=GROUP) as client:
+        yield client
+
+
+def queue(queue_id: int = 0) -> MessageQueue:
+    return MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=queue_id)
+
+
+def routed(client: Client) -> list[tuple[int, int, int]]:
+    """What the route says of each broker: read queues, write queues, permission."""
+    route = client.update_route(TOPIC)
+    assert route is not None
+
+    def values(data: QueueData) -> tuple[int, int, int]:
+        return data.read_queue_nums, data.write_queue_nums, data.perm
+
+    return [values(data) for data in route.data.queue_datas]
+
+
+def test_queues_grow_and_shrink_as_clients_see_it(mq: Cluster, client: Client) -> None:
+    mq.topic(TOPIC).set_queues(4)
+    assert routed(client) == [(4, 4, 6)] * 2
+    client.send(Message(TOPIC, "in the last"), queue=queue(3))
+    mq.topic(TOPIC).set_queues(4, write=2)
+    assert routed(client) == [(4, 2, 6)] * 2
+    assert client.pull(queue(3), 0).messages[0].body == b"in the last"
+    mq.topic(TOPIC).set_queues(1)
+    with pytest.raises(MQBrokerError, match=r"queueId\[3\] is illegal"):
+        client.pull(queue(3), 0)
+    mq.topic(TOPIC).set_queues(4)
+    assert client.pull(queue(3), 0).messages[0].body == b"in the last", "it was there all the time"
+
+
+def test_permissions(mq: Cluster, client: Client) -> None:
+    mq.topic(TOPIC).set_perm("W")
+    assert routed(client) == [(2, 2, 2)] * 2
+    client.send(Message(TOPIC, "x"), queue=queue())
+    with pytest.raises(MQBrokerError, match=r"the topic\[orders\] pulling message is forbidden"):
+        client.pull(queue(), 0)
+    mq.topic(TOPIC).set_perm("R")
+    assert client.pull(queue(), 0).status is PullStatus.FOUND
+    client.update_route(TOPIC)
+    with pytest.raises(MQClientError):
+        client.send(Message(TOPIC, "x"))
+    mq.topic(TOPIC).set_perm("RW")
+    assert routed(client) == [(2, 2, 6)] * 2
+
+
+@pytest.mark.parametrize(("letters", "bits"), [("RW", 6), ("WR", 6), ("R", 4), ("W", 2), ("", 0)])
+def test_letters_of_permissions(letters: str, bits: int) -> None:
+    assert perm_of(letters) == bits
+
+
+def test_what_cannot_be_is_said(mq: Cluster) -> None:
+    with pytest.raises(ValueError, match="perm 'RX': expected RW, R, W or nothing"):
+        mq.topic(TOPIC).set_perm("RX")
+    with pytest.raises(LookupError, match="no running master has a topic nowhere"):
+        mq.topic("nowhere").set_queues(1)
+    assert repr(mq.topic(TOPIC)) == "<topic orders>"
+
+
+def test_a_deleted_topic_is_gone_everywhere_and_can_be_made_again(
+    mq: Cluster, client: Client
+) -> None:
+    mq.seed(TOPIC, [b"x", b"y"])
+    for _ in range(2):
+        mq.topic(TOPIC).delete()
+    assert TOPIC not in mq.topics()
+    assert client.update_route(TOPIC) is None
+    mq.create_topic(TOPIC, 1)
+    assert mq.messages(TOPIC) == []
+    assert client.pull(queue(), 0).status is PullStatus.NO_NEW_MSG
+
+
+def test_only_masters_that_run_hear_of_it(mq: Cluster) -> None:
+    mq.broker("broker-b").kill()
+    mq.topic(TOPIC).set_queues(3)
+    mq.broker("broker-b").restart()
+    found = [(one.broker, one.queue_id) for one in mq.queues(TOPIC)]
+    assert len([broker for broker, _ in found if broker == "broker-a"]) == 3
+    assert len([broker for broker, _ in found if broker == "broker-b"]) == 2
+
+
+def test_a_group_is_suspended_and_resumed(mq: Cluster, client: Client) -> None:
+    mq.seed(TOPIC, [b"x"])
+    mq.group(GROUP).suspend()
+    with pytest.raises(MQBrokerError, match="subscription group no permission, billing") as error:
+        client.pull(queue(), 0)
+    assert error.value.code == ResponseCode.NO_PERMISSION
+    mq.group(GROUP).resume()
+    assert client.pull(queue(), 0).status is PullStatus.FOUND
+
+
+def test_settings_of_a_group_are_changed_one_by_one(mq: Cluster) -> None:
+    mq.group(GROUP).set(retry_max_times=3)
+    mq.group(GROUP).set(consume_broadcast_enable=False)
+    for broker in mq._core.brokers.values():
+        config = broker.groups.snapshot()[GROUP]
+        assert (config.retry_max_times, config.consume_broadcast_enable) == (3, False)
+        assert config.consume_enable
+    with pytest.raises(TypeError, match="retries"):
+        mq.group(GROUP).set(retries=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+def test_a_group_is_deleted_with_its_offsets_or_without(mq: Cluster, offsets: bool) -> None:
+    mq.group(GROUP).suspend()
+    broker = mq._core.broker("broker-a")
+    mq._thread().call(lambda: broker.offsets.commit(GROUP, TOPIC, 0, 5))
+    mq.group(GROUP).delete(offsets=offsets)
+    assert mq.group(GROUP).offsets(TOPIC) == ({} if offsets else {("broker-a", 0): 5})
+    hows = [event.how for event in mq.journal.find(GroupChanged, node="broker-a-0", group=GROUP)]
+    assert hows == ["created", "deleted"]
