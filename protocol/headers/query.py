@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fakemq.protocol.header import Header, Long
 
-
 UNIQUE_MSG_QUERY_FLAG = "_UNIQUE_KEY_QUERY"
 """An ext field besides QUERY_MESSAGE's header; "true" says that the key is a unique one."""
 

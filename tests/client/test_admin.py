@@ -37,6 +37,9 @@ def test_a_message_is_viewed_where_its_id_says() -> None:
         {"offset": "16"},
     )
     assert play.result.body == b"body"
+    six = f"{'0' * 31}100002A9F0000000000000010"
+    play = Play(Admin(client()).view_message(six), answer(body=body))
+    assert play.addrs == ["[::1]:10911"]
     with pytest.raises(MQClientError, match="no message id"):
         Play(Admin(client()).view_message("x"))
 
