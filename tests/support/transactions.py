@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
 from fakemq.clock import Clock
 from fakemq.journal import Journal
 from fakemq.protocol.codes import RequestCode
@@ -16,9 +17,14 @@ from fakemq.protocol.headers.transaction import (
 )
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.topics import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
+from fakemq.protocol.topics import (
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
+from fakemq.store.inner_message import InnerMessage
 from tests.broker.conftest import World, send_header
-from tests.support.clients import TOPIC
+from tests.support.clients import TOPIC, beat
 from tests.support.namesrv import StandingTime
 from tests.support.peer import Peer
 
@@ -124,3 +130,25 @@ def halves(broker: Broker) -> list[MessageExt]:
 
 def discarded(broker: Broker) -> list[MessageExt]:
     return stored(broker, TRANS_CHECK_MAX_TIME_TOPIC)
+
+
+def producer(world: World, broker: Broker, client_id: str = "one") -> Peer:
+    """A producer of the group, which has said so."""
+    peer = world.peer(broker.addr, client_id)
+    beat(peer, client_id, producers=[PRODUCERS])
+    return peer
+
+
+def progress(broker: Broker) -> tuple[int, int]:
+    """How far checks have come with half messages and ops."""
+    half, op = (
+        broker.offsets.query(CID_SYS_RMQ_TRANS, topic, 0)
+        for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
+    )
+    return half, op
+
+
+def put(broker: Broker, topic: str, body: bytes, tags: str = "d") -> None:
+    broker.store.put_message(
+        InnerMessage(topic, 0, body, properties={"TAGS": tags}, properties_string=f"TAGS\x01{tags}")
+    )

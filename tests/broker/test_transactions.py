@@ -1,0 +1,132 @@
+"""When half messages came, and what a broker's life does to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.broker.broker import Broker
+from fakemq.config import BrokerConfig
+from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from tests.broker.conftest import World
+from tests.support.clients import beat
+from tests.support.transactions import (
+    PRODUCERS,
+    RealTimeWorld,
+    asked,
+    discarded,
+    end,
+    halves,
+    pass_check,
+    producer,
+    progress,
+    send_half,
+)
+
+HOUR_MS = 3_600_000
+
+
+# -- age ------------------------------------------------------------------------------------------
+
+
+def test_with_a_right_clock_age_counts_from_birth() -> None:
+    world = RealTimeWorld()
+    broker = world.broker()
+    peer = producer(world, broker)
+    now_ms = world.clock.now_ms()
+    send_half(peer, "ancient", born_timestamp=now_ms - 72 * HOUR_MS)
+    send_half(peer, "future", born_timestamp=now_ms + HOUR_MS)
+    world.pass_time(58_000)
+    send_half(peer, "born before", born_timestamp=now_ms)
+    pass_check(world)
+    assert [message.msg_id for message in discarded(broker)] == ["ancient"]
+    checks = asked(peer)
+    assert [check.header.msg_id for check in checks] == ["future", "born before"]
+    assert checks[0].message.born_timestamp_ms == now_ms + HOUR_MS
+
+
+@pytest.mark.parametrize("born_ms", [0, 4_102_444_800_000])
+def test_with_a_moved_clock_age_counts_from_arrival(born_ms: int) -> None:
+    world = RealTimeWorld()
+    broker = world.broker()
+    peer = producer(world, broker)
+    world.clock.advance("1s")
+    world.pass_time(56_000)
+    send_half(peer, born_timestamp=born_ms)
+    pass_check(world)
+    assert (asked(peer), discarded(broker)) == ([], [])
+    pass_check(world)
+    (check,) = asked(peer)
+    assert check.message.born_timestamp_ms == born_ms, "stored bytes stay the producer's"
+
+
+def test_a_frozen_clock_is_a_moved_one(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer, born_timestamp=1)
+    pass_check(world)
+    assert (len(asked(peer)), discarded(broker)) == (1, [])
+
+
+def test_what_is_put_back_has_arrived_when_it_came_first(world: World) -> None:
+    broker = world.broker(BrokerConfig(file_reserved_time=1, transaction_check_max=1000))
+    peer = producer(world, broker)
+    send_half(peer)
+    world.pass_time(HOUR_MS)
+    assert discarded(broker) == [], "exactly an hour is no more than an hour"
+    pass_check(world)
+    (message,) = discarded(broker)
+    assert message.properties["TRANSACTION_CHECK_TIMES"] == "61"
+
+
+# -- what a broker goes through -------------------------------------------------------------------
+
+
+def test_a_killed_broker_goes_on_where_it_was(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    ended, undecided = send_half(peer, "A"), send_half(peer, "B")
+    end(peer, ended)
+    pass_check(world)
+    assert len(asked(peer)) == 1
+    before = progress(broker)
+    broker.kill()
+    world.pass_time(90_000)
+    broker.start()
+    assert progress(broker) == before == (2, 1)
+    again = producer(world, broker)
+    world.pass_time(59_999)
+    assert asked(again) == []
+    world.pass_time(1)
+    (check,) = asked(again)
+    assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
+    assert check.half != undecided
+
+
+def test_a_reset_ends_all_transactions(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    send_half(peer)
+    pass_check(world)
+    world.pass_time(30_000)
+    broker.reset()
+    asked(peer)
+    assert broker.topics.select(TRANS_HALF_TOPIC) is None
+    send_half(peer)
+    beat(peer, "one", producers=[PRODUCERS])
+    world.pass_time(59_999)
+    assert asked(peer) == []
+    world.pass_time(1)
+    assert [check.half.offset for check in asked(peer)] == [1]
+
+
+def test_a_stopped_broker_has_no_looks_after_a_reset(world: World, broker: Broker) -> None:
+    broker.kill()
+    broker.reset()
+    assert world.clock.timers() == []
+
+
+@pytest.mark.parametrize("more", ["", "CHECK_IMMUNITY_TIME_IN_SECONDS=600"])
+def test_a_store_without_room_loses_nothing(world: World, more: str) -> None:
+    broker = world.broker(memory_limit_bytes=1200)
+    peer = producer(world, broker)
+    send_half(peer, body=b"x" * 600, more=more)
+    for _ in range(2):
+        pass_check(world)
+        assert (asked(peer), progress(broker), len(halves(broker))) == ([], (-1, -1), 1)
