@@ -11,10 +11,13 @@ import pytest
 
 from conformance.__main__ import main
 from conformance.normalise import Normaliser
-from conformance.peer import Peer
-from conformance.scenario import scenario, scenarios
+from conformance.peer import NO_CODE, Peer
+from conformance.scenario import Run, Scenario, by_config, scenario, scenarios
+from conformance.targets import fake_target
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
 from tests.client.scripted_broker import Peer as Broker
-from tests.client.scripted_broker import ScriptedBroker
+from tests.client.scripted_broker import ScriptedBroker, respond
 from tests.client.scripts import asks_before_it_answers
 
 INSIDE = ("fakemq.broker", "fakemq.namesrv", "fakemq.store", "fakemq.net", "fakemq.cluster_core")
@@ -69,3 +72,84 @@ def test_what_comes_in_front_of_an_answer_is_written_down_first() -> None:
         "client <- broker-a  asks GET_CONSUMER_RUNNING_INFO (307)",
         "client <- broker-a  code 7",
     ]
+
+
+def test_a_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
+    lines: list[str] = []
+
+    def script(broker: Broker) -> None:
+        broker.send(RemotingCommand(RequestCode.GET_CONSUMER_RUNNING_INFO, opaque=77))
+        answer = broker.receive()
+        assert (answer.is_response, answer.opaque, answer.body) == (True, 77, b"how I run")
+
+    with ScriptedBroker(script) as broker:
+        peer = Peer("client", "broker-a", broker.addr, Normaliser({}, 0), lines)
+        asked = peer.poll_request(5.0)
+        assert asked is not None
+        peer.reply(asked, body="how I run")
+        while not peer.is_closed():
+            pass
+        peer.close()
+    assert lines == [
+        "client <- broker-a  asks GET_CONSUMER_RUNNING_INFO (307)",
+        "client -> broker-a  SUCCESS (0)",
+        "    body: how I run",
+    ]
+
+
+def test_time_passes_when_everything_sent_one_way_has_come_and_nobody_reads_of_it() -> None:
+    lines: list[str] = []
+    came = []
+
+    def script(broker: Broker) -> None:
+        for _ in range(2):
+            request = broker.receive()
+            came.append(request.code)
+            if not request.is_oneway:
+                broker.send(respond(request, 3))
+
+    with ScriptedBroker(script) as broker:
+        peer = Peer("client", "broker-a", broker.addr, Normaliser({}, 0), lines)
+        peer.settle()
+        peer.send(RequestCode.END_TRANSACTION, oneway=True)
+        peer.settle()
+        peer.settle()
+        peer.close()
+    assert came == [RequestCode.END_TRANSACTION, NO_CODE]
+    assert lines == ["client -> broker-a  END_TRANSACTION (37), one-way"]
+
+
+def test_a_scenario_says_what_it_needs_and_shares_a_cluster_with_its_like() -> None:
+    config = {"messageDelayLevel": "1s 2s"}
+    needy = Scenario("needy", lambda run: run.note(f"{run.now_ms()}"), config, real_s=16)
+    plain = Scenario("plain", lambda run: None)
+    assert (needy.is_long, plain.is_long) == (True, False)
+    assert by_config([needy, plain, needy]) == [({}, [plain]), (config, [needy, needy])]
+    with fake_target(config) as target:
+        seen = needy.transcript(target).splitlines()
+        assert seen == [
+            "# needy",
+            "# brokers with messageDelayLevel=1s 2s",
+            "# some 16 s in real time",
+            f"# {target.now_ms()}",
+        ]
+
+
+def test_offsets_count_from_where_a_scenario_found_a_shared_topic() -> None:
+    with fake_target() as target, Run("shared", target).running() as run:
+        topic = run.topic("orders")
+        run.store(topic, "a", "b")
+        run.shared(topic)
+        run.store(topic, "c", stored=2)
+        run.wait_stored(topic, 1, 1_000)
+        run.lines.clear()
+        answer = run.pull(topic)
+        assert answer.fields["nextBeginOffset"] == "3"
+        text = "\n".join(run.lines)
+        assert "    queueOffset: 0\n" in text
+        assert "    nextBeginOffset: 1\n" in text
+        assert "message orders queue 0 offset 0," in text
+        with pytest.raises(TimeoutError, match="2 messages in orders: not within 300 ms"):
+            run.wait_stored(topic, 2, 300)
+        with pytest.raises(TimeoutError, match="broker-a asks nothing of consumer within 500 ms"):
+            run.take_request("consumer", "broker-a", 500)

@@ -71,8 +71,7 @@ def create_topic_odd(run: Run) -> None:
     create("SOddPerm", perm=0)
     create("SOddPriority", perm=8)
     create("SOddAll", perm=15)
-    run.note("flags of units, a filter type in small letters")
-    create("SOddUnit", topicSysFlag=3)
+    run.note("a filter type in small letters, one that is hardly used")
     create("SOddFilter", topicFilterType="single_tag")
     create("SOddMulti", topicFilterType="MULTI_TAG")
     run.note("names that the system has for itself")
@@ -82,7 +81,7 @@ def create_topic_odd(run: Run) -> None:
 
 @scenario("a broker's config: changed while it runs, and asked for")
 def broker_config(run: Run) -> None:
-    keys = ("maxMessageSize", "transactionCheckMax", "brokerPermission", "brokerName", "noSuchKey")
+    keys = ("regionId", "transactionCheckMax", "brokerPermission", "brokerName", "noSuchKey")
 
     def look() -> None:
         answer = run.peer("looking", "broker-a").quietly(RequestCode.GET_BROKER_CONFIG)
@@ -94,13 +93,12 @@ def broker_config(run: Run) -> None:
         look()
 
     look()
-    update("maxMessageSize=8\ntransactionCheckMax=7\nnoSuchKey=1")
+    update("regionId=Elsewhere\ntransactionCheckMax=7\nnoSuchKey=1")
     run.note("at once")
     topic = run.topic("SConfig")
-    for body in ("8 bytes.", "9 bytes. "):
-        run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), body)
-    update("maxMessageSize = 4194304\n# a comment\ntransactionCheckMax:15")
-    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), "9 bytes. ")
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), "x")
+    update("regionId = DefaultRegion\n# a comment\ntransactionCheckMax:15")
+    run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields(topic), "x")
     run.note("no numbers")
     update("transactionCheckMax=many")
     update("transactionCheckMax=")

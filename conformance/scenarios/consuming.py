@@ -7,6 +7,7 @@ from conformance.scenarios.administration import topic_fields
 from conformance.scenarios.requests import (
     GROUP,
     HELD,
+    REFUSING,
     UNIQUE_ID,
     group_config,
     heartbeat,
@@ -19,8 +20,6 @@ from conformance.scenarios.requests import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC, retry_topic
-
-STRICT = {"autoCreateSubscriptionGroup": "false"}
 
 
 def set_permission(run: Run, perm: int) -> None:
@@ -39,7 +38,7 @@ def send(run: Run, topic: str, body: str = "x", **more: object) -> int:
     return place_of(answer.fields) if answer.code == 0 else 0
 
 
-@scenario("groups that are not there, where none is made", config=STRICT)
+@scenario("groups that are not there, where none is made", config=REFUSING)
 def unknown_group(run: Run) -> None:
     topic = run.topic("SStrict")
     place = send(run, topic)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.peer import Pending
 from conformance.scenario import Run, scenario
 from conformance.scenarios.requests import (
+    REFUSING,
     UNIQUE_ID,
     heartbeat,
     offset_fields,
@@ -291,10 +292,7 @@ def reply_in_vain(run: Run) -> None:
     run.answer_within(pending, RELAY_MS)
 
 
-@scenario(
-    "request and reply: a broker that does not store them",
-    config={"storeReplyMessageEnable": "false"},
-)
+@scenario("request and reply: a broker that does not store them", config=REFUSING)
 def reply_not_stored(run: Run) -> None:
     body = producer_heartbeat("asking@1", "PAskingOnly")
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="asking")
@@ -305,4 +303,4 @@ def reply_not_stored(run: Run) -> None:
     run.reply("asking", "broker-a", asked)
     pending.answer()
     run.pass_time(200)
-    run.pull(REPLY_TOPIC)
+    run.pull(REPLY_TOPIC, consumerGroup="TOOLS_CONSUMER")

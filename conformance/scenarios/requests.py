@@ -16,6 +16,12 @@ HELD = SUBSCRIPTION_FLAG | SUSPEND_FLAG
 PREPARED, COMMIT, ROLLBACK = 4, 8, 12
 QUICK_DELAYS = {"messageDelayLevel": "1s 2s 1s 2s 1s"}
 """A config whose levels do not take long: a retry begins at the third."""
+REFUSING = {
+    "autoCreateSubscriptionGroup": "false",
+    "rejectTransactionMessage": "true",
+    "storeReplyMessageEnable": "false",
+}
+"""A config of brokers that refuse what others do."""
 UNIQUE_ID = "AC110001000018B4AAC27E5E1C2D{:04X}"
 """Of messages that are known by it."""
 

@@ -200,3 +200,20 @@ def retries_to_the_end(run: Run) -> None:
     send_back(run, group, place)
     run.until_stored("broker-a", dead, 1)
     run.pull(dead, consumerGroup=group)
+
+
+@scenario("retry: the first two levels as they are by default", real_s=41)
+def retries_by_default(run: Run) -> None:
+    topic = run.topic("SRetriesDefault")
+    group = "GRetriesDefault"
+    retry = retry_topic(group)
+    place = sent(run, topic)
+    run.until_stored("broker-a", topic, 1)
+    before = topic
+    for time in range(2):
+        send_back(run, group, place)
+        run.wait_stored(retry, time + 1, 35_000)
+        say_how_late(run, retry, time, before)
+        before = retry
+        place = run.log_place("broker-a", retry, time)
+    run.pull(retry, consumerGroup=group)

@@ -7,6 +7,7 @@ from conformance.scenario import Run, scenario
 from conformance.scenarios.requests import (
     COMMIT,
     PREPARED,
+    REFUSING,
     ROLLBACK,
     UNIQUE_ID,
     place_of,
@@ -208,7 +209,7 @@ def transaction_delayed(run: Run) -> None:
         run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": name, "queueId": 0})
 
 
-@scenario("transaction: a broker that wants none", config={"rejectTransactionMessage": "true"})
+@scenario("transaction: a broker that wants none", config=REFUSING)
 def transaction_rejected(run: Run) -> None:
     topic = run.topic("SRejected")
     send_half(run, topic, 1)
