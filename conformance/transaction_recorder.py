@@ -138,9 +138,11 @@ class Recorder:
     def asked_two(self) -> list[Half]:
         """Wait for two questions of one look, which Java sends in any order: here by offset."""
         start = len(self.lines)
-        found = {half.offset: (half, self.lines[-1]) for half in (self.asked(), self.asked())}
-        self.lines[start:] = [line for _, (_, line) in sorted(found.items())]
-        return [half for _, (half, _) in sorted(found.items())]
+        first, second = self.asked(), self.asked()
+        if first.offset > second.offset:
+            self.lines[start:] = reversed(self.lines[start:])
+            first, second = second, first
+        return [first, second]
 
     def asked(self, client: str = "a") -> Half:
         """Wait until the broker asks about a half message; where it is now."""
