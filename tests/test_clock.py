@@ -223,3 +223,21 @@ def test_a_paused_node_fires_late_and_in_order(machine: Machine) -> None:
 )
 def test_ticks_of_a_polling_loop(elapsed_ms: int, tick_ms: int) -> None:
     assert next_tick_ms(elapsed_ms, 0, 5000, 10_000) == tick_ms
+
+
+def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    node = NodeClock(clock, "broker-a-0")
+    node.skew_ms = 5  # a clock that is wrong in a world that is right
+    machine.ms += 5
+    told = [node.tells_real_time]
+    for change in (
+        clock.freeze,
+        clock.unfreeze,  # no time has passed meanwhile
+        partial(clock.advance, "1s"),
+        partial(clock.reset, frozen=False),
+    ):
+        change()
+        told.append(node.tells_real_time)
+    assert told == [True, False, True, False, True]
+    assert not Clock(source=machine, start_at_ms=0).tells_real_time
