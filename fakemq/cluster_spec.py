@@ -127,9 +127,8 @@ def cluster_spec(
     """
     require_cluster(slaves=_whole("slaves", slaves, 0), control_port=control_port)
     listen = listen.removeprefix("[").removesuffix("]")
-    advertise = bracketed(advertise) if advertise else None
     everywhere = listen in ("", EVERYWHERE, "::")
-    advertised = advertise or (local_address() if everywhere else bracketed(listen))
+    advertised = bracketed(advertise or (local_address() if everywhere else listen))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
         masters=_whole("masters", masters, 1),
@@ -138,7 +137,7 @@ def cluster_spec(
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
         keep_ports=broker_port is not None,
-        flags=_flags(advertise, flush),
+        flags=_flags(advertise and advertised, flush),
         role=role if role is None else _one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
     )
@@ -162,6 +161,10 @@ def cluster_spec(
     )
     require_supported(spec)
     return spec
+
+
+def _reachable_at(listen: str) -> str:
+    return local_address() if listen in ("", EVERYWHERE, "::") else bracketed(listen)
 
 
 def namesrv_spec(
