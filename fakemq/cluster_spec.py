@@ -126,9 +126,7 @@ def cluster_spec(
     Raises ConfigError for what cannot be, NotYetSupported for what is not there yet.
     """
     require_cluster(slaves=_whole("slaves", slaves, 0), control_port=control_port)
-    listen = listen.removeprefix("[").removesuffix("]")
-    everywhere = listen in ("", EVERYWHERE, "::")
-    advertised = bracketed(advertise or (local_address() if everywhere else listen))
+    advertised = bracketed(advertise or _reachable_at(listen.strip("[]")))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
         masters=_whole("masters", masters, 1),
@@ -143,7 +141,7 @@ def cluster_spec(
     )
     refuse_shared_ports(brokers, namesrv_ports)
     spec = ClusterSpec(
-        listen=listen,
+        listen=listen.strip("[]"),  # as one may write an IPv6 address
         advertised_host=advertised,
         namesrv_ports=namesrv_ports,
         namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
@@ -164,7 +162,7 @@ def cluster_spec(
 
 
 def _reachable_at(listen: str) -> str:
-    return local_address() if listen in ("", EVERYWHERE, "::") else bracketed(listen)
+    return local_address() if listen in ("", EVERYWHERE, "::") else listen
 
 
 def namesrv_spec(
