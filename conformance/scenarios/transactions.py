@@ -321,6 +321,20 @@ def transaction_immunity(run: Run) -> None:
     run.pull(TRANS_HALF_TOPIC, 2)
 
 
+@scenario("transaction: half messages too old to ask for", config=QUICK_CHECKS, real_s=4)
+def transaction_too_old(run: Run) -> None:
+    topic = run.topic("STooOld")
+    run.shared(TRANS_HALF_TOPIC)
+    before = run.max_offset("broker-a", TRANS_CHECK_MAX_TIME_TOPIC)
+    text = properties(TRAN_MSG="true", PGROUP=GROUP, UNIQ_KEY=UNIQUE_ID.format(1))
+    fields = send_v2_fields(topic, i=text, f=PREPARED)
+    code = RequestCode.SEND_MESSAGE_V2
+    offsets = {"queueOffset": TRANS_HALF_TOPIC}
+    run.ask("broker-a", code, fields, "half 1", peer="sending", offsets=offsets)
+    run.pass_time(CHECKED_MS)
+    run.note(f"put away: {run.max_offset('broker-a', TRANS_CHECK_MAX_TIME_TOPIC) > before}")
+
+
 @scenario("transaction: a half message is asked for anew", config=QUICK_CHECKS, real_s=4)
 def transaction_resumed(run: Run) -> None:
     topic = run.topic("SResumed")
