@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-from conformance.drivers import Consuming, Driver
+from conformance.drivers import Consuming, Driver, Producing
 from conformance.java_cluster import wait_until
 from conformance.raw import call, frame, split
 from fakemq.protocol.bodies.route import TopicRouteData
@@ -21,6 +21,8 @@ from fakemq.protocol.bodies.route import TopicRouteData
 ROOT = Path(__file__).parents[1]
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
+HEARTBEAT_S = 30
+"""A client tells a restarted broker of itself that often, and asks for new routes."""
 _GET_ROUTEINFO_BY_TOPIC = 105
 
 
@@ -48,6 +50,50 @@ def wait_received(consumer: Consuming, ids: Collection[str], timeout_s: float = 
         f"all of {len(wanted)} messages",
         timeout_s,
     )
+
+
+def go_and_come(
+    producer: Producing,
+    consumer: Consuming,
+    brokers: list[tuple[Callable[[], object], Callable[[], object]]],
+) -> list[str]:
+    """Lets broker-b, then broker-a leave and return while one client sends and one consumes.
+
+    Their topic has the same queues on both; ``brokers`` says how each leaves and comes. Gives
+    observations that are the same on every correct cluster.
+    """
+    seen = []
+    with together(producer, consumer):
+        producer.go()
+        producer.wait_for(_acked_by_two(producer), "sends to both", 2 * HEARTBEAT_S)
+        slow = len(producer.failures)  # while processes start on a busy machine
+        for (leave, come), name in zip(brokers, ("broker-b", "broker-a"), strict=True):
+            leave()
+            time.sleep(0.2)  # what it acknowledged before comes out of the client
+            alone = len(producer.acks)
+            # A send that was under way is waited for until its time is up, 3 s.
+            producer.wait_for(_acked(producer, alone + 50), "50 sends")
+            seen.append(f"without {name}: {sorted({a.broker for a in producer.acks[alone:]})}")
+            come()
+            producer.wait_for(_acked_by_two(producer), "sends to both", 2 * HEARTBEAT_S)
+        producer.stop()
+        ids = {ack.id for ack in producer.acks}
+        wait_received(consumer, ids, 3 * HEARTBEAT_S)
+        seen.append(f"failures: {producer.failures[slow:]}")
+        seen.append(f"acknowledged once each: {len(ids) == len(producer.acks)}")
+        seen.append(f"statuses: {sorted({ack.status for ack in producer.acks})}")
+    return seen
+
+
+def _acked(producer: Producing, count: int) -> Callable[[], bool]:
+    """Whether so many sends are acknowledged."""
+    return lambda: len(producer.acks) >= count
+
+
+def _acked_by_two(producer: Producing) -> Callable[[], bool]:
+    """Whether two brokers have acknowledged something from now on."""
+    begin = len(producer.acks)
+    return lambda: len({ack.broker for ack in producer.acks[begin:]}) == 2
 
 
 def routed(namesrv_addr: str, topic: str) -> set[str]:
