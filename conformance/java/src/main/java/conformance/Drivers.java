@@ -34,7 +34,7 @@ final class Drivers {
     private Drivers() {
     }
 
-    private static void event(String line) {
+    static void event(String line) {
         synchronized (System.out) {
             System.out.println(line);
             System.out.flush();

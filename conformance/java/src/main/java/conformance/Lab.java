@@ -1,11 +1,14 @@
 package conformance;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -13,14 +16,21 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.PullResult;
 import org.apache.rocketmq.client.consumer.PullStatus;
+import org.apache.rocketmq.client.consumer.store.ReadOffsetType;
+import org.apache.rocketmq.client.consumer.store.RemoteBrokerOffsetStore;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.MQVersion;
 import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.UtilAll;
 import org.apache.rocketmq.common.message.Message;
@@ -29,27 +39,72 @@ import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /**
- * Names, clients and printing for one scenario. Clients are left running: the JVM halts when the scenario is over, and a
- * 5.5.0 client waits seconds for its own thread pools. Scenarios shut down those whose leaving is observed.
+ * Names, clients and printing for one scenario. Clients made here are shut down when the scenario is over, behind its back:
+ * a 5.5.0 client waits seconds for its own thread pools. Scenarios shut down those whose leaving is observed.
  */
 final class Lab {
+    interface Shutdown {
+        void run() throws Exception;
+    }
+
+    private static final String[] VARYING = {
+        "ORIGIN_MESSAGE_ID", "TRAN_PREPARED_QUEUE_OFFSET", "__transactionId__", "CORRELATION_ID", "REPLY_TO_CLIENT", "ARRIVE_TIME",
+        "PUSH_REPLY_TIME", "REPLY_MESSAGE_ARRIVE_TIME",
+    };
+    static final boolean FIVE = MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION).startsWith("V5");
+    private static final ExecutorService CLOSERS = Executors.newCachedThreadPool();
+
     final String namesrv;
-    private final String suffix = System.getProperty("conformance.suffix", "");
+    private final String scenario;
+    private final String suffix;
     private final Map<String, String> masters = new TreeMap<>();
+    private final Deque<Shutdown> clients = new ConcurrentLinkedDeque<>();
     private DefaultMQAdminExt admin;
     private DefaultMQPullConsumer reader;
 
-    Lab(String namesrv) {
+    Lab(String namesrv, String scenario, String suffix) {
         this.namesrv = namesrv;
+        this.scenario = scenario;
+        this.suffix = suffix;
     }
 
-    /** Prints one observation; topics and groups appear without the run's suffix, ports not at all. */
+    /** Tells one observation; topics and groups appear without the run's suffix, ports not at all. */
     void say(String key, Object value) {
-        String text = key + ": " + value;
-        if (!suffix.isEmpty()) {
-            text = text.replace(suffix, "");
+        String text = (key + ": " + value).replace(suffix, "");
+        text = text.replaceAll("127\\.0\\.0\\.1:\\d+", "127.0.0.1:PORT").replaceAll("\\b1\\d{12}\\b", "TIME").replace('\n', ' ');
+        Drivers.event("observed " + scenario + " " + text);
+    }
+
+    /** Tells why the scenario ended before its time. */
+    void fail(Throwable failure) {
+        StringWriter trace = new StringWriter();
+        failure.printStackTrace(new PrintWriter(trace));
+        for (String line : trace.toString().split("\n")) {
+            Drivers.event("failed " + scenario + " " + line);
         }
-        System.out.println("= " + text.replaceAll("127\\.0\\.0\\.1:\\d+", "127.0.0.1:PORT").replace('\n', ' '));
+    }
+
+    /** Names a client of this scenario; clients of one name in one JVM would share their connections. */
+    void name(ClientConfig client, String name) {
+        client.setNamesrvAddr(namesrv);
+        client.setInstanceName(name + suffix);
+    }
+
+    /** What to do for a client when the scenario is over. */
+    void atEnd(Shutdown shutdown) {
+        clients.push(shutdown);
+    }
+
+    void close() {
+        CLOSERS.execute(() -> {
+            for (Shutdown shutdown : clients) {
+                try {
+                    shutdown.run();
+                } catch (Exception gone) {
+                    // The scenario shut it down, or its broker does not know it any more.
+                }
+            }
+        });
     }
 
     String topic(String name) {
@@ -62,29 +117,34 @@ final class Lab {
 
     DefaultMQProducer producer(String name) throws MQClientException {
         DefaultMQProducer producer = new DefaultMQProducer(group(name));
-        producer.setNamesrvAddr(namesrv);
-        producer.setInstanceName("producer-" + name);
+        start(producer, name);
+        return producer;
+    }
+
+    void start(DefaultMQProducer producer, String name) throws MQClientException {
+        name(producer, "producer-" + name);
         // A JVM that shares two cores with a cluster may start slowly; a timeout would turn that into a retry.
         producer.setSendMsgTimeout(10_000);
+        producer.setHeartbeatBrokerInterval(1000);
         producer.start();
-        return producer;
+        atEnd(producer::shutdown);
     }
 
     DefaultMQPushConsumer pushConsumer(String group, String instance) {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group(group));
-        consumer.setNamesrvAddr(namesrv);
-        consumer.setInstanceName(instance);
+        name(consumer, instance);
         // A new share of queues makes a new subscription version, told by a heartbeat that is skipped when another one
         // is under way; pulls are then refused (code 25) until the next, by default 30 s later.
         consumer.setHeartbeatBrokerInterval(1000);
+        atEnd(consumer::shutdown);
         return consumer;
     }
 
     DefaultMQPullConsumer pullConsumer(String group) throws MQClientException {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(group(group));
-        consumer.setNamesrvAddr(namesrv);
-        consumer.setInstanceName("pull-" + group);
+        name(consumer, "pull-" + group);
         consumer.start();
+        atEnd(consumer::shutdown);
         return consumer;
     }
 
@@ -108,30 +168,79 @@ final class Lab {
         return masters;
     }
 
-    /** Creates or changes a topic on every master and waits until its route says so. */
-    String createTopic(String name, int queues, int perm) throws Exception {
+    DefaultMQAdminExt admin() throws MQClientException {
         if (admin == null) {
             admin = new DefaultMQAdminExt();
-            admin.setNamesrvAddr(namesrv);
-            admin.setInstanceName("admin");
+            name(admin, "admin");
             admin.start();
+            atEnd(admin::shutdown);
         }
-        String topic = topic(name);
-        for (String address : masters().values()) {
-            admin.createAndUpdateTopicConfig(address, new TopicConfig(topic, queues, queues, perm));
-        }
-        await("route of " + topic, () -> {
-            try {
-                return (perm & 4) == 0 || queuesOf(topic).size() == queues * masters.size();
-            } catch (MQClientException noRouteYet) {
-                return false;
-            }
-        });
-        return topic;
+        return admin;
+    }
+
+    /** Creates or changes a topic on every master and waits until its route says so. */
+    String createTopic(String name, int queues, int perm) throws Exception {
+        return createTopic(name, queues, perm, masters().keySet());
     }
 
     String createTopic(String name, int queues) throws Exception {
         return createTopic(name, queues, 6);
+    }
+
+    String createTopic(String name, int queues, int perm, Collection<String> brokers) throws Exception {
+        String topic = topic(name);
+        for (String broker : brokers) {
+            admin().createAndUpdateTopicConfig(masters().get(broker), new TopicConfig(topic, queues, queues, perm));
+        }
+        await("route of " + topic, () -> (perm & 4) == 0 || routed(() -> queuesOf(topic).size() == queues * brokers.size()));
+        return topic;
+    }
+
+    /** Whether something holds; not, while there is no route to ask about it. */
+    static boolean routed(Callable<Boolean> condition) throws Exception {
+        try {
+            return condition.call();
+        } catch (MQClientException noRouteYet) {
+            return false;
+        }
+    }
+
+    /** Creates or changes a group on every master; 5.x moved its config to another package. */
+    void createGroup(String name, boolean consumeEnable) throws Exception {
+        for (Method method : DefaultMQAdminExt.class.getMethods()) {
+            if (method.getName().equals("createAndUpdateSubscriptionGroupConfig")) {
+                Object config = method.getParameterTypes()[1].getConstructor().newInstance();
+                config.getClass().getMethod("setGroupName", String.class).invoke(config, group(name));
+                config.getClass().getMethod("setConsumeEnable", boolean.class).invoke(config, consumeEnable);
+                for (String address : masters().values()) {
+                    method.invoke(admin(), address, config);
+                }
+            }
+        }
+    }
+
+    /** What the broker holds of a group's offset, asked by one who is no member and remembers nothing of the answer. */
+    long committed(String group, MessageQueue queue) throws MQClientException {
+        MQClientInstance client = reader().getDefaultMQPullConsumerImpl().getRebalanceImpl().getmQClientFactory();
+        return new RemoteBrokerOffsetStore(client, group(group)).readOffset(queue, ReadOffsetType.READ_FROM_STORE);
+    }
+
+    /** The sum of a group's offsets. */
+    long committed(String group, String topic) throws MQClientException {
+        long sum = 0;
+        for (MessageQueue queue : queuesOf(topic)) {
+            sum += committed(group, queue);
+        }
+        return sum;
+    }
+
+    /** What the broker holds of a group's subscriptions. */
+    String subscriptions(String group) throws Exception {
+        TreeMap<String, String> subscriptions = new TreeMap<>();
+        admin().examineConsumerConnectionInfo(group(group)).getSubscriptionTable().forEach((topic, subscription) ->
+            subscriptions.put(topic, subscription.getExpressionType() + " " + subscription.getSubString() + " "
+                + new TreeSet<>(subscription.getTagsSet()) + " " + new TreeSet<>(subscription.getCodeSet())));
+        return subscriptions.toString();
     }
 
     List<MessageQueue> queuesOf(String topic) throws MQClientException {
@@ -140,15 +249,25 @@ final class Lab {
 
     /** Everything stored in a topic, by queue and offset, once {@code count} messages can be read. */
     List<MessageExt> stored(String topic, int count) throws Exception {
-        await(count + " messages in " + topic, () -> total(topic) == count);
+        await(count + " messages in " + topic, () -> routed(() -> total(topic) == count));
         List<MessageExt> all = new ArrayList<>();
         for (MessageQueue queue : queuesOf(topic)) {
-            long next = reader().minOffset(queue);
-            PullResult result = reader().pull(queue, "*", next, 32);
+            all.addAll(all(queue));
+        }
+        return all;
+    }
+
+    /** Everything that can be read from a queue; nothing where there is no such queue. */
+    List<MessageExt> all(MessageQueue queue) throws Exception {
+        List<MessageExt> all = new ArrayList<>();
+        try {
+            PullResult result = reader().pull(queue, "*", reader().minOffset(queue), 32);
             while (result.getPullStatus() == PullStatus.FOUND) {
                 all.addAll(result.getMsgFoundList());
                 result = reader().pull(queue, "*", result.getNextBeginOffset(), 32);
             }
+        } catch (MQBrokerException noTopicYet) {
+            // Some of the broker's own topics are made when they are needed.
         }
         return all;
     }
@@ -159,6 +278,13 @@ final class Lab {
             total += reader().maxOffset(queue);
         }
         return total;
+    }
+
+    /** What a consumer does by itself every 30 s, ask for routes, and every 20 s, share out queues. */
+    static void refresh(DefaultMQPushConsumer consumer) {
+        MQClientInstance client = consumer.getDefaultMQPushConsumerImpl().getmQClientFactory();
+        client.updateTopicRouteInfoFromNameServer();
+        client.doRebalance();
     }
 
     static Message message(String topic, String tags, String key) {
@@ -183,14 +309,14 @@ final class Lab {
 
     /** A received message, but for what differs from run to run; of that, whether it agrees with itself. */
     String describe(MessageExt message) throws Exception {
-        Map<String, String> properties = new TreeMap<>(message.getProperties());
-        String uniqKey = properties.remove("UNIQ_KEY");
+        String uniqKey = message.getProperties().get("UNIQ_KEY");
         boolean id = Objects.equals(uniqKey, message.getMsgId());
-        properties.remove("CONSUME_START_TIME");
         String body = new String(message.getBody(), StandardCharsets.UTF_8);
         InetSocketAddress stored = (InetSocketAddress) message.getStoreHost();
-        String master = masters().get(message.getBrokerName());
-        boolean storedThere = (stored.getAddress().getHostAddress() + ":" + stored.getPort()).equals(master);
+        String master = message.getBrokerName() == null ? null : masters().get(message.getBrokerName());
+        String host = stored.getAddress().getHostAddress() + ":" + stored.getPort();
+        // A message that a broker has sent by itself does not tell its name.
+        boolean storedThere = master == null ? masters().containsValue(host) : host.equals(master);
         boolean times = message.getBornTimestamp() <= message.getStoreTimestamp() + 1000;
         return "topic=" + message.getTopic()
             + " body=" + (body.length() > 40 ? body.length() + " bytes" : body)
@@ -198,12 +324,31 @@ final class Lab {
             + " crcRight=" + (body.length() >= 4096 || UtilAll.crc32(message.getBody()) == message.getBodyCRC())
             + " flag=" + message.getFlag() + " sysFlag=" + message.getSysFlag()
             + " reconsumeTimes=" + message.getReconsumeTimes()
-            + " preparedOffset=" + message.getPreparedTransactionOffset()
-            // A machine's address family decides the length of the ids it makes.
-            + " storeSizeButId=" + (message.getStoreSize() - uniqKey.length())
+            + " prepared=" + (message.getPreparedTransactionOffset() > 0)
+            + " storeSize=" + (message.getStoreSize() - varying(message))
             + " bornHost=" + ((InetSocketAddress) message.getBornHost()).getAddress().getHostAddress()
             + " storedAtMaster=" + storedThere + " idIsUniqKey=" + id + " timesRight=" + times
-            + " properties=" + properties;
+            + " properties=" + properties(message);
+    }
+
+    /** Properties without what no two runs or machines share. */
+    static Map<String, String> properties(Message message) {
+        Map<String, String> properties = new TreeMap<>(message.getProperties());
+        properties.remove("UNIQ_KEY");
+        properties.remove("CONSUME_START_TIME");
+        for (String varying : VARYING) {
+            properties.computeIfPresent(varying, (name, value) -> value.isEmpty() ? "" : "SOME");
+        }
+        return properties;
+    }
+
+    /** How many bytes of what is stored are values that no two runs or machines share. */
+    private static int varying(MessageExt message) {
+        int bytes = message.getProperties().getOrDefault("UNIQ_KEY", "").length();
+        for (String varying : VARYING) {
+            bytes += message.getProperties().getOrDefault(varying, "").length();
+        }
+        return bytes;
     }
 
     static List<MessageExt> byKey(Collection<MessageExt> messages) {
@@ -226,8 +371,11 @@ final class Lab {
             say(key, "MQBrokerException code=" + e.getResponseCode() + " " + e.getErrorMessage());
         } catch (MQClientException e) {
             String line = String.valueOf(e.getMessage()).split("\n")[0];
-            say(key, "MQClientException code=" + e.getResponseCode() + " "
-                + line.replaceAll("cost \\[\\d+]ms", "cost [N]ms"));
+            line = line.replaceAll("cost \\[\\d+]ms", "cost [N]ms").replaceAll("BrokersSent: .*", "BrokersSent: ...");
+            String cause = e.getCause() instanceof MQBrokerException
+                ? ", caused by code=" + ((MQBrokerException) e.getCause()).getResponseCode() + " "
+                    + ((MQBrokerException) e.getCause()).getErrorMessage() : "";
+            say(key, "MQClientException code=" + e.getResponseCode() + " " + line + cause);
         } catch (Exception e) {
             say(key, e.getClass().getSimpleName() + " " + String.valueOf(e.getMessage()).split("\n")[0]);
         }
@@ -235,10 +383,14 @@ final class Lab {
 
     /** Polls: the clients give no event for most of what scenarios wait for. */
     static void await(String what, Callable<Boolean> condition) throws Exception {
-        long deadline = System.nanoTime() + 30_000_000_000L;
+        await(what, 60, condition);
+    }
+
+    static void await(String what, int seconds, Callable<Boolean> condition) throws Exception {
+        long deadline = System.nanoTime() + seconds * 1_000_000_000L;
         while (!condition.call()) {
             if (System.nanoTime() > deadline) {
-                throw new IllegalStateException("30 s have passed without: " + what);
+                throw new IllegalStateException(seconds + " s have passed without: " + what);
             }
             Thread.sleep(10);
         }

@@ -1,14 +1,22 @@
 package conformance;
 
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /**
  * An ordinary RocketMQ client program that says what it saw.
  *
- * <p>{@code Program NAMESRV SCENARIO} prints observations, one "= ..." line each, the same on every correct cluster;
- * {@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}).
- * System property {@code conformance.suffix} keeps topics and groups of runs apart.
+ * <p>{@code Program NAMESRV scenarios AT_ONCE}: {@code ready}, then for each {@code run SCENARIO SUFFIX} on stdin the
+ * lines {@code observed SCENARIO KEY: VALUE}, the same on every correct cluster, {@code failed SCENARIO LINE} for each
+ * line of a stack trace, and {@code ended SCENARIO}. Up to AT_ONCE scenarios run at a time, most of which wait; SUFFIX keeps
+ * the topics, groups and client ids of runs apart.
+ *
+ * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}).
  */
 public final class Program {
     interface Scenario {
@@ -24,14 +32,43 @@ public final class Program {
         SCENARIOS.put("oneway", Sends::oneway);
         SCENARIOS.put("batch", Sends::batch);
         SCENARIOS.put("autotopic", Sends::autoTopic);
+        SCENARIOS.put("selected", Bodies::selected);
+        SCENARIOS.put("compressed", Bodies::compressed);
+        SCENARIOS.put("properties", Bodies::properties);
+        SCENARIOS.put("collisions", Bodies::collisions);
+        SCENARIOS.put("options", Options::options);
+        SCENARIOS.put("delay", Delays::delay);
+        SCENARIOS.put("transaction", Transactions::transaction);
+        SCENARIOS.put("takeover", Transactions::takeover);
+        SCENARIOS.put("request", Replies::request);
+        SCENARIOS.put("trace", Traces::trace);
         SCENARIOS.put("push", Pushes::push);
         SCENARIOS.put("orderly", Pushes::orderly);
         SCENARIOS.put("rebalance", Pushes::rebalance);
         SCENARIOS.put("dying", Pushes::dying);
+        SCENARIOS.put("orderlydying", Pushes::orderlyDying);
         SCENARIOS.put("broadcast", Pushes::broadcast);
+        SCENARIOS.put("timestamp", Groups::timestamp);
+        SCENARIOS.put("suspended", Groups::suspended);
+        SCENARIOS.put("growing", Groups::growing);
+        SCENARIOS.put("deleted", Groups::deleted);
+        SCENARIOS.put("reset", Groups::reset);
+        SCENARIOS.put("inspected", Groups::inspected);
+        SCENARIOS.put("sql", Filters::sql);
+        SCENARIOS.put("sqlpush", Filters::sqlPush);
+        SCENARIOS.put("nosql", Filters::noSql);
+        SCENARIOS.put("resubscribe", Filters::resubscribe);
+        SCENARIOS.put("retry", Retries::retry);
+        SCENARIOS.put("retrylevels", Retries::retryLevels);
+        SCENARIOS.put("retryrest", Retries::retryRest);
+        SCENARIOS.put("sendback", Retries::sendBack);
+        SCENARIOS.put("orderlyretry", Retries::orderlyRetry);
         SCENARIOS.put("pull", Pulls::pull);
         SCENARIOS.put("offsets", Pulls::offsets);
         SCENARIOS.put("block", Pulls::block);
+        SCENARIOS.put("query", Queries::query);
+        SCENARIOS.put("litesubscribe", Lites::liteSubscribe);
+        SCENARIOS.put("liteassign", Lites::liteAssign);
     }
 
     private Program() {
@@ -45,8 +82,7 @@ public final class Program {
             } else if (args[1].equals("consume")) {
                 Drivers.consume(args[0], args);
             } else {
-                Launcher.haltWhenStdinEnds();
-                SCENARIOS.get(args[1]).run(new Lab(args[0]));
+                scenarios(args[0], Integer.parseInt(args[2]));
             }
         } catch (Throwable failure) {
             failure.printStackTrace();
@@ -55,5 +91,25 @@ public final class Program {
         System.out.flush();
         // Clients may still run; none of the observations' business.
         Runtime.getRuntime().halt(status);
+    }
+
+    private static void scenarios(String namesrv, int atOnce) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(atOnce);
+        Drivers.event("ready");
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String command = commands.readLine(); command != null; command = commands.readLine()) {
+            String[] words = command.split(" ");
+            pool.execute(() -> run(words[1], new Lab(namesrv, words[1], words[2])));
+        }
+    }
+
+    private static void run(String name, Lab lab) {
+        try {
+            SCENARIOS.get(name).run(lab);
+        } catch (Throwable failure) {
+            lab.fail(failure);
+        }
+        Drivers.event("ended " + name);
+        lab.close();
     }
 }
