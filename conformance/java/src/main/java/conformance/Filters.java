@@ -141,15 +141,22 @@ final class Filters {
         lab.say("other's queues", ear.share(other));
         // What was sent before the other topic was subscribed is heard too: its offsets begin at the first.
         Lab.await("all of the other", () -> ear.heard.size() >= 6);
-        sendTagged(producer, topic, other, "second");
-        Lab.await("second", () -> ear.heard.size() >= 12);
-        lab.say("TagB and the other", ear.keys() + " in " + ear.heard.size());
+        lab.say("and the other", ear.keys());
+        // Until a heartbeat has told it and held pulls have ended, the broker filters by the old expression.
+        Lab.await("second", () -> {
+            ear.heard.clear();
+            sendTagged(producer, topic, other, "second");
+            Thread.sleep(500);
+            return ear.keys().size() == 6 && ear.keys().stream().noneMatch(key -> key.startsWith("second-TagA"));
+        });
+        lab.say("TagB and the other", ear.keys());
 
         consumer.unsubscribe(topic);
         Lab.refresh(consumer);
         Lab.await("no queues of the first", () -> Pushes.assigned(consumer, topic).isEmpty());
+        ear.heard.clear();
         sendTagged(producer, topic, other, "third");
-        Lab.await("third", () -> ear.heard.size() >= 16);
+        Lab.await("third", () -> ear.heard.size() >= 4);
         lab.say("the other only", ear.keys() + " in " + ear.heard.size());
         lab.say("subscriptions at the broker", lab.subscriptions("Resubscribe"));
     }
