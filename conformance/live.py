@@ -79,7 +79,9 @@ def go_and_come(
         producer.stop()
         ids = {ack.id for ack in producer.acks}
         wait_received(consumer, ids, 3 * HEARTBEAT_S)
-        seen.append(f"failures: {producer.failures[slow:]}")
+        # The one send under way when a broker leaves may have no time left for another broker.
+        lost = producer.failures[slow:]
+        seen.append(f"more failures than leaves: {len(lost) > len(brokers)}")
         seen.append(f"acknowledged once each: {len(ids) == len(producer.acks)}")
         seen.append(f"statuses: {sorted({ack.status for ack in producer.acks})}")
     return seen
