@@ -10,10 +10,15 @@ Entering or leaving a freeze changes no elapsed time and fires nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fakemq.durations import Duration, duration_ms
+from fakemq.events import HandlerFailed
 from fakemq.machine_time import Axis, MachineTime, TimeSource
 from fakemq.timers import Domain, Timer, domain_of
+
+if TYPE_CHECKING:
+    from fakemq.journal import Journal
 
 
 class Clock:
@@ -267,11 +272,13 @@ class NodeClock:
     """The clock as one node sees it: through its own skew, with its own timers.
 
     Stopping or killing the node cancels its timers; while it is paused they wait and fire on
-    resuming, late, as those of a stopped process do.
+    resuming, late, as those of a stopped process do. What a timer raises goes into ``journal`` as a
+    bug of ours, and time goes on; without one it meets whoever moves the time.
     """
 
-    def __init__(self, clock: Clock, owner: str) -> None:
+    def __init__(self, clock: Clock, owner: str, journal: Journal | None = None) -> None:
         self._clock = clock
+        self._journal = journal
         self._timers: set[Timer] = set()
         self._missed: list[Callable[[], None]] | None = None
         self._skew_ms = 0
@@ -312,7 +319,7 @@ class NodeClock:
         def fire() -> None:
             self._timers.discard(timer)
             if self._missed is None:
-                callback()
+                self._call(callback)
             else:
                 self._missed.append(callback)
 
@@ -337,7 +344,15 @@ class NodeClock:
     def resume(self) -> None:
         missed, self._missed = self._missed or [], None
         for callback in missed:
+            self._call(callback)
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        try:
             callback()
+        except Exception as error:
+            if self._journal is None:
+                raise
+            self._journal.add(HandlerFailed.of(self.owner, None, error))
 
 
 def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:

@@ -64,14 +64,14 @@ class ClusterCore:
         name = f"namesrv-{number}"
         config = self.spec.namesrv_config
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
-        clock = NodeClock(self.clock, name)
+        clock = NodeClock(self.clock, name, self.journal)
         return NameServer(name, config, clock, self.journal, kv_file=kv_file)
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
         config.listen_port, config.ha_listen_port = port, port + 1
         name = config.node_name
-        clock = NodeClock(self.clock, name)
+        clock = NodeClock(self.clock, name, self.journal)
         store = MessageStore(
             config,
             MemoryFiles(clock, self.spec.memory_limit_bytes),

@@ -5,6 +5,8 @@ from functools import partial
 import pytest
 
 from fakemq.clock import Clock, NodeClock, next_tick_ms
+from fakemq.events import HandlerFailed
+from fakemq.journal import Journal
 
 
 class Machine:
@@ -241,3 +243,28 @@ def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
         told.append(node.tells_real_time)
     assert told == [True, False, True, False, True]
     assert not Clock(source=machine, start_at_ms=0).tells_real_time
+
+
+def test_a_timer_that_fails_is_a_bug_in_the_journal_and_the_rest_fires() -> None:
+    clock = Clock(frozen=True)
+    journal = Journal(clock)
+    node = NodeClock(clock, "broker-a-0", journal)
+    fired: list[int] = []
+    for due_ms in (10, 20):
+        node.call_later(due_ms, lambda: print(1 // 0), kind="rpc_timeout")
+        node.call_later(due_ms, lambda: fired.append(clock.elapsed_ms()), kind="rpc_timeout")
+    clock.advance_ms(10)
+    node.pause()
+    clock.advance_ms(10)
+    node.resume()
+    assert fired == [10, 20]
+    assert [(failed.node, failed.code) for failed in journal.find(HandlerFailed)] == [
+        ("broker-a-0", None)
+    ] * 2
+
+
+def test_without_a_journal_what_a_timer_raises_meets_who_moves_the_time() -> None:
+    clock = Clock(frozen=True)
+    NodeClock(clock, "n").call_later(1, lambda: print(1 // 0), kind="rpc_timeout")
+    with pytest.raises(ZeroDivisionError):
+        clock.advance_ms(1)

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from fakemq.clock import NodeClock
-from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
 from fakemq.journal import Journal
+from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.connection import Connection
-from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.timers import Timer
 
 CLOSED_BY_PEER = "closed by the peer"
@@ -108,13 +109,9 @@ class Session:
         self._last_io_ms = self._elapsed_ms()
         self._out = []
         breach = self._receive_all(data)
-        out, self._out = self._out, None
-        if out:
-            self._write(b"".join(out))
+        self._write_out()
         if breach is not None:
-            text = f"closed the connection of {self.remote_addr}: {breach}"
-            self._owner.journal.add(Warned(node=self._owner.name, text=text))
-            self.close(str(breach))
+            self._give_up(str(breach))
 
     def _receive_all(self, data: bytes) -> RemoteProtocolError | None:
         """Handle every whole frame; gives what is wrong with the rest, if anything is."""
@@ -136,10 +133,18 @@ class Session:
         waiting, self._waiting = self._waiting, {}
         for on_reply, timer in waiting.values():
             self._owner.clock.cancel(timer)
-            on_reply(None)
+            self._tell(on_reply, None)
         owner = self._owner
         owner.journal.add(LinkClosed(node=owner.name, peer=self.remote_addr, why=why))
         owner.session_closed(self)
+
+    def _tell(self, on_reply: OnReply, response: RemotingCommand | None) -> None:
+        # What it does with the reply is no fault of this connection, nor of the others who wait.
+        try:
+            on_reply(response)
+        except Exception as error:
+            owner = self._owner
+            owner.journal.add(HandlerFailed.of(owner.name, None, error))
 
     def _receive(self, command: RemotingCommand) -> None:
         if command.is_response:
@@ -147,7 +152,7 @@ class Session:
             if waiting is not None:
                 on_reply, timer = waiting
                 self._owner.clock.cancel(timer)
-                on_reply(command)
+                self._tell(on_reply, command)
             return
         owner = self._owner
         owner.journal.add(
@@ -160,11 +165,21 @@ class Session:
 
     # -- bytes out ----------------------------------------------------------------------------
 
-    def send(self, command: RemotingCommand) -> None:
-        """Write a command; on a closed session it is dropped, as the peer would not see it."""
+    def send(self, command: RemotingCommand, *, answers: int | None = None) -> None:
+        """Write a command; on a closed session it is dropped, as the peer would not see it.
+
+        ``answers`` is the code of the request that it answers. What the protocol cannot carry, as
+        it is too large, costs the connection: a peer could not read it, and must not wait for it.
+        Source: remoting/netty/NettyDecoder.java#decode (4.9.7), which closes the channel
+        """
         if self.closed:
             return
-        data = self._connection.encode(command)
+        try:
+            data = self._connection.encode(command)
+        except LocalProtocolError as error:
+            what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
+            self._give_up(f"cannot send the {what}: {error}")
+            return
         if self._out is not None:
             self._out.append(data)
             return
@@ -174,6 +189,12 @@ class Session:
     def _write(self, data: bytes) -> None:
         if not self.closed:
             self.link.write(data)
+
+    def _write_out(self) -> None:
+        """Write what this batch has brought so far."""
+        out, self._out = self._out, None
+        if out:
+            self._write(b"".join(out))
 
     def invoke_oneway(self, command: RemotingCommand) -> None:
         """Send a request that wants no answer."""
@@ -190,7 +211,7 @@ class Session:
 
         def give_up() -> None:
             if self._waiting.pop(opaque, None) is not None:
-                on_reply(None)
+                self._tell(on_reply, None)
 
         timer = self._owner.clock.call_later(
             timeout_ms, give_up, kind="rpc_timeout", outside=self.outside
@@ -201,8 +222,14 @@ class Session:
     def close(self, why: str) -> None:
         """Close the connection from this end; ``why`` goes to the journal."""
         if not self.closed:
+            self._write_out()
             self.connection_lost(why)
             self.link.close()
+
+    def _give_up(self, why: str) -> None:
+        text = f"closed the connection of {self.remote_addr}: {why}"
+        self._owner.journal.add(Warned(node=self._owner.name, text=text))
+        self.close(why)
 
     # -- a paused node ------------------------------------------------------------------------
 

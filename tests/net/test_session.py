@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fakemq.clock import Clock, NodeClock
-from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
 from fakemq.journal import Journal
 from fakemq.net.session import CHANNEL_IDLE_MS, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 from tests.support.namesrv import StandingTime
 
 
@@ -227,3 +228,35 @@ def test_what_it_says_of_itself(lab: Lab) -> None:
     assert repr(Lab(outside=True).session) == "<session here:1 - there:2 outside>"
     lab.session.close("done")
     assert repr(lab.session) == "<session here:1 - there:2 closed>"
+
+
+@pytest.mark.parametrize("how", ["closed", "answered", "given up"])
+def test_a_reply_callback_that_fails_harms_nobody_else(how: str) -> None:
+    lab = Lab()
+    heard: list[RemotingCommand | None] = []
+    lab.session.invoke(RemotingCommand(1), 1000, lambda _: print(1 // 0))
+    lab.session.invoke(RemotingCommand(2), 1000, heard.append)
+    if how == "closed":
+        lab.session.close("enough")
+        assert lab.gone == [lab.session], "its owner hears of the end all the same"
+    elif how == "answered":
+        for opaque in (0, 1):
+            answer = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=opaque)
+            lab.session.data_received(lab.far.encode(answer))
+        assert not lab.session.closed
+    else:
+        lab.real.advance_ms(1000)
+    assert len(heard) == 1
+    (failed,) = lab.journal.find(HandlerFailed)
+    assert (failed.node, failed.code) == ("lab", None)
+    assert failed.error.startswith("ZeroDivisionError")
+
+
+def test_a_request_that_fits_no_frame_costs_the_connection() -> None:
+    lab = Lab()
+    heard: list[RemotingCommand | None] = []
+    lab.session.invoke(RemotingCommand(307, body=bytes(FRAME_MAX_BYTES)), 1000, heard.append)
+    assert heard == [None]
+    assert lab.link.closed
+    (warned,) = lab.journal.find(Warned)
+    assert "cannot send the GET_CONSUMER_RUNNING_INFO" in warned.text

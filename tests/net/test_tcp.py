@@ -12,15 +12,19 @@ from contextlib import suppress
 import pytest
 
 from fakemq.clock import Clock, NodeClock
-from fakemq.events import LinkClosed
+from fakemq.events import LinkClosed, Warned
 from fakemq.journal import Journal
 from fakemq.net.listener import Listener
 from fakemq.net.session import Link, Session
 from fakemq.net.tcp import Port, TcpConnector, TcpLink
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 from tests.support.echo import Echo
 from tests.support.tcp import HOST, TcpPeer, refuses
+
+TOO_MUCH = 12
+"""The code of a request whose answer fits no frame."""
 
 
 class Lab:
@@ -47,8 +51,9 @@ class Lab:
         self.taken += 1
         if len(command.body) == 50_000:
             return
-        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque, body=command.body)
-        session.send(response)
+        body = bytes(FRAME_MAX_BYTES) if command.code == TOO_MUCH else command.body
+        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque, body=body)
+        session.send(response, answers=command.code)
 
     def session_closed(self, session: Session) -> None:
         self.gone.set()
@@ -88,6 +93,28 @@ def test_a_request_over_tcp(port: Port) -> None:
         (closed,) = lab.journal.find(LinkClosed)
         assert (closed.peer, closed.why) == (name, "closed by the peer")
         assert lab.sessions[0].outside
+
+    listening(port, use)
+
+
+def test_an_answer_that_fits_no_frame_closes_behind_those_before_it(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def ask() -> bytes:
+            connection = Connection()
+            requests = [connection.encode(RemotingCommand(code)) for code in (7, TOO_MUCH, 7)]
+            with TcpPeer(port.addr) as peer:
+                peer.sock.sendall(b"".join(requests))
+                answers = b""
+                while data := peer.sock.recv(1 << 16):
+                    answers += data
+                return answers
+
+        answers = await asyncio.to_thread(ask)
+        assert len(Connection().receive_data(answers)) == 1
+        await lab.gone.wait()
+        (warned,) = lab.journal.find(Warned)
+        assert "cannot send the answer to QUERY_MESSAGE" in warned.text
+        assert f"{FRAME_MAX_BYTES} is the most" in warned.text
 
     listening(port, use)
 
