@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from fakemq.protocol.header import Header
 
 
+NOTHING_SAID = "not set any response code"
+"""The remark that every response of Java's is born with, of those that set no other."""
+
+
 class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
     """The request is answered with this code and remark; the remark is Java's text, verbatim."""
 
@@ -135,6 +139,7 @@ class Node(Protocol):
 
 
 NodeT = TypeVar("NodeT", bound=Node)
+OutcomeT = TypeVar("OutcomeT")
 
 _HandlerOf: TypeAlias = Callable[
     [NodeT, Request[RequestHeader]], "Reply[ResponseHeader] | Parked[ResponseHeader] | None"
@@ -224,26 +229,20 @@ class Dispatcher(Generic[NodeT]):
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
-        outcome: Parked[Any] | Outcome
-        try:
-            entry = self._handlers.get(command.code) or self._find(command.code)
-            if entry is None:
-                outcome = self._on_unknown(command.code)
-            else:
-                header_class, handler = entry
-                header = header_class.decode(command.ext_fields)
-                outcome = handler(self._node, Request(command, header, session))
-        except Refused as refused:
-            outcome = refused
-        except HeaderError as error:
-            outcome = _thrown(error)
-        except Exception as error:
-            self._node.journal.add(HandlerFailed.of(self._node.name, command.code, error))
-            outcome = _thrown(error)
+        outcome = outcome_of(self._node, command.code, lambda: self._handle(session, command))
         if isinstance(outcome, Parked):
             outcome.when_resolved(lambda later: self._answer(session, command, later))
         else:
             self._answer(session, command, outcome)
+
+    def _handle(self, session: Session, command: RemotingCommand) -> Parked[Any] | Outcome:
+        entry = self._handlers.get(command.code) or self._find(command.code)
+        if entry is None:
+            return self._on_unknown(command.code)
+        header_class, handler = entry
+        header = header_class.decode(command.ext_fields)
+        outcome: Parked[Any] | Outcome = handler(self._node, Request(command, header, session))
+        return outcome
 
     def _find(self, code: int) -> tuple[type[Header], Callable[..., Any]] | None:
         found = None if code in self._without else self._all.find(code)
@@ -266,8 +265,23 @@ class Dispatcher(Generic[NodeT]):
         )
         if outcome is None or command.is_oneway:
             return
-        response = outcome.to_command(command)
-        session.send(response)
+        session.send(outcome.to_command(command), answers=command.code)
+
+
+def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
+    """What ``act`` gives for a request of ``code``, or what answers in place of what it raised.
+
+    For whoever resolves a `Parked` from a callback, too: the peer is answered, whatever happens.
+    """
+    try:
+        return act()
+    except Refused as refused:
+        return refused
+    except HeaderError as error:
+        return _thrown(error)
+    except Exception as error:  # a bug of ours, and none of the one who sent or moved the clock
+        node.journal.add(HandlerFailed.of(node.name, code, error))
+        return _thrown(error)
 
 
 def _thrown(error: Exception) -> Reply[Any]:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from fakemq.broker.handlers import handles as broker_handles
 from fakemq.clock import Clock, NodeClock
 from fakemq.dispatch import Dispatcher, Handlers, Parked, Refused, Reply, Request
-from fakemq.events import HandlerFailed, RequestHandled
+from fakemq.events import HandlerFailed, RequestHandled, Warned
 from fakemq.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Link, Session
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.command import SerializeType
+from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.headers.offset import (
     GetMaxOffsetRequestHeader,
     GetMaxOffsetResponseHeader,
 )
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 from fakemq.protocol.table import NoHeader
 from tests.support.peer import Peer
 
@@ -276,3 +278,34 @@ def test_a_module_that_cannot_be_imported_is_not_taken_for_missing(
 
 def test_the_brokers_handlers_are_all_there() -> None:
     assert RequestCode.SEND_MESSAGE_V2 in broker_handles.load()
+
+
+def test_an_answer_that_fits_no_frame_costs_the_connection_but_not_the_answers_before(
+    node: LabNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @node.handles(table.GET_MAX_OFFSET)
+    def small(_: LabNode, request: object) -> Reply[GetMaxOffsetResponseHeader]:
+        return Reply(GetMaxOffsetResponseHeader(offset=1))
+
+    @node.handles(table.GET_ALL_TOPIC_CONFIG)
+    def huge(_: LabNode, request: object) -> Reply[Any]:
+        return Reply(body=bytes(FRAME_MAX_BYTES))
+
+    heard: list[int | None] = []
+    requests = bytearray()
+    monkeypatch.setattr(node.peer.session.link, "write", requests.extend)
+    for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_ALL_TOPIC_CONFIG, 30):
+        fields = {"topic": "t", "queueId": "0"}
+        node.peer.session.invoke(
+            RemotingCommand(code, ext_fields=fields),
+            1000,
+            lambda answer: heard.append(None if answer is None else answer.code),
+        )
+    monkeypatch.undo()
+    node.peer.session.link.write(bytes(requests))  # in one batch
+    node.network.settle()
+    assert heard == [ResponseCode.SUCCESS, None, None]
+    (warned,) = node.journal.find(Warned)
+    assert "cannot send the answer to GET_ALL_TOPIC_CONFIG" in warned.text
+    assert f"{FRAME_MAX_BYTES} is the most" in warned.text
+    assert not node.journal.find(HandlerFailed)

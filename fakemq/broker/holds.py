@@ -16,15 +16,14 @@ import msgspec
 
 from fakemq.broker.pull import pull_again
 from fakemq.clock import next_tick_ms
-from fakemq.dispatch import Parked, Refused, java_exception
-from fakemq.events import HandlerFailed, PullHeld, PullWoken
-from fakemq.protocol.codes import ResponseCode
+from fakemq.dispatch import Parked, outcome_of
+from fakemq.events import PullHeld, PullWoken
 from fakemq.timers import Timer
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
-    from fakemq.dispatch import Reply, Request
+    from fakemq.dispatch import Request
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 
@@ -255,19 +254,12 @@ class PullRequestHoldService:
                 why=why,
             )
         )
-        pull.parked.resolve(self._look_again(pull.request))
-
-    def _look_again(
-        self, request: Request[PullMessageRequestHeader]
-    ) -> Reply[PullMessageResponseHeader] | Refused:
-        try:
-            return pull_again(self._broker, request)
-        except Refused as refused:
-            return refused
-        except Exception as error:  # a bug of ours, and none of the one who sent or moved the clock
-            node = self._broker.name
-            self._broker.journal.add(HandlerFailed.of(node, request.command.code, error))
-            return Refused(ResponseCode.SYSTEM_ERROR, java_exception(error))
+        request = pull.request
+        pull.parked.resolve(
+            outcome_of(
+                self._broker, request.command.code, lambda: pull_again(self._broker, request)
+            )
+        )
 
     def _remove(self, pull: _HeldPull) -> None:
         self._leave_check(pull)

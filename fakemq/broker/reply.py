@@ -11,7 +11,7 @@ from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
 from fakemq.broker.relay import call_client
 from fakemq.broker.send import answer_marks, random_queue_id
-from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.dispatch import Parked, Refused, Reply, outcome_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import ReplyMessageRequestHeader, SendMessageResponseHeader
@@ -74,20 +74,26 @@ def reply(
     def answered(answer: RemotingCommand | None) -> None:
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
-        parked.resolve(_stored(broker, message, why, marks))
+        parked.resolve(
+            outcome_of(broker, command.code, lambda: _stored(broker, message, why, marks))
+        )
 
     call_client(broker, client, _push(broker, header, message), answered)
     return parked
 
 
 def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> RemotingCommand:
-    """What the waiting client gets; it alone sees when that was."""
+    """What the waiting client gets, and when that was.
+
+    The text that is to be stored stays as it came; only a delayed reply, whose text is made anew
+    from its properties, is stored with that time.
+    """
     now_ms = broker.clock.now_ms()
-    properties = message.properties | {PUSH_REPLY_TIME: str(now_ms)}
+    message.properties[PUSH_REPLY_TIME] = str(now_ms)
     push = ReplyMessageRequestHeader.__new__(ReplyMessageRequestHeader)
     vars(push).update(
         vars(header),  # which has all of it but the last three; what did not arrive stays absent
-        properties=encode_properties_as_java(properties),
+        properties=encode_properties_as_java(message.properties),
         born_host=format_host(message.born_host),
         store_host=format_host(message.store_host),
         store_timestamp=now_ms,

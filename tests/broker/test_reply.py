@@ -11,6 +11,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import SCHEDULE_TOPIC
 from tests.broker.conftest import START_MS, send_header, v1
 from tests.support.clients import LabWorld, beat
 from tests.support.peer import Answer, Peer
@@ -247,3 +248,31 @@ def test_fields_that_did_not_arrive(broker: Broker, peer: Peer, asker: Peer) -> 
     for code in (RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2):
         assert peer.ask(code).remark == "The specified topic is blank."
     assert broker.journal.find(HandlerFailed) == []
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_delay_that_is_no_number_fails_the_reply_after_the_push(
+    world: LabWorld, broker: Broker, peer: Peer, asker: Peer, silent: bool
+) -> None:
+    answer = reply(peer, TO_ASKER + "\x02DELAY\x01soon")
+    if silent:
+        world.outside_time_passes(10_000)
+    else:
+        asker.answer()
+    assert response(answer).code == ResponseCode.SYSTEM_ERROR
+    assert (response(answer).remark or "").startswith(
+        'java.lang.NumberFormatException: For input string: "soon", '
+    )
+    assert stored(broker) == []
+    assert not asker.session.closed
+    assert broker.journal.find(HandlerFailed) == []
+
+
+def test_a_delayed_reply_is_stored_with_the_time_of_its_push(
+    broker: Broker, peer: Peer, asker: Peer
+) -> None:
+    answer = reply(peer, TO_ASKER + "\x02DELAY\x013")
+    asker.answer()
+    assert response(answer).ext_fields["queueId"] == "0"
+    (message,) = stored(broker, SCHEDULE_TOPIC, 2)
+    assert message.properties["PUSH_REPLY_TIME"] == str(START_MS)
