@@ -6,12 +6,12 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
+from fakemq.broker.delay import real_place
 from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.message import MessageExt, decompressed_body
-from fakemq.protocol.properties import REAL_QUEUE_ID, REAL_TOPIC
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.delay_levels import queue_id_to_delay_level
 from fakemq.views import Deadline, Delayed, Delivery, Member, Message, Queue
@@ -124,13 +124,12 @@ def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
         level = queue_id_to_delay_level(queue_id)
         since = broker.delay.next_offset(level)
         for stored in broker.store.messages_in_queue(SCHEDULE_TOPIC, queue_id, since):
-            real_topic = stored.properties.get(REAL_TOPIC)
+            place = real_place(stored)
             unit = broker.store.queue_unit(SCHEDULE_TOPIC, queue_id, stored.queue_offset)
-            if real_topic and unit is not None and topic in (None, real_topic):
+            if place is not None and unit is not None and topic in (None, place[0]):
                 name = broker.config.broker_name
                 message = message_view(stored, _body(stored), name)
-                real_queue_id = int(stored.properties[REAL_QUEUE_ID])
-                found.append(Delayed(real_topic, name, real_queue_id, level, unit[2], message))
+                found.append(Delayed(place[0], name, place[1], level, unit[2], message))
     return sorted(found, key=lambda one: one.due_at_ms)
 
 

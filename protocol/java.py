@@ -15,6 +15,8 @@ from fakemq.protocol.errors import NumberFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LONG_MAX = (1 << 63) - 1
+
 _CHUNK = 64
 _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 """31 to the power of 64, 63, … 0, modulo 2³²."""
@@ -35,6 +37,11 @@ JavaKey = TypeVar("JavaKey", bound="str | int | JavaHashed | None")
 def int32(value: int) -> int:
     """``value`` as Java's ``(int)`` cast leaves it."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
+
+
+def int64(value: int) -> int:
+    """``value`` as Java's arithmetic of longs leaves it."""
+    return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
 
 
 def java_string_hash(text: str) -> int:

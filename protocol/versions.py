@@ -7,6 +7,7 @@ from __future__ import annotations
 
 V3_0_7_SNAPSHOT = 28
 V3_1_8_SNAPSHOT = 62
+V3_4_9 = 121
 
 _FIRST = (
     *("SNAPSHOT", "ALPHA1", "BETA1", "BETA2", "BETA3", "BETA4", "BETA5", "BETA6_SNAPSHOT", "BETA6"),
@@ -16,7 +17,10 @@ _LAST_OF_3_0 = 15
 
 
 def version_name(version: int) -> str:
-    """The name of a version before 3.1.8: the only ones that a broker ever complains about."""
+    """The name of a version before 3.1.8: the only ones that a broker ever complains about.
+
+    ``version`` is 0 or more.
+    """
     if version < len(_FIRST):
         return f"V3_0_0_{_FIRST[version]}"
     number, released = divmod(version - len(_FIRST), 2)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from fakemq.clock import next_tick_ms
 from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
 from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
     REAL_TOPIC,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
-    encode_properties_as_java,
 )
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
@@ -279,23 +280,20 @@ def _time_up(stored: MessageExt) -> InnerMessage | None:
     says no real topic (on which Java would try for ever).
     Source: ScheduleMessageService.java#messageTimeup (4.9.7)
     """
-    properties = dict(stored.properties)
-    topic, queue_id = properties.get(REAL_TOPIC), properties.get(REAL_QUEUE_ID, "")
-    if not topic or topic == TRANS_HALF_TOPIC or not queue_id.lstrip("-").isdecimal():
+    place = real_place(stored)
+    if place is None or place[0] == TRANS_HALF_TOPIC:
         return None
-    properties_string = encode_properties_as_java(properties)
-    properties.pop(DELAY_TIME_LEVEL, None)  # or it would go through the schedule topic again
-    return InnerMessage(
-        topic,
-        int(queue_id),
-        stored.body,
-        properties=properties,
-        properties_string=properties_string,
-        flag=stored.flag,
-        sys_flag=stored.sys_flag,
-        born_timestamp_ms=stored.born_timestamp_ms,
-        born_host=stored.born_host,
-        store_host=stored.store_host,
-        reconsume_times=stored.reconsume_times,
-        wait_store_msg_ok=False,
-    )
+    message = InnerMessage.of(stored, *place, dict(stored.properties))
+    # Or it would go through the schedule topic again.
+    message.properties.pop(DELAY_TIME_LEVEL, None)
+    return message
+
+
+def real_place(stored: MessageExt) -> tuple[str, int] | None:
+    """Topic and queue id that a message in the schedule topic is for; None if it says none."""
+    topic = stored.properties.get(REAL_TOPIC)
+    try:
+        queue_id = parse_int(stored.properties.get(REAL_QUEUE_ID, ""))
+    except NumberFormatError:
+        return None
+    return (topic, queue_id) if topic else None

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 from fakemq.dispatch import Refused
 from fakemq.events import DeadLettered, SentBack
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.java import int32
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     ORIGIN_MESSAGE_ID,
     RETRY_TOPIC,
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     WAIT_STORE_MSG_OK,
-    encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic, retry_topic
+from fakemq.protocol.versions import V3_4_9
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
     from fakemq.store.results import PutMessageResult
 
-V3_4_9 = 121
-"""From this client version on the header's own maxReconsumeTimes counts."""
 DLQ_NUMS_PER_GROUP = 1
 FIRST_RETRY_LEVEL = 3
 """The first retry waits for this level, each further one for the next."""
@@ -77,7 +76,7 @@ def send_back(
         topic, queue_id, level = dlq_topic(header.group), 0, 0
         broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
     elif level == 0:
-        level = FIRST_RETRY_LEVEL + stored.reconsume_times
+        level = int32(FIRST_RETRY_LEVEL + stored.reconsume_times)
     message = _another_try(stored, topic, queue_id, level)
     result = broker.store.put_message(message)
     if not result.ok:
@@ -103,20 +102,9 @@ def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> I
     properties[DELAY_TIME_LEVEL] = str(level)
     if not properties.get(ORIGIN_MESSAGE_ID, "").strip():
         properties[ORIGIN_MESSAGE_ID] = stored.offset_msg_id
-    return InnerMessage(
-        topic,
-        queue_id,
-        stored.body,
-        properties=properties,
-        properties_string=encode_properties_as_java(properties),
-        flag=stored.flag,
-        sys_flag=stored.sys_flag,
-        born_timestamp_ms=stored.born_timestamp_ms,
-        born_host=stored.born_host,
-        store_host=stored.store_host,
-        reconsume_times=stored.reconsume_times + 1,
-        wait_store_msg_ok=False,
-    )
+    message = InnerMessage.of(stored, topic, queue_id, properties)
+    message.reconsume_times = int32(stored.reconsume_times + 1)
+    return message
 
 
 def retry_or_dead_letter(
@@ -198,6 +186,7 @@ def _group(broker: Broker, name: str) -> SubscriptionGroupConfig:
 def _most_tries(
     command: RemotingCommand, asked_for: int | None, group: SubscriptionGroupConfig
 ) -> int:
+    # Older clients' headers have no say.
     if command.version >= V3_4_9 and asked_for is not None:
         return asked_for
     return group.retry_max_times

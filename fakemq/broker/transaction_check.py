@@ -17,9 +17,10 @@ from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_time
 from fakemq.events import TransactionChecked
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.errors import LocalProtocolError, NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.headers.transaction import CheckTransactionStateRequestHeader
+from fakemq.protocol.java import int64
 from fakemq.protocol.message import MessageExt, decode_records, encode_record
 from fakemq.protocol.properties import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
@@ -236,6 +237,10 @@ class _QueueCheck:
         session = None if group is None else self._broker.producers.available_channel(group)
         if session is None or topic is None or not half.body:  # Java's encoder wants a body
             return None
+        try:
+            body = _encode(half, topic, queue_id, appended)
+        except LocalProtocolError:  # a topic too long for a record, of a check that was resumed
+            return None
         unique_id = half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
         header = CheckTransactionStateRequestHeader(
             tran_state_table_offset=appended.logics_offset,
@@ -248,7 +253,7 @@ class _QueueCheck:
             RemotingCommand(
                 RequestCode.CHECK_TRANSACTION_STATE,
                 ext_fields=header.encode(),
-                body=_encode(half, topic, queue_id, appended),
+                body=body,
             )
         )
         return session
@@ -299,7 +304,7 @@ def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessage
 def _immunity_ms(seconds: str, default_ms: int) -> int:
     """Source: TransactionalMessageServiceImpl.java#getImmunityTime (4.9.7)"""
     value = _long(seconds)
-    return default_ms if value == -1 else value * 1000
+    return default_ms if value == -1 else int64(value * 1000)
 
 
 def _long(text: str) -> int:

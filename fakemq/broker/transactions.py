@@ -69,7 +69,6 @@ class TransactionalMessageService:
 
         Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
         """
-        self._broker.clock.cancel(self._timer)
         if not self._broker.config.is_slave:
             self._interval_ms = self._broker.config.transaction_check_interval
             self._wait()
@@ -81,6 +80,7 @@ class TransactionalMessageService:
             self.start()
 
     def _wait(self) -> None:
+        self._broker.clock.cancel(self._timer)
         self._timer = self._broker.clock.call_later(
             self._interval_ms, self._on_wait_end, kind="txn_check"
         )
@@ -130,7 +130,7 @@ class TransactionalMessageService:
         properties = half.properties
         queue_id = parse_int(properties.get(REAL_QUEUE_ID, "null"))
         topic = required(properties.get(REAL_TOPIC), "Message", "topic")
-        message = _inner(half, topic, queue_id)
+        message = InnerMessage.of(half, topic, queue_id, properties)
         message.sys_flag = with_transaction_type(
             half.sys_flag, MessageSysFlag.TRANSACTION_COMMIT_TYPE
         )
@@ -169,7 +169,8 @@ class TransactionalMessageService:
         Source: broker/processor/AdminBrokerProcessor.java#toMessageExtBrokerInner (4.9.7)
         """
         message.properties[TRANSACTION_CHECK_TIMES] = "0"
-        return self._put_again(_inner(message, TRANS_HALF_TOPIC, 0), message)
+        again = InnerMessage.of(message, TRANS_HALF_TOPIC, 0, message.properties)
+        return self._put_again(again, message)
 
     # -- what checks ask for ------------------------------------------------------------------
 
@@ -182,7 +183,7 @@ class TransactionalMessageService:
         clock = self._broker.clock
         if clock.tells_real_time:
             return clock.now_ms() - half.born_timestamp_ms
-        return clock.now_ms() - self._arrived_ms.get(half.queue_offset, half.store_timestamp_ms)
+        return clock.now_ms() - self._arrived_at_ms(half)
 
     def put_back(self, half: MessageExt) -> AppendMessageResult | None:
         """Put a half message behind all others before its producer is asked.
@@ -191,7 +192,7 @@ class TransactionalMessageService:
 
         Source: TransactionalMessageBridge.java#renewHalfMessageInner (4.9.7)
         """
-        return self._renew(half, _inner(half, half.topic, half.queue_id))
+        return self._renew(half)
 
     def put_back_immune(self, half: MessageExt) -> bool:
         """Put a half message behind all others because it is too early to ask.
@@ -202,7 +203,7 @@ class TransactionalMessageService:
         """
         half.properties[WAIT_STORE_MSG_OK] = "false"
         half.properties.setdefault(TRANSACTION_PREPARED_QUEUE_OFFSET, str(half.queue_offset))
-        return self._renew(half, _inner(half, half.topic, half.queue_id)) is not None
+        return self._renew(half) is not None
 
     def discard(self, half: MessageExt) -> None:
         """Lay a half message to rest in TRANS_CHECK_MAX_TIME_TOPIC, made if need be.
@@ -211,7 +212,8 @@ class TransactionalMessageService:
         """
         broker, properties = self._broker, half.properties
         topic = broker.topics.create_in_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1)
-        result = self._put_again(_inner(half, topic.topic_name or "", 0), half)
+        message = InnerMessage.of(half, topic.topic_name or "", 0, properties)
+        result = self._put_again(message, half)
         if result.ok:
             broker.journal.add(
                 TransactionDiscarded(
@@ -230,21 +232,24 @@ class TransactionalMessageService:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _renew(self, half: MessageExt, message: InnerMessage) -> AppendMessageResult | None:
+    def _renew(self, half: MessageExt) -> AppendMessageResult | None:
+        message = InnerMessage.of(half, half.topic, half.queue_id, half.properties)
         message.flag = message.reconsume_times = 0
         result = self._put_again(message, half)
         return result.append_result if result.ok else None
 
     def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
         # Said after the string was made, and so not stored.
-        message.wait_store_msg_ok = False
         message.properties[WAIT_STORE_MSG_OK] = "false"
         result = self._broker.store.put_message(message)
         if result.append_result is not None and message.topic == TRANS_HALF_TOPIC:
-            self._arrived_ms[result.append_result.logics_offset] = self._arrived_ms.get(
-                before.queue_offset, before.store_timestamp_ms
-            )
+            self._arrived_ms[result.append_result.logics_offset] = self._arrived_at_ms(before)
         return result
+
+    def _arrived_at_ms(self, message: MessageExt) -> int:
+        if message.topic != TRANS_HALF_TOPIC:  # one of any topic whose check was resumed
+            return message.store_timestamp_ms
+        return self._arrived_ms.get(message.queue_offset, message.store_timestamp_ms)
 
 
 def check_times(half: MessageExt) -> int:
@@ -256,20 +261,3 @@ def check_times(half: MessageExt) -> int:
         return parse_int(half.properties.get(TRANSACTION_CHECK_TIMES, "0"))
     except NumberFormatError:
         return -1
-
-
-def _inner(stored: MessageExt, topic: str, queue_id: int) -> InnerMessage:
-    """A stored message once more; the two share their properties."""
-    return InnerMessage(
-        topic,
-        queue_id,
-        stored.body,
-        properties=stored.properties,
-        properties_string=encode_properties_as_java(stored.properties),
-        flag=stored.flag,
-        sys_flag=stored.sys_flag,
-        born_timestamp_ms=stored.born_timestamp_ms,
-        born_host=stored.born_host,
-        store_host=stored.store_host,
-        reconsume_times=stored.reconsume_times,
-    )

@@ -35,12 +35,11 @@ from fakemq.protocol.headers.query import (
 from fakemq.protocol.headers.rpc import RpcRequestHeader
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 from fakemq.protocol.hosts import format_host
+from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import KEY_SEPARATOR
 from fakemq.protocol.sysflag import PermName
-
-LONG_MAX = (1 << 63) - 1
 
 
 class Admin:
@@ -177,7 +176,7 @@ class Admin:
             raise failures[-1]
         return found
 
-    # -- groups -------------------------------------------------------------------------------
+    # -- topics and groups --------------------------------------------------------------------
 
     def consume_stats(self, group: str, topic: str | None = None) -> Operation[ConsumeStats]:
         """How far a group has consumed one topic, or all of its topics, at every master.
@@ -194,8 +193,6 @@ class Admin:
             result.offset_table |= stats.offset_table
             result.consume_tps += stats.consume_tps
         return result
-
-    # -- topics and groups --------------------------------------------------------------------
 
     def create_topic(
         self,

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fakemq.protocol.hosts import Host
+from fakemq.protocol.properties import encode_properties_as_java
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
 
 LOCAL_HOST: Host = ("127.0.0.1", 0)
 
@@ -11,9 +17,9 @@ class InnerMessage:
     """What a handler gives the store to put.
 
     ``properties_string`` is what gets stored; ``properties`` the same as a mapping, where tags and
-    keys are taken from. Hosts are pairs of an IP
-    address and a port. For `put_messages`, ``body`` is the batch as the
-    client sent it, and the properties are those that every member gets on top of its own.
+    keys are taken from. Hosts are pairs of an IP address and a port. For `put_messages`, ``body``
+    is the batch as the client sent it, and the properties are those that every member gets on top
+    of its own.
     """
 
     __slots__ = (
@@ -62,6 +68,29 @@ class InnerMessage:
         self.reconsume_times = reconsume_times
         self.prepared_transaction_offset = prepared_transaction_offset
         self.wait_store_msg_ok = wait_store_msg_ok
+
+    @classmethod
+    def of(
+        cls, stored: MessageExt, topic: str, queue_id: int, properties: dict[str, str]
+    ) -> InnerMessage:
+        """A stored message once more, elsewhere, with other properties; nobody waits for it.
+
+        Whoever changes ``properties`` afterwards leaves alone what gets stored.
+        """
+        return cls(
+            topic,
+            queue_id,
+            stored.body,
+            properties=properties,
+            properties_string=encode_properties_as_java(properties),
+            flag=stored.flag,
+            sys_flag=stored.sys_flag,
+            born_timestamp_ms=stored.born_timestamp_ms,
+            born_host=stored.born_host,
+            store_host=stored.store_host,
+            reconsume_times=stored.reconsume_times,
+            wait_store_msg_ok=False,
+        )
 
     def __repr__(self) -> str:
         return f"<message for {self.topic}:{self.queue_id}, {len(self.body)} bytes>"

@@ -8,12 +8,14 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
 from fakemq.config import BrokerConfig
 from fakemq.events import TransactionChecked, TransactionDiscarded
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.topics import (
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from tests.broker.conftest import World
+from tests.broker.conftest import World, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     COMMIT,
@@ -140,7 +142,11 @@ def test_a_long_immunity_ends_unasked(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "asked_after_3_s"),
-    [("0", True), ("2", True), ("-9", True), ("-1", False), ("x", False)],
+    [
+        *(("0", True), ("2", True), ("-9", True), ("-1", False), ("x", False)),
+        ("9223372036854775807", True),  # -1000 ms: a long wraps
+        ("9223372036854775", False),
+    ],
 )
 def test_how_the_immunity_is_read(
     world: World, broker: Broker, seconds: str, asked_after_3_s: bool
@@ -292,6 +298,20 @@ def test_what_nobody_can_be_asked_about(world: World, broker: Broker) -> None:
     put(broker, TRANS_HALF_TOPIC, b"of no topic")
     pass_check(world)
     assert (asked(peer), len(halves(broker))) == ([], 4)
+
+
+def test_a_topic_too_long_to_ask_about_holds_up_nobody(world: World, broker: Broker) -> None:
+    peer = producer(world, broker)
+    properties = f"REAL_TOPIC\x01{'x' * 300}\x02REAL_QID\x010\x02PGROUP\x01{PRODUCERS}"
+    header = send_header(TOPIC, properties=properties)
+    msg_id = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").ext_fields["msgId"]
+    resume = ResumeCheckHalfMessageRequestHeader(msg_id=msg_id)
+    assert peer.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, resume).code == 0
+    send_half(peer, "behind")
+    pass_check(world)
+    assert [check.header.msg_id for check in asked(peer)] == ["behind"]
+    assert progress(broker)[0] == 2
+    assert [event.peer is None for event in world.journal.find(TransactionChecked)] == [True, False]
 
 
 # -- what a run may find ---------------------------------------------------------------------------

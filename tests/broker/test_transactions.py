@@ -6,9 +6,11 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
-from tests.broker.conftest import World
-from tests.support.clients import beat
+from tests.broker.conftest import World, send_header
+from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     PRODUCERS,
     RealTimeWorld,
@@ -20,6 +22,7 @@ from tests.support.transactions import (
     producer,
     progress,
     send_half,
+    stored,
 )
 
 HOUR_MS = 3_600_000
@@ -77,6 +80,26 @@ def test_what_is_put_back_has_arrived_when_it_came_first(world: World) -> None:
     assert message.properties["TRANSACTION_CHECK_TIMES"] == "61"
 
 
+def test_what_is_resumed_has_an_age_of_its_own(world: World) -> None:
+    """A stored message of another topic, at the queue offset that a half message has too."""
+    broker = world.broker(BrokerConfig(transaction_time_out=50_000))
+    peer = producer(world, broker)
+    pass_check(world)
+    send_half(peer, "old", more="CHECK_IMMUNITY_TIME_IN_SECONDS=600")
+    pass_check(world)
+    world.pass_time(30_000)
+    (again,) = (half for half in halves(broker) if half.queue_offset == 1)
+    peer = world.peer(broker.addr)  # the one before was silent for too long
+    while len(stored(broker)) <= again.queue_offset:
+        header = send_header(TOPIC, properties=f"REAL_TOPIC\x01{TOPIC}\x02REAL_QID\x010")
+        sent = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"young")
+    resume = ResumeCheckHalfMessageRequestHeader(msg_id=sent.ext_fields["msgId"])
+    assert peer.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, resume).code == 0
+    young = halves(broker)[-1]
+    assert broker.transactions.age_ms(again) == 90_000
+    assert broker.transactions.age_ms(young) == 0
+
+
 # -- what a broker goes through -------------------------------------------------------------------
 
 
@@ -120,6 +143,16 @@ def test_a_stopped_broker_has_no_looks_after_a_reset(world: World, broker: Broke
     broker.kill()
     broker.reset()
     assert world.clock.timers() == []
+
+
+def test_a_look_missed_while_paused_and_a_reset_are_one_chain(world: World, broker: Broker) -> None:
+    broker.pause()
+    world.pass_time(60_000)
+    broker.transactions.reset()
+    broker.resume()
+    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
+    world.pass_time(180_000)
+    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
 
 
 @pytest.mark.parametrize("more", ["", "CHECK_IMMUNITY_TIME_IN_SECONDS=600"])

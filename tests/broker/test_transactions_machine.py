@@ -46,8 +46,8 @@ class _Transaction:
         self.immunity_ms = immunity_ms
         self.sent_at_ms = at_ms
         self.commits = 0
-        self.over = False
-        """It ended at the place where it is."""
+        self.over_at: int | None = None
+        """The place at which it ended, which was the one it had."""
 
 
 class Transactions(RuleBasedStateMachine):
@@ -122,7 +122,7 @@ class Transactions(RuleBasedStateMachine):
         peer.close()
         transaction.commits += how == COMMIT
         if how != UNKNOWN and transaction.known.offset == self._place(transaction.key):
-            transaction.over = True
+            transaction.over_at = transaction.known.offset
 
     def _place(self, key: str) -> int:
         return max(half.queue_offset for half in halves(self.broker) if half.msg_id == key)
@@ -146,9 +146,9 @@ class Transactions(RuleBasedStateMachine):
                 asks[event.msg_id] = asks.get(event.msg_id, 0) + 1
                 assert asks[event.msg_id] <= event.times <= CHECK_MAX
         for key, transaction in self.transactions.items():
-            if transaction.over:
+            if transaction.over_at is not None:
                 # An ask at a new place would have taken it there.
-                assert transaction.known.offset == self._place(key)
+                assert transaction.over_at == self._place(key)
 
     @invariant()
     def it_is_all_in_the_journal(self) -> None:
@@ -158,7 +158,11 @@ class Transactions(RuleBasedStateMachine):
     def teardown(self) -> None:
         # Whatever nobody decides is discarded, once, and what has ended is not.
         dead = [message.msg_id for message in discarded(self.broker)]
-        over = {key for key, one in self.transactions.items() if one.over and key not in dead}
+        over = {
+            key
+            for key, one in self.transactions.items()
+            if one.over_at is not None and key not in dead
+        }
         for _ in range(CHECK_MAX + 2):
             self.wait(60_000)
         dead = [message.msg_id for message in discarded(self.broker)]

@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 from fakemq.protocol.java import (
     crc32,
     int32,
+    int64,
     java_hash,
     java_hash_map_order,
     java_string_hash,
 )
+
+
+def test_longs_wrap() -> None:
+    assert [int64(n) for n in (2**63 - 1, 2**63, -(2**63) - 1, -5)] == [
+        *(2**63 - 1, -(2**63), 2**63 - 1, -5)
+    ]
+
 
 JAVA_HASHES = {
     "": 0,

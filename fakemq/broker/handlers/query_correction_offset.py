@@ -18,13 +18,11 @@ from fakemq.dispatch import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
 from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import LONG_MAX, java_hash_map_order
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-
-LONG_MAX = (1 << 63) - 1
 
 
 @handles(table.QUERY_CORRECTION_OFFSET)

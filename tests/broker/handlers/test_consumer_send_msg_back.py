@@ -127,6 +127,23 @@ def test_enough_is_what_the_group_says_else(delays: Delays, most: int, dead: boo
     assert levels(delays) == ([] if dead else ["8"])
 
 
+@pytest.mark.parametrize(
+    ("times", "most", "topic", "said"),
+    [
+        (2**31 - 1, 2**31 - 1, DLQ, -(2**31)),
+        (2**31 - 2, 2**31 - 1, RETRY, 2**31 - 1),  # its level wraps too, and is none
+        (-(2**31), 0, RETRY, -(2**31) + 1),
+    ],
+)
+def test_tries_beyond_an_int_wrap(
+    delays: Delays, times: int, most: int, topic: str, said: int
+) -> None:
+    offset = sent(delays, reconsume_times=times)
+    assert back(delays, offset, max_reconsume_times=most).code == 0
+    (again,) = delays.stored(topic)
+    assert again.reconsume_times == said
+
+
 def test_a_dead_letter_is_there_at_once_and_never_waits(delays: Delays) -> None:
     back(delays, sent(delays, queue_id=2), -1)
     (dead,) = delays.stored(DLQ)
