@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.protocol.bodies.topic import TopicConfig
 
-MAX_QUEUES = 1 << 20
-"""A topic may be created with two billion queues; Java has no memory to list them, either."""
+MAX_QUEUES = 1 << 15
+"""A topic may be created with two billion queues; an answer about so many still fits one frame."""
 
 
 def queues_of(broker: Broker, topic: str, queue_nums: int) -> list[MessageQueue]:
-    """The first queues of a topic at this broker."""
+    """The first queues of a topic at this broker; Refused if there are more than MAX_QUEUES."""
     if queue_nums > MAX_QUEUES:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
-            "java.lang.OutOfMemoryError: Java heap space, java.base/java.util.HashMap.newNode",
+            f"topic {topic} has {queue_nums} queues, fakemq lists no more than {MAX_QUEUES}",
         )
     name = broker.config.broker_name
     return [MessageQueue(topic, name, queue_id) for queue_id in range(queue_nums)]

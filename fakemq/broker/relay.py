@@ -100,10 +100,29 @@ def _find_consumer(broker: Broker, group: str, client_id: str | None) -> ClientC
     if channel.version < V3_1_8_SNAPSHOT:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
-            f"The Consumer <{client_id}> Version <{version_name(channel.version)}> too low"
+            f"The Consumer <{client_id}> Version <{_name(channel.version)}> too low"
             " to finish, please upgrade it to V3_1_8_SNAPSHOT",
         )
     return channel
+
+
+def too_old(version: int) -> Refused:
+    """What is said of a client that cannot be asked about its offsets, nor told."""
+    return Refused(
+        ResponseCode.SYSTEM_ERROR,
+        f"the client does not support this feature. version={_name(version)}",
+    )
+
+
+def _name(version: int) -> str:
+    """The version's name; Refused for one below zero, which in Java has none."""
+    if version < 0:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"java.lang.ArrayIndexOutOfBoundsException: Index {version} out of bounds for length"
+            " 613, org.apache.rocketmq.common.MQVersion.getVersionDesc(MQVersion.java:29)",
+        )
+    return version_name(version)
 
 
 def _timed_out(channel: ClientChannelInfo, group: str) -> Refused:

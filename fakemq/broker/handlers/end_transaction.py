@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
 from fakemq.events import TransactionEnded
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
@@ -36,9 +36,6 @@ _COMMIT = MessageSysFlag.TRANSACTION_COMMIT_TYPE
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
 _NOT_TYPE = MessageSysFlag.TRANSACTION_NOT_TYPE
 
-_NOTHING_SAID = "not set any response code"
-"""The remark of an answer that Java gives a code and nothing else."""
-
 
 @handles(table.END_TRANSACTION)
 def end_transaction(
@@ -57,14 +54,14 @@ def end_transaction(
             ".EndTransactionRequestHeader.checkFields(EndTransactionRequestHeader.java:60)",
         )
     if broker.config.is_slave:
-        raise Refused(ResponseCode.SLAVE_NOT_AVAILABLE, _NOTHING_SAID)
+        raise Refused(ResponseCode.SLAVE_NOT_AVAILABLE, NOTHING_SAID)
     if header.commit_or_rollback == _NOT_TYPE:
         return None
     half = broker.store.look_message_by_offset(header.commit_log_offset)
     if half is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
     _check_prepare_message(half, header)
-    remark: str | None = _NOTHING_SAID
+    remark: str | None = NOTHING_SAID
     topic = half.properties.get(REAL_TOPIC, "")
     if header.commit_or_rollback == _COMMIT:
         result = broker.transactions.commit_message(half)

@@ -3,6 +3,7 @@
 Behaviour: every group with a config, in the order of Java's table, those without offsets with an
 empty list; with ``isOrder`` only topics of order. Write queues are looked at, where 208 looks at
 read queues.
+Differs: with a topic of more than 32,768 queues it is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker (4.9.7)
 """

@@ -2,7 +2,7 @@
 
 Behaviour: topics that are not here are left out, and so are those that a group with members does
 not subscribe to. A group that nobody knows has consumed nothing.
-Differs: a topic of more than a million queues is refused, as Java is out of memory some way beyond.
+Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (4.9.7)
 """

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.broker.relay import call_client
+from fakemq.broker.relay import call_client, too_old
 from fakemq.broker.required import required
-from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.dispatch import NOTHING_SAID, Parked, Reply, Request, outcome_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -23,7 +23,7 @@ from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.headers.client import GetConsumerStatusRequestHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
-from fakemq.protocol.versions import V3_0_7_SNAPSHOT, version_name
+from fakemq.protocol.versions import V3_0_7_SNAPSHOT
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -68,13 +68,16 @@ class _Inquiry:
         while self._channels:
             channel = self._channels.pop(0)
             if channel.version < V3_0_7_SNAPSHOT:
-                self.parked.resolve(too_old(channel.version))
+                self._refuse(channel.version)
                 return
             if self._only in ("", channel.client_id):
                 self._ask(channel)
                 return
-        # Java leaves the remark that every response is born with.
-        self.parked.resolve(Reply(body=self._body.encode(), remark="not set any response code"))
+        self.parked.resolve(Reply(body=self._body.encode(), remark=NOTHING_SAID))
+
+    def _refuse(self, version: int) -> None:
+        code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+        self.parked.resolve(outcome_of(self._broker, code, lambda: too_old(version)))
 
     def _ask(self, channel: ClientChannelInfo) -> None:
         if self._only:
@@ -100,11 +103,3 @@ class _Inquiry:
         self._body.consumer_table[client_id] = {
             queue: offsets[queue] for queue in java_hash_map_order(offsets)
         }
-
-
-def too_old(version: int) -> Refused:
-    """What is said of a client that cannot be asked about its offsets, nor told."""
-    return Refused(
-        ResponseCode.SYSTEM_ERROR,
-        f"the client does not support this feature. version={version_name(version)}",
-    )

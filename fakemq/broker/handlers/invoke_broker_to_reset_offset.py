@@ -5,6 +5,7 @@ itself; without ``isForce`` nobody skips messages. Time -1 is the end of the que
 where others get a map. On success the remark is not cleared.
 Refused: a topic that is not here, a queue that the group has not committed, a member before 3.0.7
 (those before it have been told): SYSTEM_ERROR; nobody there: CONSUMER_NOT_ONLINE.
+Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/client/net/Broker2Client.java#resetOffset (4.9.7)
 """
@@ -13,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers import handles
-from fakemq.broker.handlers.invoke_broker_to_get_consumer_status import too_old
 from fakemq.broker.offsets import NO_OFFSET
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.broker.relay import too_old
+from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
-from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.offset import ResetOffsetRequestHeader
@@ -29,6 +30,7 @@ from fakemq.protocol.versions import V3_0_7_SNAPSHOT
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.queue import MessageQueue
 
 THE_END = -1
 """The timestamp that stands for the end of every queue."""
@@ -60,10 +62,7 @@ def invoke_broker_to_reset_offset(
                 body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
             )
         )
-    # Java leaves the remark that every response is born with.
-    return Reply(
-        body=ResetOffsetBody(offset_table=offsets).encode(), remark="not set any response code"
-    )
+    return Reply(body=ResetOffsetBody(offset_table=offsets).encode(), remark=NOTHING_SAID)
 
 
 def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQueue, int]:
@@ -76,7 +75,8 @@ def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQu
             f"[reset-offset] reset offset failed, no topic in this broker. topic={topic}",
         )
     offsets = {}
-    for queue_id in range(config.write_queue_nums):
+    for queue in queues_of(broker, topic, config.write_queue_nums):
+        queue_id = queue.queue_id
         committed = broker.offsets.query(group, topic, queue_id)
         if committed == NO_OFFSET:
             raise Refused(ResponseCode.SYSTEM_ERROR, f"THe consumer group <{group}> not exist")
@@ -84,7 +84,6 @@ def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQu
             offset = broker.store.max_offset_in_queue(topic, queue_id)
         else:
             offset = broker.store.offset_in_queue_by_time(topic, queue_id, header.timestamp)
-        queue = MessageQueue(topic=topic, broker_name=broker.config.broker_name, queue_id=queue_id)
         offsets[queue] = offset if header.is_force else min(offset, committed)
     return {queue: offsets[queue] for queue in java_hash_map_order(offsets)}
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import fastjson, table
 from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode
@@ -51,7 +51,7 @@ def query_consume_queue(
     )
     if header.consumer_group is not None:
         _show_filter(broker, body, header.consumer_group, topic)
-    return Reply(body=body.encode(), remark="not set any response code")
+    return Reply(body=body.encode(), remark=NOTHING_SAID)
 
 
 def _show_filter(

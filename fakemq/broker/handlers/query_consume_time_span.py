@@ -3,6 +3,7 @@
 Behaviour: -1 stands for no message, and with it a delay counts from the beginning of time. A group
 that never committed is as far as the first message.
 Refused: a topic that is not here, TOPIC_NOT_EXIST.
+Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#queryConsumeTimeSpan (4.9.7)
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.handlers import handles
 from fakemq.broker.registration import when_registered
-from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.dispatch import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
@@ -54,6 +54,5 @@ def update_and_create_topic(
         topic_sys_flag=header.topic_sys_flag or 0,
     )
     broker.topics.update(config)
-    # Java leaves the remark that every response is born with.
-    reply: Reply[NoHeader] = Reply(remark="not set any response code")
+    reply: Reply[NoHeader] = Reply(remark=NOTHING_SAID)
     return when_registered(broker.registration.register_topic(config), reply)

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import pytest
+
 from fakemq.broker.broker import Broker
+from fakemq.broker.consume_stats import MAX_QUEUES, queues_of
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
+from fakemq.protocol.limits import FRAME_MAX_BYTES
 from tests.broker.conftest import START_MS, World
 from tests.support.clients import GROUP, TOPIC, consume, pull, send
 from tests.support.peer import Peer
@@ -76,12 +81,30 @@ def test_the_rate_is_that_of_the_samples(world: World, broker: Broker, peer: Pee
     assert stats(peer).consume_tps == 0.0
 
 
-def test_a_topic_of_endless_queues_is_refused(broker: Broker, peer: Peer) -> None:
-    broker.create_topic("wide", (1 << 31) - 1)
-    header = GetConsumeStatsRequestHeader(consumer_group=GROUP, topic="wide")
-    response = peer.ask(RequestCode.GET_CONSUME_STATS, header)
-    assert response.code == ResponseCode.SYSTEM_ERROR
-    assert (response.remark or "").startswith("java.lang.OutOfMemoryError")
+def test_as_many_queues_as_one_answer_carries(broker: Broker) -> None:
+    assert len(queues_of(broker, TOPIC, MAX_QUEUES)) == MAX_QUEUES
+    wide, huge = "w" * 127, 2**62
+    offsets = {
+        queue(0, wide): OffsetWrapper(broker_offset=huge, consumer_offset=huge, last_timestamp=huge)
+    }
+    entry_bytes = len(ConsumeStats(offset_table=offsets).encode())
+    assert entry_bytes * MAX_QUEUES < FRAME_MAX_BYTES
+
+
+@pytest.mark.parametrize("code", [202, 208, 222, 303, 317])
+@pytest.mark.parametrize("queue_nums", [MAX_QUEUES + 1, (1 << 31) - 1])
+def test_more_queues_than_one_answer_carries_are_refused(
+    broker: Broker, peer: Peer, code: int, queue_nums: int
+) -> None:
+    broker.create_topic("wide", queue_nums)
+    broker.offsets.commit(GROUP, "wide", 0, 0)
+    broker.groups.update(SubscriptionGroupConfig(group_name=GROUP))
+    fields = {"topic": "wide", "consumerGroup": GROUP, "group": GROUP, "timestamp": "0"}
+    response = peer.ask(code, ext_fields=fields)
+    assert (response.code, response.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        f"topic wide has {queue_nums} queues, fakemq lists no more than 32768",
+    )
 
 
 def test_a_group_is_needed(peer: Peer) -> None:

@@ -107,3 +107,20 @@ def test_a_group_nobody_is_in(peer: Peer) -> None:
     assert response is not None
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
+
+
+def test_a_version_that_java_has_no_name_for(
+    world: LabWorld, broker: Broker, peer: Peer, members: list[Peer]
+) -> None:
+    beat(world.outside_peer(broker), "old", consumers=[consumer_data()], version=-1)
+    for member in members:
+        member.requests.clear()
+    answer = ask(peer)
+    for member in members:
+        member.answer(0, STATUS)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SYSTEM_ERROR
+    assert answer.response.remark == (
+        "java.lang.ArrayIndexOutOfBoundsException: Index -1 out of bounds for length 613,"
+        " org.apache.rocketmq.common.MQVersion.getVersionDesc(MQVersion.java:29)"
+    )
