@@ -1,4 +1,6 @@
-"""What RocketMQ 4.9.7 has and fakemq does not have yet: refused at the start, in one line each.
+"""What RocketMQ 4.9.7 has and fakemq does not have yet: refused in one line each.
+
+At the start it is an error; in an UPDATE_BROKER_CONFIG later the line is a warning.
 
 Whoever builds one of these takes its row away.
 """
@@ -28,14 +30,19 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
 """Attribute, Java's name, the values that are there, and what to say is there."""
 
 
+def missing(config: BrokerConfig) -> dict[str, str]:
+    """What this broker needs and is not there: Java's key, and the line that says so."""
+    return {
+        name: f"{name}={text_of(value)} is not there yet; what is: {instead}"
+        for attribute, name, there, instead in _BROKER
+        if (value := getattr(config, attribute)) not in there
+    }
+
+
 def require_broker(config: BrokerConfig) -> None:
     """Raise NotYetSupported if this broker needs what is not there."""
-    for attribute, name, there, instead in _BROKER:
-        value = getattr(config, attribute)
-        if value not in there:
-            raise NotYetSupported(
-                f"{config.node_name}: {name}={text_of(value)} is not there yet; what is: {instead}"
-            )
+    for line in missing(config).values():
+        raise NotYetSupported(f"{config.node_name}: {line}")
 
 
 def require_cluster(*, slaves: int, control_port: int | None) -> None:

@@ -2,11 +2,11 @@
 
 Behaviour: SUCCESS, also without a body. What is read when it is needed works at once, which is
 nearly everything. ``brokerPermission`` registers the broker with all name servers anew, and is
-answered when they have heard of it. Keys that
-4.9.7 does not have and values it cannot read change nothing; each is a warning in the journal,
-where Java is silent. Every word but "true" is false.
+answered when they have heard of it. Keys that 4.9.7 does not have and values it cannot read change
+nothing; each is a warning in the journal, where Java is silent. Every word but "true" is false.
 Refused: text that is no properties file: SYSTEM_ERROR.
-Differs: values with which Java fails later are not taken; no file is rewritten.
+Differs: values with which Java fails later, and those that need what fakemq does not have yet, are
+not taken, with a warning; no file is rewritten.
 
 Source: broker/processor/AdminBrokerProcessor.java#updateBrokerConfig,
 common/Configuration.java#update (4.9.7)
@@ -21,6 +21,7 @@ from fakemq.broker.registration import when_registered
 from fakemq.config_updates import properties_of, update
 from fakemq.dispatch import Parked, Reply, Request
 from fakemq.events import Warned
+from fakemq.not_yet import missing
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
 
@@ -35,10 +36,14 @@ def update_broker_config(
     if not request.body:
         return Reply()
     properties = properties_of(request.body)
-    for text in update(broker.config, properties):
+    trial = broker.config.copy()
+    update(trial, properties)
+    not_there = {name: why for name, why in missing(trial).items() if name in properties}
+    taken = {name: text for name, text in properties.items() if name not in not_there}
+    for text in (*not_there.values(), *update(broker.config, taken)):
         broker.journal.add(Warned(node=broker.name, text=f"UPDATE_BROKER_CONFIG: {text}"))
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
-    if "brokerPermission" in properties:
+    if "brokerPermission" in taken:
         broker.topics.next_version()
         return when_registered(broker.registration.register_all(check_order=False), Reply())
     return Reply()
