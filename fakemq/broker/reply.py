@@ -115,7 +115,7 @@ def _stored(
         queue_id = message.queue_id  # a delayed reply's own is another one afterwards
         appended = broker.store.put_message(message).append_result
         if appended is not None:
-            broker.stats.sent(message.topic, queue_id, appended.msg_num, appended.wrote_bytes)
+            broker.stats.reply_stored(message.topic, appended.msg_num, appended.wrote_bytes)
             header = SendMessageResponseHeader(
                 msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
             )

@@ -58,6 +58,13 @@ class BrokerStatsManager:
             self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", num, size_bytes)
         self._put(now_ms, topic, num, size_bytes)
 
+    def reply_stored(self, topic: str, num: int, size_bytes: int) -> None:
+        """A reply of a client was stored under this topic.
+
+        Source: broker/processor/ReplyMessageProcessor.java#handlePutMessageResult (4.9.7)
+        """
+        self._put(self._now_ms(), topic, num, size_bytes)
+
     def sent_back(
         self, group: str, origin_topic: str, topic: str, queue_id: int, size_bytes: int
     ) -> None:

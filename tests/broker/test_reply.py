@@ -276,3 +276,13 @@ def test_a_delayed_reply_is_stored_with_the_time_of_its_push(
     assert response(answer).ext_fields["queueId"] == "0"
     (message,) = stored(broker, SCHEDULE_TOPIC, 2)
     assert message.properties["PUSH_REPLY_TIME"] == str(START_MS)
+
+
+def test_java_counts_replies_by_topic_and_never_by_queue(
+    broker: Broker, peer: Peer, asker: Peer
+) -> None:
+    reply(peer, TO_ASKER + "\x02DELAY\x013")
+    asker.answer()
+    assert broker.stats.snapshots("TOPIC_PUT_NUMS", SCHEDULE_TOPIC) is not None
+    assert broker.stats.snapshots("QUEUE_PUT_NUMS", f"{SCHEDULE_TOPIC}@2") is None
+    assert broker.stats.snapshots("QUEUE_PUT_NUMS", f"{SCHEDULE_TOPIC}@0") is None
