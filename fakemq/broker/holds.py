@@ -9,7 +9,6 @@ Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
@@ -133,10 +132,11 @@ class PullRequestHoldService:
         max_offset: int,
         tags_code: int,
         store_timestamp_ms: int,
-        properties: dict[str, str],
+        properties: bytes,
     ) -> None:
         """A message has reached its queue, which now ends at ``max_offset``.
 
+        ``properties`` are as they are stored, and decoded only where a filter wants to see them.
         Pulls it is for are answered at once; all others that it lies before at the next check.
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
@@ -288,7 +288,7 @@ def _take_out(table: dict[_Key, dict[_HeldPull, None]], key: _Key, pull: _HeldPu
         del table[key]
 
 
-def _matches(pull: _HeldPull, tags_code: int, properties: Mapping[str, str]) -> bool:
+def _matches(pull: _HeldPull, tags_code: int, properties: bytes) -> bool:
     message_filter = pull.message_filter
     if message_filter is None:
         return True

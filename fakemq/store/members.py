@@ -55,7 +55,8 @@ def members_of_message(
     _set_host_flags(message)
     topic_bytes = len(message.topic.encode())
     size_bytes = record_size_bytes(message.sys_flag, len(body), topic_bytes, len(properties))
-    if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
+    # Java looks at the characters only, and writes a longer topic so that nobody can read it.
+    if topic_bytes > TOPIC_MAX_BYTES or size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
     return [(message.flag, body, properties, message.properties, size_bytes)]
 
@@ -66,8 +67,9 @@ def members_of_batch(batch: InnerMessage, max_message_size: int) -> list[Member]
     A body that is no batch is an UNKNOWN_ERROR, as what Java throws comes to the same.
     Source: store/CommitLog.java#asyncPutMessages, #encode (4.9.7)
     """
+    topic_bytes = len(batch.topic.encode())
     if (
-        len(batch.topic) > TOPIC_MAX_BYTES
+        topic_bytes > TOPIC_MAX_BYTES
         or len(batch.body) > max_message_size
         or batch.sys_flag & MessageSysFlag.TRANSACTION_MASK
         or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
@@ -79,7 +81,6 @@ def members_of_batch(batch: InnerMessage, max_message_size: int) -> list[Member]
         return PutMessageStatus.UNKNOWN_ERROR
     _set_host_flags(batch)
     batch.prepared_transaction_offset = 0
-    topic_bytes = len(batch.topic.encode())
     common = batch.properties_string.encode("utf-8", "replace")
     members: list[Member] = []
     for body, own, flag in decoded:

@@ -38,9 +38,10 @@ class MessageArrivingListener(Protocol):
         max_offset: int,
         tags_code: int,
         store_timestamp_ms: int,
-        properties: dict[str, str],
+        properties: bytes,
         /,
-    ) -> None: ...
+    ) -> None:
+        """``properties`` are as they are stored: few listeners need them decoded."""
 
 
 class MessageScheduledListener(Protocol):
@@ -58,7 +59,7 @@ class MessageScheduledListener(Protocol):
 
 
 class Reput:
-    """Feeds the consume queues, then the listeners."""
+    """Writes down what was appended, works out when it is due, feeds queues, then listeners."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Reput:
         topic, queue_id = message.topic, message.queue_id
         queue_offset, phy_offset = result.logics_offset, result.wrote_offset
         stored_ms = result.store_timestamp_ms
-        for _, _, _, properties, record_bytes in members:
+        for _, _, stored, properties, record_bytes in members:
             self._journal.add(
                 LogAppended(
                     node=self._node,
@@ -109,6 +110,7 @@ class Reput:
                 message.sys_flag,
                 stored_ms,
                 properties,
+                stored,
                 stored_ms,
                 arriving,
                 scheduled,
@@ -126,6 +128,7 @@ class Reput:
         sys_flag: int,
         store_timestamp_ms: int,
         properties: dict[str, str],
+        stored_properties: bytes,
         now_ms: int,
         arriving: MessageArrivingListener | None,
         scheduled: MessageScheduledListener | None,
@@ -158,4 +161,6 @@ class Reput:
         if due_ms is not None and scheduled is not None:
             scheduled(queue_id, queue_offset, phy_offset, due_ms, properties)
         if arriving is not None and self._config.long_polling_enable:
-            arriving(topic, queue_id, queue_offset + 1, tags_code, store_timestamp_ms, properties)
+            arriving(
+                topic, queue_id, queue_offset + 1, tags_code, store_timestamp_ms, stored_properties
+            )

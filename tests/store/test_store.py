@@ -8,6 +8,7 @@ import time
 import pytest
 
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
+from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
 from tests.store.lab import START_MS, Lab
@@ -200,7 +201,7 @@ def test_the_listener_hears_last_and_can_already_read() -> None:
 
     lab.store.message_arriving = arriving
     lab.put(queue_id=2, properties="TAGS\x01TagA\x02UNIQ_KEY\x01U")
-    assert heard == [("orders", 2, 1, 2598919, START_MS, {"TAGS": "TagA", "UNIQ_KEY": "U"})]
+    assert heard == [("orders", 2, 1, 2598919, START_MS, b"TAGS\x01TagA\x02UNIQ_KEY\x01U")]
     (appended,) = lab.journal.find(LogAppended, node="broker-a-0", msg_id="U")
     (dispatched,) = lab.journal.find(Dispatched)
     assert (appended.size_bytes, appended.queue_offset) == (91 + 5 + 6 + 20, 0)
@@ -297,3 +298,17 @@ def test_a_message_costs_its_record_and_twenty_bytes() -> None:
     assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * 20
     lab.store.query_message("orders", "a", 1, 0, 1)  # three index entries for each
     assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * (20 + 3 * 20)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_topic_counts_in_bytes(batch: bool) -> None:
+    lab = Lab()
+    for topic, status in (
+        ("é" * 63, PutMessageStatus.PUT_OK),
+        ("é" * 64, PutMessageStatus.MESSAGE_ILLEGAL),
+    ):
+        if batch:
+            message = InnerMessage(topic, 0, encode_batch([BatchMember(b"x", b"", 0)]))
+            assert lab.store.put_messages(message).status is status
+        else:
+            assert lab.put(topic=topic).status is status

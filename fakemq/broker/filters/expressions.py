@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.protocol.message import record_properties
-from fakemq.protocol.properties import RETRY_TOPIC
+from fakemq.protocol.properties import RETRY_TOPIC, decode_properties
 from fakemq.protocol.subscription import ExpressionType
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class ExpressionMessageFilter:
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         return self._expression.matches(record_properties(record))
 
-    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
-        return self._expression.matches(properties)
+    def is_matched_by_properties(self, properties: bytes) -> bool:
+        return self._expression.matches(_decoded(properties))
 
 
 class ExpressionForRetryMessageFilter:
@@ -76,8 +76,15 @@ class ExpressionForRetryMessageFilter:
         return self._by_entry is None or self._by_entry.is_matched_by_consume_queue(tags_code)
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        return self.is_matched_by_properties(record_properties(record))
+        return self._is_matched(record_properties(record))
 
-    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+    def is_matched_by_properties(self, properties: bytes) -> bool:
+        return self._is_matched(_decoded(properties))
+
+    def _is_matched(self, properties: Mapping[str, str]) -> bool:
         found = self._filters.find(properties.get(RETRY_TOPIC, ""), self._group)
         return found is None or found.expression.matches(properties)
+
+
+def _decoded(properties: bytes) -> dict[str, str]:
+    return decode_properties(properties.decode("utf-8", "replace"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from fakemq.store.message_filter import MessageFilter
@@ -13,5 +12,5 @@ class PullFilter(MessageFilter, Protocol):
     each other
     """
 
-    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
-        """As by the commit log, of a message that has just arrived, its properties at hand."""
+    def is_matched_by_properties(self, properties: bytes) -> bool:
+        """As by the commit log, of a message that has just arrived, its properties as stored."""

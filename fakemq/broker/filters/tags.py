@@ -5,7 +5,7 @@ Source: broker/filter/ExpressionMessageFilter.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.java import int32
@@ -31,7 +31,7 @@ class TagsFilter:
         """Always: the record has nothing to add."""
         return True
 
-    def is_matched_by_properties(self, properties: Mapping[str, str]) -> bool:
+    def is_matched_by_properties(self, properties: bytes) -> bool:
         """Always, as with the record."""
         return True
 

@@ -33,4 +33,4 @@ def test_the_words_of_a_subscription_are_hashed() -> None:
         False,
     ]
     assert tags.is_matched_by_commit_log(memoryview(b""))
-    assert tags.is_matched_by_properties({})
+    assert tags.is_matched_by_properties(b"a\x01b")
