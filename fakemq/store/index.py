@@ -144,7 +144,7 @@ class IndexService:
 
     def __init__(self, config: BrokerConfig, files: Files, log: CommitLog) -> None:
         self._config = config
-        # As in Java a change counts from the next start on.
+        # A change at run time counts from the next reset on, when there are no files yet.
         self._slots, self._max_count = config.max_hash_slot_num, config.max_index_num
         self._store = files
         self._log = log
