@@ -74,7 +74,7 @@ class ClientInstance:
         self.broker_versions: dict[str, int] = {}
         """What each address answered to a heartbeat, as MQVersion values."""
         self.handlers: dict[int, Handler] = {}
-        self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState]] = {}
+        self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState | None]] = {}
         """By producer group: what becomes of a half message that a broker asks about."""
 
     # -- requests -----------------------------------------------------------------------------

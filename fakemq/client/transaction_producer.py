@@ -53,8 +53,8 @@ class TransactionSendResult(msgspec.Struct, frozen=True):
     state: LocalTransactionState
 
 
-Execute: TypeAlias = Callable[[Message], LocalTransactionState]
-Check: TypeAlias = Callable[[MessageExt], LocalTransactionState]
+Execute: TypeAlias = Callable[[Message], LocalTransactionState | None]
+Check: TypeAlias = Callable[[MessageExt], LocalTransactionState | None]
 
 
 class TransactionProducer:
@@ -75,7 +75,8 @@ class TransactionProducer:
         """Answer by ``check`` whoever asks about half messages of this group, from now on.
 
         Brokers that are known hear of the group at once, and all with every heartbeat. ``check``
-        gets the message with its own body; where it fails, the answer is UNKNOW.
+        gets the message with its own body; where it fails, or gives what is no state, the answer is
+        UNKNOW and the log says why.
         """
         instance = self._instance
         instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
@@ -95,7 +96,8 @@ class TransactionProducer:
 
         ``execute`` is called between the two, and not at all if the broker doubts that it stored
         the message well, which is rolled back then. What it raises is raised here too, after the
-        broker was told that nobody knows; Java only logs it. A broker that cannot be told will ask.
+        broker was told that nobody knows; Java only logs it. So is TypeError if it gives what is
+        no state; None is UNKNOW. A broker that cannot be told will ask.
 
         Source: DefaultMQProducerImpl.java#sendMessageInTransaction (4.9.7)
         """
@@ -103,7 +105,7 @@ class TransactionProducer:
         state = LocalTransactionState.ROLLBACK_MESSAGE
         try:
             if sent.status is SendStatus.SEND_OK:
-                state = execute(message)
+                state = _known_state(execute(message))
         except Exception as error:
             remark = f"executeLocalTransactionBranch exception: {error!r}"
             yield from self._try_to_end(sent, LocalTransactionState.UNKNOW, remark)
@@ -132,6 +134,8 @@ class TransactionProducer:
     ) -> Operation[None]:
         """Tell the broker what becomes of a half message; it gives no answer.
 
+        TypeError for what is no state; None is UNKNOW.
+
         Source: DefaultMQProducerImpl.java#endTransaction (4.9.7)
         """
         addr = yield from self._instance.master_addr(sent.queue)
@@ -139,7 +143,7 @@ class TransactionProducer:
             producer_group=self.group,
             tran_state_table_offset=sent.queue_offset,
             commit_log_offset=decode_offset_id(sent.offset_msg_id).physical_offset,
-            commit_or_rollback=state.value,
+            commit_or_rollback=_known_state(state).value,
             msg_id=sent.msg_id,
             transaction_id=sent.transaction_id,
             bname=sent.queue.broker_name,
@@ -157,6 +161,14 @@ class TransactionProducer:
             _log.warning("local transaction is %s, but nobody could be told: %s", state, error)
 
 
+def _known_state(state: object) -> LocalTransactionState:
+    if state is None:
+        return LocalTransactionState.UNKNOW
+    if not isinstance(state, LocalTransactionState):
+        raise TypeError(f"expected a LocalTransactionState, not {state!r}")
+    return state
+
+
 def _check_state(
     instance: ClientInstance, addr: str, request: RemotingCommand
 ) -> RemotingCommand | None:
@@ -168,6 +180,9 @@ def _check_state(
     try:
         message = decode_record(request.body)
         message.body = decompressed_body(message)
+        asked = CheckTransactionStateRequestHeader.decode(request.ext_fields)
+        # Here, because a field that did not arrive says so only when it is read.
+        half_offset, commit_log_offset = asked.tran_state_table_offset, asked.commit_log_offset
     except ProtocolError as error:
         _log.warning("checkTransactionState, decode message failed: %s", error)
         return None
@@ -177,15 +192,14 @@ def _check_state(
         return None
     state, remark = LocalTransactionState.UNKNOW, None
     try:
-        state = check(message)
+        state = _known_state(check(message))
     except Exception as error:
         _log.exception("the check of %s failed", message)
         remark = f"checkLocalTransactionState Exception: {error!r}"
-    asked = CheckTransactionStateRequestHeader.decode(request.ext_fields)
     header = EndTransactionRequestHeader(
         producer_group=group,
-        tran_state_table_offset=asked.tran_state_table_offset,
-        commit_log_offset=asked.commit_log_offset,
+        tran_state_table_offset=half_offset,
+        commit_log_offset=commit_log_offset,
         commit_or_rollback=state.value,
         from_transaction_check=True,
         msg_id=message.msg_id,

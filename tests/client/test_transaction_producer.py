@@ -11,7 +11,13 @@ import fakemq
 from fakemq.client import AsyncClient, Client, LocalTransactionState, Message, SendStatus
 from fakemq.client.errors import RemotingConnectError
 from fakemq.client.transaction_producer import TransactionProducer
-from fakemq.events import TransactionChecked, TransactionDiscarded, TransactionEnded
+from fakemq.events import (
+    HalfStored,
+    Scheduled,
+    TransactionChecked,
+    TransactionDiscarded,
+    TransactionEnded,
+)
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
@@ -99,6 +105,23 @@ def test_work_that_fails_leaves_it_to_the_checks() -> None:
         play.answer(None)
 
 
+def test_work_that_says_nothing_leaves_it_to_the_checks_too() -> None:
+    producer = TransactionProducer(client("a"), GROUP)
+    send = producer.send_in_transaction(Message("orders", "x"), lambda message: None)
+    play = Play(send, half_sent(), None)
+    assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
+    assert play.result.state is UNKNOW
+
+
+def test_nonsense_is_told_to_who_said_it() -> None:
+    producer = TransactionProducer(client("a"), GROUP)
+    send = producer.send_in_transaction(Message("orders", "x"), lambda message: True)  # type: ignore[arg-type, return-value]
+    play = Play(send, half_sent())
+    assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
+    with pytest.raises(TypeError, match="expected a LocalTransactionState, not True"):
+        play.answer(None)
+
+
 def test_a_broker_that_cannot_be_told_will_ask() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
@@ -175,6 +198,31 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
     assert "the check of <message orders:1" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("said", "remark"),
+    [
+        (None, None),
+        ("commit", "TypeError(\"expected a LocalTransactionState, not 'commit'\")"),
+    ],
+)
+def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None) -> None:
+    instance = client("a")
+    listen = TransactionProducer(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
+    Play(listen, answer())
+    command = instance.handle(A, check_request())
+    assert command is not None
+    assert command.ext_fields["commitOrRollback"] == "0"
+    assert command.remark == (remark and f"checkLocalTransactionState Exception: {remark}")
+
+
+def test_a_check_without_its_fields_is_not_answered() -> None:
+    instance = client("a")
+    Play(TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT), answer())
+    request = check_request()
+    request.ext_fields["commitLogOffset"] = "far"
+    assert instance.handle(A, request) is None
+
+
 # -- both faces -----------------------------------------------------------------------------------
 
 
@@ -217,6 +265,59 @@ async def test_an_asynchronous_program_is_asked_meanwhile(mq: fakemq.Cluster) ->
             await anyio.to_thread.run_sync(
                 lambda: mq.wait_for(lambda: len(mq.messages("orders")) == 1)
             )
+
+
+def test_a_blocking_program_that_says_nothing_is_asked_again(mq: fakemq.Cluster) -> None:
+    answers = [None, COMMIT]
+    with Client(mq.namesrv_addr, producer_group=GROUP) as one:
+        result = one.send_in_transaction(Message("orders", "x"), lambda message: None)
+        assert result.state is UNKNOW
+        one.listen_for_checks(lambda message: answers.pop(0))
+        for times in (1, 2):
+            mq.clock.advance_to_next("txn_check")
+            mq.wait_for(lambda n=times: mq.journal.find(TransactionChecked, times=n))  # type: ignore[misc]
+            one.poll(5_000)
+        mq.wait_for(lambda: mq.messages("orders"))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_an_asynchronous_program_that_says_nonsense_is_asked_again(
+    mq: fakemq.Cluster,
+) -> None:
+    answers = [None, "commit", COMMIT]
+    async with AsyncClient(mq.namesrv_addr, producer_group=GROUP) as one:
+        with pytest.raises(TypeError, match="not 7"):
+            await one.send_in_transaction(Message("orders", "x"), lambda message: 7)  # type: ignore[arg-type, return-value]
+        await one.listen_for_checks(lambda message: answers.pop(0))  # type: ignore[arg-type, return-value]
+        with anyio.fail_after(5):
+            for left in (2, 1, 0):
+                await anyio.to_thread.run_sync(lambda: mq.clock.advance_to_next("txn_check"))
+                while len(answers) > left:
+                    await anyio.sleep(0.001)
+            await anyio.to_thread.run_sync(lambda: mq.wait_for(lambda: mq.messages("orders")))
+
+
+def test_nothing_is_left_behind_after_a_reset(mq: fakemq.Cluster) -> None:
+    kinds = [timer.kind for timer in mq.clock.timers()]
+    with Client(mq.namesrv_addr, producer_group=GROUP) as one:
+        for _ in range(2):
+            one.send_in_transaction(Message("orders", "asked for"), lambda message: UNKNOW)
+            one.listen_for_checks(lambda message: COMMIT)
+            one.send(Message("orders", "late", properties={"DELAY": "18"}))
+            assert len(mq.delayed()) == 1
+            mq.clock.advance_to_next("txn_check")
+            one.poll(5_000)
+            mq.wait_for(lambda: mq.messages("orders"))
+            assert [message.body for message in mq.messages("orders")] == [b"asked for"]
+            mq.reset()
+            assert (mq.delayed(), mq.messages("orders")) == ([], [])
+            for kind in (TransactionChecked, Scheduled, HalfStored):
+                assert mq.journal.find(kind) == []
+            names = [timer.kind for timer in mq.clock.timers() if not timer.outside]
+            assert sorted(names) == sorted(kinds)
+            (check,) = (timer for timer in mq.clock.timers() if timer.kind == "txn_check")
+            assert check.due_in_ms == 60_000
 
 
 def test_check_by_check_with_an_outside_producer(mq: fakemq.Cluster) -> None:
