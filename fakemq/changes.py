@@ -5,15 +5,18 @@ Everything happens at every running master, and name servers are told as those t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, get_type_hints
 
 import msgspec
+import msgspec.structs
 
+from fakemq.broker.checks import check_not_system_topic
+from fakemq.dispatch import Refused
+from fakemq.inspection import MAX_QUEUES
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.cluster_core import ClusterCore
 
 _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
@@ -54,11 +57,21 @@ def change_topic(
     write_queues: int | None = None,
     perm: int | None = None,
 ) -> None:
-    """Change a topic wherever it is; None leaves a value alone. LookupError if it is nowhere."""
-    changes = {"read_queue_nums": read_queues, "write_queue_nums": write_queues, "perm": perm}
+    """Change a topic wherever it is; None leaves a value alone.
+
+    LookupError if it is nowhere, ValueError for a system topic or numbers of queues that cannot be.
+    """
+    changes: dict[str, int | None] = {
+        "read_queue_nums": read_queues,
+        "write_queue_nums": write_queues,
+        "perm": perm,
+    }
     changes = {name: value for name, value in changes.items() if value is not None}
     found = False
-    for broker in _masters(core):
+    for name in ("read_queue_nums", "write_queue_nums"):
+        _check_queues(name, changes.get(name, 1))
+    _check_not_system_topic(core, topic)
+    for broker in core.running_masters():
         config = broker.topics.select(topic)
         if config is not None:
             broker.put_topic(msgspec.structs.replace(config, **changes))
@@ -69,32 +82,54 @@ def change_topic(
 
 
 def delete_topic(core: ClusterCore, topic: str) -> None:
-    """Delete a topic at every master, then at every name server."""
-    for broker in _masters(core):
+    """Delete a topic at every master, then at every name server; ValueError for a system topic."""
+    _check_not_system_topic(core, topic)
+    for broker in core.running_masters():
         broker.delete_topic(topic)
     for name_server in core.name_servers:
         name_server.registration.delete_topic(topic)
 
 
 def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
-    """Change a group, or create it so, at every master."""
-    for broker in _masters(core):
+    """Change a group, or create it so, at every master.
+
+    TypeError for a setting that there is not, ValueError for a value that it cannot have.
+    """
+    for name, value in settings.items():
+        _check_setting(name, value)
+    for broker in core.running_masters():
         config = broker.groups.snapshot().get(group) or SubscriptionGroupConfig(group_name=group)
         broker.groups.update(msgspec.structs.replace(config, **settings))
 
 
 def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
     """Delete a group at every master, with what it has consumed if ``offsets``."""
-    for broker in _masters(core):
+    for broker in core.running_masters():
         broker.groups.delete(group)
         if offsets:
             broker.offsets.remove(group)
 
 
-def _masters(core: ClusterCore) -> list[Broker]:
-    # A paused broker would register, and one that is down would have the change when it is back.
-    return [
-        broker
-        for broker in core.brokers.values()
-        if broker.state == "running" and not broker.config.is_slave
-    ]
+def _check_queues(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_QUEUES:
+        raise ValueError(f"{name} {value!r}: expected a whole number from 1 to {MAX_QUEUES}")
+
+
+def _check_not_system_topic(core: ClusterCore, topic: str) -> None:
+    for broker in core.running_masters():
+        try:
+            check_not_system_topic(broker, topic)
+        except Refused as refused:
+            raise ValueError(refused.remark) from None
+
+
+def _check_setting(name: str, value: object) -> None:
+    if name not in GroupSettings.__annotations__:
+        raise TypeError(
+            f"a group has no {name}; it has: {', '.join(GroupSettings.__annotations__)}"
+        )
+    expected = get_type_hints(SubscriptionGroupConfig, include_extras=True)[name]
+    try:
+        msgspec.convert(value, expected)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{name} {value!r}: {error}") from None

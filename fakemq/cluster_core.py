@@ -178,11 +178,19 @@ class ClusterCore:
 
     def create_topic(self, topic: str, queues: int) -> None:
         """Create or change a topic on every running master."""
-        for broker in self.brokers.values():
-            # A paused broker would register, and one that is down would have it when it is back.
-            if broker.state == "running" and not broker.config.is_slave:
-                broker.create_topic(topic, queues)
+        for broker in self.running_masters():
+            broker.create_topic(topic, queues)
         self.network.settle()
+
+    def running_masters(self) -> list[Broker]:
+        """The brokers at which topics and groups can be changed."""
+        # A paused broker would register, and one that is down would have the change when it is
+        # back.
+        return [
+            broker
+            for broker in self.brokers.values()
+            if broker.state == "running" and not broker.config.is_slave
+        ]
 
     def broker(self, name: str) -> Broker:
         """The broker called ``name``; a bare brokerName means its master."""

@@ -222,7 +222,8 @@ class AsyncBrokerHandle(BrokerView):
 class TopicHandle(_Handle):
     """A topic at every running master that has it; each change is told to the name servers.
 
-    Clients hear of it with their next look at the route. LookupError if no running master has it.
+    Clients hear of it with their next look at the route. RocketMQ's own topics cannot be changed:
+    ValueError.
     """
 
     def __init__(self, running: Running, name: str) -> None:
@@ -230,7 +231,10 @@ class TopicHandle(_Handle):
         self.name = name
 
     def set_queues(self, read: int, write: int | None = None) -> None:
-        """Have so many queues to read from, and to write to; what lies in others stays there."""
+        """Have so many queues to read from, and to write to; what lies in others stays there.
+
+        LookupError if no running master has the topic, ValueError for numbers that cannot be.
+        """
         write = read if write is None else write
         self._call(
             lambda: changes.change_topic(
@@ -239,12 +243,15 @@ class TopicHandle(_Handle):
         )
 
     def set_perm(self, perm: str) -> None:
-        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing."""
+        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing; ValueError for others.
+
+        LookupError if no running master has the topic.
+        """
         bits = changes.perm_of(perm)
         self._call(lambda: changes.change_topic(self._core, self.name, perm=bits))
 
     def delete(self) -> None:
-        """Delete it everywhere; what groups have committed stays. Again does nothing."""
+        """Delete it everywhere, if it is anywhere; what groups have committed stays."""
         self._call(lambda: changes.delete_topic(self._core, self.name))
 
     def __repr__(self) -> str:
@@ -271,7 +278,10 @@ class GroupHandle(_Handle):
         return self._call(lambda: inspection.members(self._core, self.name))
 
     def set(self, **settings: Unpack[GroupSettings]) -> None:
-        """Set some of what brokers keep of a group, such as ``retry_max_times=3``."""
+        """Set some of what brokers keep of a group, such as ``retry_max_times=3``.
+
+        TypeError for a setting that there is not, ValueError for a value that it cannot have.
+        """
         self._call(lambda: changes.change_group(self._core, self.name, **settings))
 
     def suspend(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,41 @@ def test_what_cannot_be_is_said(mq: Cluster) -> None:
     with pytest.raises(LookupError, match="no running master has a topic nowhere"):
         mq.topic("nowhere").set_queues(1)
     assert repr(mq.topic(TOPIC)) == "<topic orders>"
+
+
+@pytest.mark.parametrize("queues", [(-3,), (0,), (65_537,), (2, -1), (True,), ("4",), (2.0,)])
+def test_numbers_of_queues_that_cannot_be(mq: Cluster, queues: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="expected a whole number from 1 to 65536") as error:
+        mq.topic(TOPIC).set_queues(*queues)
+    assert f"_queue_nums {queues[-1]!r}:" in str(error.value)
+    assert len(mq.queues(TOPIC)) == 4
+
+
+def test_rocketmqs_own_topics_are_left_alone(mq: Cluster) -> None:
+    topic = mq.topic("TBW102")
+    for change in (topic.delete, lambda: topic.set_queues(1), lambda: topic.set_perm("R")):
+        with pytest.raises(ValueError, match=r"The topic\[TBW102\] is conflict with system topic"):
+            change()
+    assert "TBW102" in mq.topics()
+
+
+def test_a_topic_that_is_nowhere_is_deleted_in_silence(mq: Cluster) -> None:
+    mq.topic("nowhere").delete()
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ({"retry_max_times": "3"}, "retry_max_times '3': Expected `int`, got `str`"),
+        ({"retry_queue_nums": 1 << 31}, "2147483648: Expected `int` <= 2147483647"),
+        ({"consume_enable": 1}, "consume_enable 1: Expected `bool`, got `int`"),
+        ({"broker_id": None}, "broker_id None: Expected `int`, got `null`"),
+    ],
+)
+def test_settings_that_a_group_cannot_have(mq: Cluster, setting: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        mq.group("new").set(**setting)
+    assert all("new" not in broker.groups.snapshot() for broker in mq._core.brokers.values())
 
 
 def test_a_deleted_topic_is_gone_everywhere_and_can_be_made_again(
