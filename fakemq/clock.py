@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.durations import Duration, duration_ms
 from fakemq.events import HandlerFailed
 from fakemq.machine_time import Axis, MachineTime, TimeSource
-from fakemq.timers import Domain, Timer, domain_of
+from fakemq.timers import DOMAINS, Domain, Timer, base_kind, domain_of
 
 if TYPE_CHECKING:
     from fakemq.journal import Journal
@@ -172,13 +172,18 @@ class Clock:
     def next_of(self, kind: str) -> Timer:
         """The next pending deadline of ``kind``; ``"delay_level"`` finds those of all levels.
 
-        Raises LookupError, naming the kinds that are pending, if there is none.
+        Raises LookupError if there is none, naming the kinds that are pending, and those that may
+        be meant.
         """
         timers = self.timers()
-        pending = [timer for timer in timers if _is_kind(timer.kind, kind)]
+        pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
         if not pending:
             kinds = sorted({timer.kind for timer in timers})
-            raise LookupError(f"no {kind!r} is pending; pending are: {', '.join(kinds) or 'none'}")
+            meant = _meant(kind)
+            raise LookupError(
+                f"no {kind!r} is pending; pending are: {', '.join(kinds) or 'none'}"
+                f"{meant and f'; is {meant} meant?'}"
+            )
         return min(pending, key=self.due_in_ms)
 
     def hold(self, why: str) -> Hold:
@@ -366,8 +371,13 @@ def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) 
     return origin_ms + -(-(elapsed_ms - origin_ms) // period_ms) * period_ms
 
 
-def _is_kind(kind: str, wanted: str) -> bool:
-    return kind == wanted or kind.startswith(wanted + "_")
+def _meant(kind: str) -> str:
+    """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
+    if base_kind(kind) in DOMAINS:
+        return ""
+    from difflib import get_close_matches  # only for who errs
+
+    return " or ".join(get_close_matches(kind, DOMAINS, cutoff=0.5))
 
 
 def _nothing() -> None:

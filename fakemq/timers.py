@@ -43,13 +43,15 @@ A kind of which there are several has a number: ``delay_level_3`` is a ``delay_l
 """
 
 
+def base_kind(kind: str) -> str:
+    """The kind without its number, if it has one: the row of `DOMAINS`."""
+    row, _, number = kind.rpartition("_")
+    return row if number.isdecimal() else kind
+
+
 def domain_of(kind: str) -> Domain:
     """The domain of a kind, numbered or not; KeyError if it has no row."""
-    domain = DOMAINS.get(kind)
-    if domain is not None:
-        return domain
-    row, _, number = kind.rpartition("_")
-    return DOMAINS[row if number.isdecimal() else kind]
+    return DOMAINS[base_kind(kind)]
 
 
 class Timer:

@@ -159,12 +159,33 @@ def test_the_next_timer_of_a_kind(machine: Machine) -> None:
     clock.call_later(400, lambda: None, kind="broker_expiry", owner="n")
     clock.call_later(300, lambda: None, kind="broker_expiry", owner="n")
     assert clock.next_of("broker_expiry").due_ms == 300
-    assert clock.next_of("broker").due_ms == 300
     with pytest.raises(LookupError, match=r"no 'pull_hold' .* are: broker_expiry, kv_config_print"):
         clock.next_of("pull_hold")
     clock.advance_ms(400)
-    with pytest.raises(LookupError, match="pending are: none"):
+    with pytest.raises(LookupError, match=r"pending are: none$"):
         clock.next_of("broker_expiry")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("broker", "; is broker_expiry or register_broker meant[?]"),
+        ("txn", "; is txn_check meant[?]"),
+        ("delay", "; is delay_level meant[?]"),
+        ("xyz", ""),
+        ("delay_level_4", ""),
+    ],
+)
+def test_no_kind_is_taken_for_another(machine: Machine, wanted: str, meant: str) -> None:
+    clock = Clock(frozen=True, source=machine)
+    for kind in ("broker_expiry", "txn_check", "delay_level_3", "delay_offset_persist"):
+        clock.call_later(100, lambda: None, kind=kind, owner="n")
+    pending = "broker_expiry, delay_level_3, delay_offset_persist, txn_check"
+    with pytest.raises(
+        LookupError, match=f"no '{wanted}' is pending; pending are: {pending}{meant}$"
+    ):
+        clock.next_of(wanted)
+    assert clock.next_of("delay_level").kind == clock.next_of("delay_level_3").kind
 
 
 def test_a_hold_blocks_automatic_movement_only(machine: Machine) -> None:
