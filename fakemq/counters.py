@@ -31,6 +31,10 @@ class Grid(NamedTuple):
         """The number of the last tick, -1 before the first."""
         return (now_ms - self.first_ms) // self.period_ms
 
+    def next_ms(self, now_ms: int) -> int:
+        """When the next tick is."""
+        return self.first_ms + (self.tick(now_ms) + 1) * self.period_ms
+
 
 class Snapshot(NamedTuple):
     """What a counter gained over the ticks of a grid: sum, per second, and per time it was added.
@@ -72,7 +76,7 @@ class _Past:
 
 
 class Counter:
-    """A total, and its past on several grids, the finest of them first.
+    """A total, and its past on several grids.
 
     All times are milliseconds on one axis that never goes back.
     """
@@ -96,8 +100,7 @@ class Counter:
         total = (self.value, self.times)
         for past in self._pasts:
             past.pass_to(now_ms, total)
-        finest = self._pasts[0].grid
-        self._next_ms = finest.first_ms + (finest.tick(now_ms) + 1) * finest.period_ms
+        self._next_ms = min([past.grid.next_ms(now_ms) for past in self._pasts])
 
     def tick(self, which: int, now_ms: int) -> int:
         """The number of the last tick of one of the grids."""

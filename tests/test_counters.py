@@ -104,3 +104,12 @@ def test_the_past_does_not_pile_up() -> None:
         counter.add(now_ms, 1)
     (past,) = counter._pasts
     assert len(past._totals) <= 5
+
+
+def test_grids_need_not_be_aligned() -> None:
+    """The coarser grid ticks first: what is added after its tick is not counted before."""
+    day = Grid(100_000, 1, first_ms=300)
+    counter = Counter((Grid(1_000, 10), day), 0)
+    counter.add(100, 1)
+    counter.add(400, 1)
+    assert counter.at(1, day.tick(400)) == (1, 1)
