@@ -18,6 +18,11 @@ def time_text(timestamp_ms: int) -> str:
     return _format("%Y-%m-%d#%H:%M:%S:", timestamp_ms)
 
 
+def human_time2(timestamp_ms: int) -> str:
+    """``yyyy-MM-dd HH:mm:ss,SSS``. Source: UtilAll.java#timeMillisToHumanString2 (4.9.7)"""
+    return _format("%Y-%m-%d %H:%M:%S,", timestamp_ms)
+
+
 def next_morning_ms(timestamp_ms: int) -> int:
     """The midnight after. Source: UtilAll.java#computeNextMorningTimeMillis (4.9.7)"""
     day = localtime(timestamp_ms // 1000)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fakemq.local_time import human_time, next_morning_ms, time_text
+from fakemq.local_time import human_time, human_time2, next_morning_ms, time_text
 
 DAY_MS = 86_400_000
 
@@ -20,6 +20,7 @@ def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> object:
 
 def test_given_times_as_text() -> None:
     assert human_time(1_700_000_000_007) == "20231114231320007"
+    assert human_time2(1_700_000_000_007) == "2023-11-14 23:13:20,007"
     assert time_text(1_700_000_000_007) == "2023-11-14#23:13:20:007"
     assert time_text(-1) == "1970-01-01#00:59:59:999"
 

@@ -1,4 +1,4 @@
-"""What a broker looks at before it takes a message, in Java's order and words.
+"""What a broker looks at before it takes a message, or does what it is asked, in Java's words.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 common/topic/TopicValidator.java (4.9.7)
@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.dispatch import Refused
 from fakemq.events import MessageChecked
+from fakemq.local_time import human_time2
 from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.net.session import Session
+    from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 
@@ -71,12 +74,22 @@ def existing_topic(broker: Broker, topic: str) -> TopicConfig:
     return config
 
 
+def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
+    """Refuse what is not about tags, if enablePropertyFilter is false."""
+    if not broker.config.enable_property_filter and not is_tag_type(subscription.expression_type):
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            "The broker does not support consumer to filter message by "
+            f"{subscription.expression_type}",
+        )
+
+
 def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
     """The topic to send to, created if the rules say so; Refused if the message is not taken."""
     start_ms = broker.config.start_accept_send_request_time_stamp
     if broker.clock.now_ms() < start_ms:
         raise Refused(
-            ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {_human_time(start_ms)}"
+            ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
         )
     topic: str = vars(header).get("topic", "")  # to StringUtils null is blank
     if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
@@ -117,11 +130,3 @@ def _create_topic(broker: Broker, header: SendHeader) -> TopicConfig:
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!{FAQ}"
         )
     return config
-
-
-def _human_time(at_ms: int) -> str:
-    """Local time, as UtilAll.timeMillisToHumanString2 prints it."""
-    from datetime import datetime  # few brokers ever say it
-
-    at = datetime.fromtimestamp(at_ms // 1000)
-    return f"{at:%Y-%m-%d %H:%M:%S},{at_ms % 1000:03}"

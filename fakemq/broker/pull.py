@@ -8,6 +8,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, TypeAlias
 
+from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.required import list_capacity
@@ -226,16 +227,6 @@ def _subscription_of_group(
             ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest"
         )
     return subscription, found.expression
-
-
-def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
-    """Refuse what is not about tags, if enablePropertyFilter is false."""
-    if not broker.config.enable_property_filter and not is_tag_type(subscription.expression_type):
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
-            "The broker does not support consumer to filter message by "
-            f"{subscription.expression_type}",
-        )
 
 
 def _message_filter(

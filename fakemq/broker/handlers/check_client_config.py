@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.checks import check_filter_type
 from fakemq.broker.handlers import handles
-from fakemq.broker.pull import check_filter_type
 from fakemq.broker.required import body_of
 from fakemq.dispatch import Refused, Reply, Request
 from fakemq.protocol import table
