@@ -28,7 +28,8 @@ Observed = dict[str, tuple[Future[list[str]], Future[list[str]]]]
 def observed(go: None, quick_pair: QuickPair, request: pytest.FixtureRequest) -> Iterator[Observed]:
     """What the scenarios of this session observe on the real cluster and on the fake."""
     calls = [getattr(item, "callspec", None) for item in request.session.items]
-    wanted = {call.params.get("scenario") for call in calls if call is not None}
+    params = [call.params.get("scenario") for call in calls if call is not None]
+    wanted = {scenario for scenario in params if isinstance(scenario, str)}  # others have objects
     binary()  # once, and not while a scenario's time runs
     with ThreadPoolExecutor(AT_ONCE) as reals, ThreadPoolExecutor(AT_ONCE) as fakes:
         yield {
