@@ -132,6 +132,26 @@ def test_only_what_is_wanted_wakes(world: World, broker: Broker, peer: Peer) -> 
     assert places(held.response) == [2]
 
 
+@pytest.mark.parametrize(
+    ("expression", "properties", "wakes"),
+    [("DELAY = '1'", {"DELAY": "1"}, True), ("WAIT = 'true'", {"WAIT": "true"}, False)],
+)
+def test_who_waits_sees_the_properties_that_are_stored(
+    world: World,
+    broker: Broker,
+    peer: Peer,
+    expression: str,
+    properties: dict[str, str],
+    wakes: bool,
+) -> None:
+    broker.create_topic(TOPIC, 1)
+    held = long_pull(peer, subscription=expression, expression_type="SQL92")
+    send(world.peer(broker.addr, "sender"), **properties)
+    world.clock.advance("2s")
+    assert broker.store.max_offset_in_queue(TOPIC, 0) == 1
+    assert held.over is wakes
+
+
 def test_what_is_not_wanted_is_told_at_the_next_check(
     world: World, broker: Broker, peer: Peer
 ) -> None:
