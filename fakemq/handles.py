@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from fakemq import changes, inspection
+from fakemq import inspection
 from fakemq.durations import Duration, Instant, duration_ms, instant_ms
 from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
@@ -235,6 +235,8 @@ class TopicHandle(_Handle):
 
         LookupError if no running master has the topic, ValueError for numbers that cannot be.
         """
+        from fakemq import changes  # few tests do this
+
         write = read if write is None else write
         self._call(
             lambda: changes.change_topic(
@@ -247,11 +249,15 @@ class TopicHandle(_Handle):
 
         LookupError if no running master has the topic.
         """
+        from fakemq import changes  # few tests do this
+
         bits = changes.perm_of(perm)
         self._call(lambda: changes.change_topic(self._core, self.name, perm=bits))
 
     def delete(self) -> None:
         """Delete it everywhere, if it is anywhere; what groups have committed stays."""
+        from fakemq import changes  # few tests do this
+
         self._call(lambda: changes.delete_topic(self._core, self.name))
 
     def __repr__(self) -> str:
@@ -282,6 +288,8 @@ class GroupHandle(_Handle):
 
         TypeError for a setting that there is not, ValueError for a value that it cannot have.
         """
+        from fakemq import changes  # few tests do this
+
         self._call(lambda: changes.change_group(self._core, self.name, **settings))
 
     def suspend(self) -> None:
@@ -297,6 +305,8 @@ class GroupHandle(_Handle):
 
         The next heartbeat or pull of a member makes it anew, with the settings of any new group.
         """
+        from fakemq import changes  # few tests do this
+
         self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))
 
     def __repr__(self) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.clock import next_tick_ms
 from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
-from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.properties import (
@@ -62,7 +61,7 @@ class ScheduleMessageService:
         self._broker = broker
         self._levels: dict[int, _Level] = {}
         self._offset_table: dict[int, int] = {}
-        self._persisted = DelayOffsetSerializeWrapper().encode()
+        self._persisted: dict[int, int] = {}
         self._persist_timer: Timer | None = None
         self._started_ms = 0
         broker.store.message_scheduled = self._scheduled
@@ -107,6 +106,8 @@ class ScheduleMessageService:
 
     def encode(self) -> bytes:
         """The next offset of every level that ever delivered, as delayOffset.json has it."""
+        from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper  # seldom asked for
+
         return DelayOffsetSerializeWrapper(offset_table=self._offset_table).encode()
 
     @property
@@ -121,7 +122,7 @@ class ScheduleMessageService:
 
     def _load(self) -> None:
         # Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
-        self._offset_table = DelayOffsetSerializeWrapper.decode(self._persisted).offset_table
+        self._offset_table = dict(self._persisted)
         store = self._broker.store
         for number, offset in self._offset_table.items():
             queue_id = delay_level_to_queue_id(number)
@@ -148,7 +149,7 @@ class ScheduleMessageService:
     def _persist(self) -> None:
         # Stands for the file: what a broker that was killed begins with.
         self._persist_timer = None
-        self._persisted = self.encode()
+        self._persisted = dict(self._offset_table)
 
     # -- waiting ------------------------------------------------------------------------------
 

@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.clock import next_tick_ms
 from fakemq.events import FilterChanged
-from fakemq.protocol.bodies.filter import (
-    BloomFilterData,
-    ConsumerFilterData,
-    ConsumerFilterTable,
-    FilterDataMapByTopic,
-)
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.subscription import is_tag_type
 
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
+    from fakemq.protocol.bodies.filter import ConsumerFilterData, ConsumerFilterTable
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.timers import Timer
 
@@ -113,6 +108,8 @@ class ConsumerFilterManager:
             self._forget_empty(group)
             self._changed(group, topic, "refused")
             return
+        from fakemq.protocol.bodies.filter import ConsumerFilterData  # for few groups
+
         data = ConsumerFilterData(
             consumer_group=group,
             topic=topic,
@@ -150,6 +147,8 @@ class ConsumerFilterManager:
         """
         self.clean()
         bloom = self._bloom_filter()
+        from fakemq.protocol.bodies.filter import ConsumerFilterTable, FilterDataMapByTopic
+
         by_topic: dict[str, dict[str, ConsumerFilterData]] = {}
         for group, filters in self._by_group.items():
             for topic, found in filters.items():
@@ -236,6 +235,8 @@ class ConsumerFilterManager:
 
     @staticmethod
     def _with_bits(data: ConsumerFilterData, bloom: BloomFilter) -> ConsumerFilterData:
+        from fakemq.protocol.bodies.filter import BloomFilterData
+
         positions = bloom.bit_positions(f"{data.consumer_group}#{data.topic}")
         data.bloom_filter_data = BloomFilterData(bit_pos=tuple(positions), bit_num=bloom.bits)
         return data
