@@ -13,6 +13,9 @@ from conformance.scenarios.requests import (
 )
 from fakemq.protocol.codes import RequestCode
 
+HELD_BY_NOW_MS = 500
+"""A pull that was sent so long ago is held by now."""
+
 
 def topic_fields(topic: str, **more: object) -> dict[str, object]:
     """The fields of UPDATE_AND_CREATE_TOPIC."""
@@ -210,5 +213,6 @@ def binary_headers(run: Run) -> None:
         peer="consumer",
         binary=True,
     )
+    run.pass_time(HELD_BY_NOW_MS)
     run.store(topic, "t", stored=1)
     held.answer()

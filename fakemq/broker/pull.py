@@ -15,6 +15,7 @@ from fakemq.broker.required import list_capacity
 from fakemq.dispatch import Parked, Refused, Reply, Request
 from fakemq.events import Delivered
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 from fakemq.protocol.subscription import (
     SubscriptionError,
@@ -68,9 +69,16 @@ def pull(broker: Broker, request: PullRequest) -> PullReply | Parked[PullMessage
 
 
 def pull_again(broker: Broker, request: PullRequest) -> PullReply:
-    """Answer a pull that was held: never held again, and it commits nothing."""
-    reply = _process(broker, request, first=False)
-    assert isinstance(reply, Reply)
+    """Answer a pull that was held: never held again, and it commits nothing.
+
+    Java's processor writes such an answer itself: in the server's own header serialisation.
+    """
+    try:
+        reply = _process(broker, request, first=False)
+        assert isinstance(reply, Reply)
+    except Refused as refused:
+        reply = Reply(code=refused.code, remark=refused.remark)
+    reply.serialize_type = SerializeType.JSON
     return reply
 
 
