@@ -222,8 +222,8 @@ class AsyncBrokerHandle(BrokerView):
 class TopicHandle(_Handle):
     """A topic at every running master that has it; each change is told to the name servers.
 
-    Clients hear of it with their next look at the route. RocketMQ's own topics cannot be changed:
-    ValueError.
+    Clients hear of it with their next look at the route. ValueError for values that cannot be and
+    for RocketMQ's own topics; setting anything, LookupError if no running master has the topic.
     """
 
     def __init__(self, running: Running, name: str) -> None:
@@ -231,10 +231,7 @@ class TopicHandle(_Handle):
         self.name = name
 
     def set_queues(self, read: int, write: int | None = None) -> None:
-        """Have so many queues to read from, and to write to; what lies in others stays there.
-
-        LookupError if no running master has the topic, ValueError for numbers that cannot be.
-        """
+        """Have so many queues to read from, and to write to; what lies in others stays there."""
         from fakemq import changes  # few tests do this
 
         write = read if write is None else write
@@ -245,10 +242,7 @@ class TopicHandle(_Handle):
         )
 
     def set_perm(self, perm: str) -> None:
-        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing; ValueError for others.
-
-        LookupError if no running master has the topic.
-        """
+        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing."""
         from fakemq import changes  # few tests do this
 
         bits = changes.perm_of(perm)
@@ -284,10 +278,7 @@ class GroupHandle(_Handle):
         return self._call(lambda: inspection.members(self._core, self.name))
 
     def set(self, **settings: Unpack[GroupSettings]) -> None:
-        """Set some of what brokers keep of a group, such as ``retry_max_times=3``.
-
-        TypeError for a setting that there is not, ValueError for a value that it cannot have.
-        """
+        """Set something of a group, such as ``retry_max_times=3``; ValueError if it cannot be."""
         from fakemq import changes  # few tests do this
 
         self._call(lambda: changes.change_group(self._core, self.name, **settings))
