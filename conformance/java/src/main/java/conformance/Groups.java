@@ -41,6 +41,8 @@ final class Groups {
                 ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET}) {
                 String name = where.name() + (broadcasting ? "_BROADCASTING" : "");
                 DefaultMQPushConsumer consumer = lab.pushConsumer(name, name);
+                consumer.setConsumeThreadMin(1); // so that a queue's last message is heard last
+                consumer.setConsumeThreadMax(1);
                 Pushes.Ear ear = new Pushes.Ear(consumer, topic, "*");
                 consumer.setConsumeFromWhere(where);
                 consumer.setConsumeTimestamp(between);
