@@ -130,10 +130,13 @@ class Driver:
                     if rest <= 0:
                         raise DriverError(f"{what} not in {timeout_s} s\n{self.tail()}")
 
+    def complaints(self) -> str:
+        """The end of what the program and those it started wrote to stderr."""
+        return (self.home / "stderr.txt").read_text(errors="replace")[-4000:]
+
     def tail(self) -> str:
         """The last of what it has printed and logged."""
-        stderr = (self.home / "stderr.txt").read_text(errors="replace")
-        lines = [*self._printed[-20:], stderr[-4000:], *self.client_log()[-40:]]
+        lines = [*self._printed[-20:], self.complaints(), *self.client_log()[-40:]]
         return "\n".join(lines)
 
     def _read(self) -> None:

@@ -159,8 +159,8 @@ class JavaProgram(JavaDriver):
         self.wait_for(lambda: scenario in self._ended, scenario, SCENARIO_TIMEOUT_S)
         observed = self._observed[scenario]
         if scenario in self._failed:
-            told = "\n".join([*observed, *self._failed[scenario], *self.client_log()[-40:]])
-            raise DriverError(f"{scenario} failed\n{told}")
+            told = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
+            raise DriverError("\n".join([f"{scenario} failed", *told]))
         return observed
 
     def on_line(self, line: str) -> None:
