@@ -68,8 +68,8 @@ def change_topic(
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     found = False
-    for name in ("read_queue_nums", "write_queue_nums"):
-        _check_queues(name, changes.get(name, 1))
+    _check_queues("read_queue_nums", changes.get("read_queue_nums", 1), 1)
+    _check_queues("write_queue_nums", changes.get("write_queue_nums", 1), 0)  # 0 drains a topic
     _check_not_system_topic(core, topic)
     for broker in core.running_masters():
         config = broker.topics.select(topic)
@@ -91,13 +91,17 @@ def delete_topic(core: ClusterCore, topic: str) -> None:
 
 
 def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
-    """Change a group, or create it so, at every master.
+    """Change a group, or create it so, at every running master.
 
-    TypeError for a setting that there is not, ValueError for a value that it cannot have.
+    TypeError for a setting that there is not, ValueError for a value that it cannot have,
+    LookupError if no master runs.
     """
     for name, value in settings.items():
         _check_setting(name, value)
-    for broker in core.running_masters():
+    masters = core.running_masters()
+    if not masters:
+        raise LookupError(f"no running master to change group {group} at")
+    for broker in masters:
         config = broker.groups.snapshot().get(group) or SubscriptionGroupConfig(group_name=group)
         broker.groups.update(msgspec.structs.replace(config, **settings))
 
@@ -110,9 +114,9 @@ def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
             broker.offsets.remove(group)
 
 
-def _check_queues(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_QUEUES:
-        raise ValueError(f"{name} {value!r}: expected a whole number from 1 to {MAX_QUEUES}")
+def _check_queues(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_QUEUES:
+        raise ValueError(f"{name} {value!r}: expected a whole number from {least} to {MAX_QUEUES}")
 
 
 def _check_not_system_topic(core: ClusterCore, topic: str) -> None:

@@ -74,7 +74,8 @@ class TransactionProducer:
     def listen_for_checks(self, check: Check) -> Operation[None]:
         """Answer by ``check`` whoever asks about half messages of this group, from now on.
 
-        Brokers that are known hear of the group at once, and all with every heartbeat. ``check``
+        The brokers of the create-topic key and those that are known hear of the group at once, and
+        all with every heartbeat, so that who never sent is asked too, as in Java. ``check``
         gets the message with its own body; where it fails, or gives what is no state, the answer is
         UNKNOW and the log says why.
         """
@@ -82,6 +83,7 @@ class TransactionProducer:
         instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
         instance.check_listeners[self.group] = check
         instance.producer_groups[self.group] = None
+        yield from instance.known_route(instance.config.create_topic_key)
         yield from instance.heartbeat()
 
     def send_in_transaction(

@@ -33,6 +33,7 @@ COMMIT = LocalTransactionState.COMMIT_MESSAGE
 ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE
 UNKNOW = LocalTransactionState.UNKNOW
 GROUP = "accounts"
+NO_ROUTE = answer(17)
 
 
 def half_sent(code: int = 0) -> RemotingCommand:
@@ -164,8 +165,9 @@ def test_a_check_is_answered_by_a_request_of_our_own() -> None:
         seen.append(message)
         return ROLLBACK
 
-    play = Play(TransactionProducer(instance, GROUP).listen_for_checks(check), answer())
-    assert (play.codes, play.over) == ([RequestCode.HEART_BEAT], True)
+    play = Play(TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer())
+    assert play.codes == [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT]
+    assert play.over
     assert list(instance.producer_groups) == [GROUP]
     command = instance.handle(A, check_request())
     assert command is not None
@@ -188,7 +190,7 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
     def check(message: MessageExt) -> LocalTransactionState:
         raise KeyError("account")
 
-    Play(TransactionProducer(instance, GROUP).listen_for_checks(check), answer())
+    Play(TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer())
     assert instance.handle(A, check_request("others")) is None
     assert instance.handle(A, check_request(body=b"no zlib", sys_flag=1)) is None
     command = instance.handle(A, check_request())
@@ -208,7 +210,7 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
 def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None) -> None:
     instance = client("a")
     listen = TransactionProducer(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
-    Play(listen, answer())
+    Play(listen, NO_ROUTE, answer())
     command = instance.handle(A, check_request())
     assert command is not None
     assert command.ext_fields["commitOrRollback"] == "0"
@@ -217,7 +219,11 @@ def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None)
 
 def test_a_check_without_its_fields_is_not_answered() -> None:
     instance = client("a")
-    Play(TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT), answer())
+    Play(
+        TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT),
+        NO_ROUTE,
+        answer(),
+    )
     request = check_request()
     request.ext_fields["commitLogOffset"] = "far"
     assert instance.handle(A, request) is None
@@ -344,3 +350,18 @@ def test_a_plain_advance_can_burn_all_checks(mq: fakemq.Cluster) -> None:
         assert len(mq.journal.find(TransactionDiscarded)) == 1
         while len(mq.messages("orders")) < 15:  # nobody checks that it is through, as ever
             one.poll(50)
+
+
+def test_who_never_sent_is_asked_too(running: fakemq.Cluster) -> None:
+    mq = running
+    mq.reset()
+    with (
+        Client(mq.namesrv_addr, producer_group=GROUP, client_id="sends") as one,
+        Client(mq.namesrv_addr, producer_group=GROUP, client_id="listens") as other,
+    ):
+        one.send_in_transaction(Message("orders", "left open"), lambda message: UNKNOW)
+        one.close()
+        other.listen_for_checks(lambda message: COMMIT)
+        mq.clock.advance_to_next("txn_check")
+        other.poll(5_000)
+        mq.wait_for(lambda: [message.body for message in mq.messages("orders")] == [b"left open"])
