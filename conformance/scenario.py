@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple, Protocol
 
 from conformance.normalise import Normaliser
-from conformance.peer import Answer, Body, Display, Frame, Peer, Pending
+from conformance.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
 from conformance.raw import VERSION_4_9_7
 from conformance.scenarios.requests import HELD, group_config, pull_fields
 from fakemq.client import Client, Message
@@ -29,6 +29,8 @@ from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
 MASTERS = 2
 UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
 STEP_MS = 500
+HELD_MS = 200
+"""How long a real broker may take from reading a pull to holding it."""
 SETTLE_MS = 10_000
 """How long a real cluster may take to do what the fake does at once."""
 LONG_S = 15
@@ -237,6 +239,16 @@ class Run:
         """Write down that nothing has come for these peers."""
         for peer in peers:
             self.peer(peer, place).nothing_comes()
+
+    def hold(
+        self, fields: Mapping[str, object], *, peer: str = "consumer", binary: bool = False
+    ) -> Pending:
+        """Send broker-a a pull that it is to hold, and go on when it does."""
+        connection = self.peer(peer, "broker-a")
+        pending = connection.send(RequestCode.PULL_MESSAGE, fields, binary=binary)
+        connection.quietly(NO_CODE)  # arrived …
+        self.pass_time(HELD_MS)  # … and looked at by another thread, on a real broker
+        return pending
 
     def note(self, text: str) -> None:
         """Say something to the reader."""

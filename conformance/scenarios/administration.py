@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from conformance.scenario import Run, scenario
 from conformance.scenarios.requests import (
-    SUBSCRIPTION_FLAG,
-    SUSPEND_FLAG,
+    HELD,
     properties,
     pull_fields,
     send_fields,
     send_v2_fields,
 )
 from fakemq.protocol.codes import RequestCode
-
-HELD_BY_NOW_MS = 500
-"""A pull that was sent so long ago is held by now."""
 
 
 def topic_fields(topic: str, **more: object) -> dict[str, object]:
@@ -206,13 +202,6 @@ def binary_headers(run: Run) -> None:
     place = {"offset": int(sent.fields["msgId"][16:], 16)}
     run.ask("broker-a", view, place, hidden=("offset",), binary=True)
     run.ask("broker-a", view, {"offset": 10**15}, binary=True)
-    held = run.send(
-        "broker-a",
-        RequestCode.PULL_MESSAGE,
-        pull_fields(topic, 1, sysFlag=SUBSCRIPTION_FLAG | SUSPEND_FLAG),
-        peer="consumer",
-        binary=True,
-    )
-    run.pass_time(HELD_BY_NOW_MS)
+    held = run.hold(pull_fields(topic, 1, sysFlag=HELD), binary=True)
     run.store(topic, "t", stored=1)
     held.answer()

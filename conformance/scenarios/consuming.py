@@ -64,12 +64,7 @@ def suspended_group(run: Run) -> None:
     group = "GSuspended"
     body = heartbeat("suspended@1", group, topic)
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="consumer")
-    held = run.send(
-        "broker-a",
-        RequestCode.PULL_MESSAGE,
-        pull_fields(topic, sysFlag=HELD, consumerGroup=group),
-        peer="consumer",
-    )
+    held = run.hold(pull_fields(topic, sysFlag=HELD, consumerGroup=group))
     body = group_config(group, consumeEnable=False)
     run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, body)
     run.note("what is held is told when something comes")
@@ -132,7 +127,7 @@ def queues_come_and_go(run: Run) -> None:
     topic = run.topic("SShrinks", 2)
     run.store(topic, "a", queue_id=1)
     fields = pull_fields(topic, 1, queueId=1, sysFlag=HELD)
-    held = run.send("broker-a", RequestCode.PULL_MESSAGE, fields, peer="held")
+    held = run.hold(fields, peer="held")
     change_topic(run, topic, 1)
     run.note("the second queue is gone for who pulls or sends")
     run.pull(topic, queueId=1)
@@ -152,7 +147,7 @@ def queues_come_and_go(run: Run) -> None:
     send(run, topic, e=-1)
     run.note("not readable: pulled no more; what is held is told")
     fields = pull_fields(topic, 1, queueId=3, sysFlag=HELD)
-    held = run.send("broker-a", RequestCode.PULL_MESSAGE, fields, peer="held")
+    held = run.hold(fields, peer="held")
     change_topic(run, topic, 4, perm=2)
     run.pull(topic)
     send(run, topic, e=3)

@@ -89,7 +89,7 @@ def filter_in_vain(run: Run) -> None:
         expressionType="SQL92",
     )
     run.after_hold_check(topic)
-    held = run.send("broker-a", RequestCode.PULL_MESSAGE, fields, peer="consumer")
+    held = run.hold(fields)
     run.note("less, nothing, no number, no int")
     store(run, topic, {"a": "3"}, {"b": "7"}, {"a": "x"}, {"a": "7.5"})
     run.nothing_comes("consumer")
@@ -118,7 +118,7 @@ def filter_retries(run: Run) -> None:
     run.note("so is what comes in while a pull waits")
     fields = pull_fields(retries, 4, consumerGroup=group, sysFlag=SUSPEND_FLAG, subVersion=1)
     run.after_hold_check(topic)
-    held = run.send("broker-a", RequestCode.PULL_MESSAGE, fields, peer="consumer")
+    held = run.hold(fields)
     store(run, retries, {"a": "3", "RETRY_TOPIC": topic}, stored=4)
     run.nothing_comes("consumer")
     store(run, retries, {"a": "7", "RETRY_TOPIC": topic}, stored=5)

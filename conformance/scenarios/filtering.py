@@ -124,7 +124,7 @@ def filter_sql_held(run: Run) -> None:
     topic = run.topic("SSqlHeld")
     run.after_hold_check(topic)
     fields = pull_fields(topic, subscription="a > 2", expressionType="SQL92", sysFlag=HELD)
-    held = run.send("broker-a", RequestCode.PULL_MESSAGE, fields, peer="consumer")
+    held = run.hold(fields)
     send_fields = send_v2_fields(topic, i=properties(a="1"))
     run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_fields, "0", peer="producer")
     run.nothing_comes("consumer")

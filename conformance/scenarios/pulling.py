@@ -80,15 +80,8 @@ def pull_by_heartbeat(run: Run) -> None:
 def pull_held(run: Run) -> None:
     topic = run.topic("SHeld", 2)
     run.after_hold_check(topic)
-    held = run.send(
-        "broker-a", RequestCode.PULL_MESSAGE, pull_fields(topic, sysFlag=HELD), peer="consumer"
-    )
-    filtered = run.send(
-        "broker-a",
-        RequestCode.PULL_MESSAGE,
-        pull_fields(topic, sysFlag=HELD, subscription="b"),
-        peer="filtering",
-    )
+    held = run.hold(pull_fields(topic, sysFlag=HELD))
+    filtered = run.hold(pull_fields(topic, sysFlag=HELD, subscription="b"), peer="filtering")
     run.note("messages of another queue, and of another tag, wake nobody whom they do not concern")
     run.store(topic, "b", queue_id=1)
     run.peer("consumer", "broker-a").nothing_comes()
