@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from conformance.drivers import Consuming, Driver, Producing, run_scenario
+from conformance.drivers import Consuming, Driver, DriverError, Producing, run_scenario
 
 SCENARIOS = (
     # Those that wait for the client's own timers, up to 90 s, come first: all run side by side.
@@ -70,10 +70,6 @@ _CACHE = Path(__file__).parents[1] / ".cache" / "go"
 
 class GoBuildError(Exception):
     """The Go toolchain could not download or build; the message carries its output."""
-
-
-class GoProgramError(Exception):
-    """The Go program failed or took too long; the message carries what it printed."""
 
 
 def missing_go() -> str | None:
@@ -144,7 +140,7 @@ def _environment(home: Path, **extra: str) -> dict[str, str]:
 def observe(namesrv_addr: str, scenario: str) -> list[str]:
     """Runs a scenario with fresh topic and group names; returns its observations in order.
 
-    Raises GoProgramError with everything printed when the program fails or takes over 200 s.
+    Raises DriverError with everything printed when the program fails or takes over 200 s.
     """
     with tempfile.TemporaryDirectory(prefix="go-program-") as home:
         end = run_scenario(
@@ -156,7 +152,7 @@ def observe(namesrv_addr: str, scenario: str) -> list[str]:
         )
         if end.status != 0:
             log = f"{end.printed}\n{end.complaints[-10_000:]}"
-            raise GoProgramError(f"{scenario} ended with {end.status}\n{log}")
+            raise DriverError(f"{scenario} ended with {end.status}\n{log}")
     return end.observations
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 from conformance.drivers import Consuming, Driver, DriverError, Producing
@@ -137,6 +138,7 @@ class JavaProgram(JavaDriver):
     def __init__(
         self, namesrv_addr: str, version: str = REFERENCE, *, binary: bool = False
     ) -> None:
+        self._again = partial(observe, namesrv_addr, version=version, binary=binary)
         self._begun: set[str] = set()
         self._ended: set[str] = set()
         self._observed: dict[str, list[str]] = defaultdict(list)
@@ -162,6 +164,10 @@ class JavaProgram(JavaDriver):
             told = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
             raise DriverError("\n".join([f"{scenario} failed", *told]))
         return observed
+
+    def observe_again(self, scenario: str) -> list[str]:
+        """What the clients of a scenario see in a JVM of their own."""
+        return self._again(scenario)
 
     def on_line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
