@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,12 +11,13 @@ from typing import NamedTuple
 import pytest
 
 from conformance.go_program import missing_go
-from conformance.java_cluster import JavaCluster, wait_until
+from conformance.java_cluster import JavaCluster
 from conformance.java_jars import missing_java
 from conformance.live import FakemqProcess
 
 ROOT = Path(__file__).parents[1]
 
+TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
 QUICK = {
     "messageDelayLevel": " ".join(["1s", "2s", *["1s"] * 16]),
     "transactionCheckInterval": "3000",
@@ -56,40 +53,11 @@ def real_cluster(java: None) -> Iterator[JavaCluster]:
         yield cluster
 
 
-class FakeProcess(NamedTuple):
-    """Where ``python -m fakemq`` listens."""
-
-    namesrv_addr: str
-    broker_addrs: list[str]
-
-
 @pytest.fixture(scope="session")
-def fake_process() -> Iterator[FakeProcess]:
+def fake_process() -> Iterator[FakemqProcess]:
     """``python -m fakemq`` with two masters, in a process of its own."""
-    with tempfile.TemporaryDirectory(prefix="fakemq-") as home:
-        ready = Path(home) / "ready.json"
-        output = Path(home) / "output.txt"
-        command = [
-            *(sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"),
-            *("--masters", "2", "--ready-file", str(ready)),
-        ]
-        with open(output, "wb") as out:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT
-            )
-        try:
-            wait_until(lambda: ready.exists() or process.poll() is not None, 30.0)
-            if not ready.exists():
-                pytest.fail(f"python -m fakemq is not ready:\n{output.read_text()}")
-            info = json.loads(ready.read_text())
-            yield FakeProcess(info["namesrv"], [broker["addr"] for broker in info["brokers"]])
-        finally:
-            process.terminate()
-            try:
-                process.wait(10.0)
-            finally:
-                process.kill()
-                process.wait()
+    with FakemqProcess(*TWO_MASTERS) as process:
+        yield process
 
 
 class QuickPair(NamedTuple):
@@ -104,7 +72,7 @@ def quick_pair(java: None) -> Iterator[QuickPair]:
     """The two clusters for scenarios that wait for delays, checks and retries."""
     with ExitStack() as stack:
         fake = FakemqProcess(
-            *("--namesrv-port", "0", "--broker-port", "0", "--masters", "2"),
+            *TWO_MASTERS,
             config=[f"{key}={value}" for key, value in QUICK.items()],
         )
         stack.callback(fake.close)

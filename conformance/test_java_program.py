@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import fakemq
-from conformance.conftest import FakeProcess, QuickPair
+from conformance.conftest import QuickPair
 from conformance.java_cluster import JavaCluster
 from conformance.java_jars import CLIENT_VERSIONS, REFERENCE
 from conformance.java_program import (
@@ -19,7 +19,7 @@ from conformance.java_program import (
     JavaProducer,
     JavaProgram,
 )
-from conformance.live import assert_same, go_and_come, together
+from conformance.live import FakemqProcess, assert_same, go_and_come, together
 from conformance.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.
@@ -133,7 +133,7 @@ def test_lite_pull_sees_the_same(
 
 
 @pytest.fixture(scope="module")
-def default_programs(real_cluster: JavaCluster, fake_process: FakeProcess) -> Iterator[Programs]:
+def default_programs(real_cluster: JavaCluster, fake_process: FakemqProcess) -> Iterator[Programs]:
     """Clients that send RocketMQ's own header serialisation, at clusters with the defaults."""
     real = JavaProgram(real_cluster.namesrv_addr, REFERENCE, binary=True)
     fake = JavaProgram(fake_process.namesrv_addr, REFERENCE, binary=True)
@@ -151,13 +151,13 @@ def test_java_client_with_binary_headers_sees_the_same(
 @pytest.mark.parametrize("version", CLIENT_VERSIONS)
 @pytest.mark.parametrize("where", ["real", "fake"])
 def test_drivers_produce_and_consume(
-    real_cluster: JavaCluster, fake_process: FakeProcess, where: str, version: str
+    real_cluster: JavaCluster, fake_process: FakemqProcess, where: str, version: str
 ) -> None:
     topic = f"Drivers-{version.replace('.', '-')}"
     if where == "real":
         namesrv, masters = real_cluster.namesrv_addr, [b.addr for b in real_cluster.brokers]
     else:
-        namesrv, masters = fake_process
+        namesrv, masters = fake_process.namesrv_addr, fake_process.broker_addrs
     for master in masters:
         create_topic(master, topic, 4)
     with (
