@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -14,8 +13,6 @@ from conformance.go_program import missing_go
 from conformance.java_cluster import JavaCluster
 from conformance.java_jars import missing_java
 from conformance.live import FakemqProcess
-
-ROOT = Path(__file__).parents[1]
 
 TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
 QUICK = {
