@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from fakemq.events import HandlerFailed, RequestHandled
 from fakemq.protocol.codes import ResponseCode, code_name
-from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand, SerializeType
+from fakemq.protocol.command import FLAG_RESPONSE, Body, RemotingCommand, SerializeType
 from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, NumberFormatError
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 
@@ -58,6 +58,8 @@ class Request(Generic[RequestHeader]):
 class Reply(Generic[ResponseHeader]):
     """A handler's answer. ``ext_fields`` go on top of the header's own.
 
+    A ``body`` of slices is read when the batch of requests is written, in the same turn of the
+    loop: what they show must stay as it is until then.
     It is written in the request's header serialisation, unless ``serialize_type`` says otherwise.
     """
 
@@ -67,7 +69,7 @@ class Reply(Generic[ResponseHeader]):
         self,
         header: ResponseHeader | None = None,
         *,
-        body: bytes = b"",
+        body: Body = b"",
         code: int = ResponseCode.SUCCESS,
         remark: str | None = None,
         ext_fields: dict[str, str] | None = None,
@@ -81,14 +83,13 @@ class Reply(Generic[ResponseHeader]):
         self.serialize_type = serialize_type
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
-        """The response to ``request``, in the request's own header serialisation."""
+        """The response to ``request`` but for its body, in the request's own serialisation."""
         ext_fields = {} if self.header is None else self.header.encode()
         if self.ext_fields:
             ext_fields |= self.ext_fields
         return RemotingCommand(
             self.code,
             ext_fields=ext_fields,
-            body=self.body,
             flag=FLAG_RESPONSE,
             opaque=request.opaque,
             remark=self.remark,
@@ -265,7 +266,7 @@ class Dispatcher(Generic[NodeT]):
         )
         if outcome is None or command.is_oneway:
             return
-        session.send(outcome.to_command(command), answers=command.code)
+        session.send(outcome.to_command(command), outcome.body, answers=command.code)
 
 
 def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import RemoteProtocolError, TruncatedError
-from fakemq.protocol.frame import LENGTH_BYTES, decode_frame, encode_frame, frame_bytes
+from fakemq.protocol.frame import (
+    LENGTH_BYTES,
+    decode_frame,
+    encode_frame,
+    encode_frame_start,
+    frame_bytes,
+)
 
 
 class Connection:
@@ -79,6 +85,10 @@ class Connection:
     def encode(self, command: RemotingCommand) -> bytes:
         """The bytes to send; LocalProtocolError for what the protocol cannot carry."""
         return encode_frame(command)
+
+    def encode_start(self, command: RemotingCommand, body_bytes: int) -> bytes:
+        """As `encode`, without the body: ``body_bytes`` that are sent right behind."""
+        return encode_frame_start(command, body_bytes)
 
     def next_opaque(self) -> int:
         """A number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""

@@ -11,7 +11,7 @@ from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import ForeignProtocolError, LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
-from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame, parse_frame
+from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame_head, parse_frame
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 LENGTH_BYTES = 4
@@ -70,7 +70,12 @@ def decode_frame(frame: memoryview) -> RemotingCommand:
 
 
 def encode_frame(command: RemotingCommand) -> bytes:
-    """The frame of a command, its header written in ``command.serialize_type``.
+    """The frame of a command; LocalProtocolError for what the protocol cannot carry."""
+    return encode_frame_start(command, len(command.body)) + command.body
+
+
+def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
+    """The frame of a command up to its body, the header in ``command.serialize_type``.
 
     Raises LocalProtocolError for what the protocol cannot carry.
     """
@@ -78,7 +83,8 @@ def encode_frame(command: RemotingCommand) -> bytes:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)
-    size = FRAME_HEAD.size + len(header) + len(command.body)
+    size = FRAME_HEAD.size + len(header) + body_bytes
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
-    return build_frame(command.serialize_type, header, command.body)
+    length = size - LENGTH_BYTES
+    return build_frame_head(length, command.serialize_type, len(header)) + header

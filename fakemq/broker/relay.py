@@ -28,7 +28,7 @@ class PassedOn(Reply[NoHeader]):
     __slots__ = ("_answer",)
 
     def __init__(self, answer: RemotingCommand) -> None:
-        super().__init__(code=answer.code)
+        super().__init__(code=answer.code, body=answer.body)
         self._answer = answer
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
@@ -36,7 +36,6 @@ class PassedOn(Reply[NoHeader]):
         return RemotingCommand(
             answer.code,
             ext_fields=answer.ext_fields,
-            body=answer.body,
             flag=answer.flag | FLAG_RESPONSE,
             opaque=request.opaque,
             remark=answer.remark,

@@ -14,7 +14,7 @@ from fakemq.clock import NodeClock
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
 from fakemq.journal import Journal
 from fakemq.protocol.codes import code_name
-from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.command import FLAG_ONEWAY, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.timers import Timer
@@ -95,7 +95,8 @@ class Session:
         self._dispatch = dispatch
         self._connection = Connection()
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
-        self._out: list[bytes] | None = None  # collects writes while a batch is being handled
+        # Collects what is written while a batch is being handled.
+        self._out: list[bytes | memoryview] | None = None
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -165,26 +166,32 @@ class Session:
 
     # -- bytes out ----------------------------------------------------------------------------
 
-    def send(self, command: RemotingCommand, *, answers: int | None = None) -> None:
+    def send(
+        self, command: RemotingCommand, body: Body | None = None, *, answers: int | None = None
+    ) -> None:
         """Write a command; on a closed session it is dropped, as the peer would not see it.
 
-        ``answers`` is the code of the request that it answers. What the protocol cannot carry, as
-        it is too large, costs the connection: a peer could not read it, and must not wait for it.
+        ``body`` is in the place of the command's own; ``answers`` is the code of the request that
+        it answers. What the protocol cannot carry, as it is too large, costs the connection: a peer
+        could not read it, and must not wait for it.
         Source: remoting/netty/NettyDecoder.java#decode (4.9.7), which closes the channel
         """
         if self.closed:
             return
+        if body is None:
+            body = command.body
+        pieces = (body,) if isinstance(body, bytes) else body
         try:
-            data = self._connection.encode(command)
+            start = self._connection.encode_start(command, sum(map(len, pieces)))
         except LocalProtocolError as error:
             what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
             self._give_up(f"cannot send the {what}: {error}")
             return
         if self._out is not None:
-            self._out.append(data)
+            self._out += (start, *pieces)
             return
         self._last_io_ms = self._elapsed_ms()
-        self._write(data)
+        self._write(b"".join((start, *pieces)))
 
     def _write(self, data: bytes) -> None:
         if not self.closed:

@@ -98,6 +98,21 @@ def test_all_frames_of_one_batch_are_answered_by_one_write(lab: Lab) -> None:
     ]
 
 
+def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: Lab) -> None:
+    log = memoryview(bytearray(b"one two three"))
+
+    def take(session: Session, command: RemotingCommand) -> None:
+        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque)
+        session.send(response, (log[:3], log[8:]), answers=command.code)
+
+    session = lab.session = Session(lab.link, lab, take)
+    session.data_received(lab.frame(7, 1) + lab.frame(8, 2))
+    assert len(lab.link.written) == 1
+    take(session, RemotingCommand(9, opaque=3))  # one that was parked
+    log[:] = b"." * len(log)
+    assert [response.body for response in lab.sent()] == [b"onethree"] * 3
+
+
 def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: Lab) -> None:
     lab.session.data_received(lab.frame(7) + b"\xff" * 16)
     assert len(lab.sent()) == 1
