@@ -31,7 +31,9 @@ class ConsumeQueue:
         self.queue_id = queue_id
         self.max_physic_offset = -1
         self._min_logic_offset = 0
-        self._queue = MappedFileQueue(files, f"{FOLDER}/{topic}/{queue_id}", file_size_bytes)
+        self._queue = MappedFileQueue(
+            files, f"{FOLDER}/{topic}/{queue_id}", file_size_bytes, grows=True
+        )
 
     @property
     def max_offset(self) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING
 
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
 
 if TYPE_CHECKING:
     from fakemq.store.files import Files
+
+_NONE: Mapping[int, ConsumeQueue] = {}
 
 
 class ConsumeQueues:
@@ -18,33 +20,33 @@ class ConsumeQueues:
         self._files = files
         # Java rounds up to whole entries.
         self._file_size_bytes = -(-file_size_bytes // UNIT_BYTES) * UNIT_BYTES
-        self._table: dict[tuple[str, int], ConsumeQueue] = {}
+        self._table: dict[str, dict[int, ConsumeQueue]] = {}
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """The queue, if a message was ever put into it."""
-        return self._table.get((topic, queue_id))
+        return self._table.get(topic, _NONE).get(queue_id)
 
     def find_or_make(self, topic: str, queue_id: int) -> ConsumeQueue:
-        queue = self._table.get((topic, queue_id))
+        queue = self._table.get(topic, _NONE).get(queue_id)
         if queue is None:
             queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
-            self._table[topic, queue_id] = queue
+            self._table.setdefault(topic, {})[queue_id] = queue
         return queue
 
-    def topics(self) -> set[str]:
-        """The topics that have queues."""
-        return {topic for topic, _ in self._table}
+    def topics(self) -> Set[str]:
+        """The topics that have queues, as they come and go."""
+        return self._table.keys()
 
     def ids(self, topic: str) -> list[int]:
         """The queue ids of a topic's queues, ascending."""
-        return sorted(queue_id for name, queue_id in self._table if name == topic)
+        return sorted(self._table.get(topic, _NONE))
 
     def destroy(self, topic: str) -> list[int]:
         """Delete the queues of a topic; gives their ids."""
-        ids = self.ids(topic)
-        for queue_id in ids:
-            self._table.pop((topic, queue_id)).destroy()
-        return ids
+        queues = self._table.pop(topic, _NONE)
+        for queue in queues.values():
+            queue.destroy()
+        return sorted(queues)
 
     def __iter__(self) -> Iterator[ConsumeQueue]:
-        return iter(list(self._table.values()))
+        return iter([queue for queues in self._table.values() for queue in queues.values()])

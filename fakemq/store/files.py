@@ -13,7 +13,8 @@ class File(Protocol):
     """A file of fixed size, all zeros at first, of which unwritten parts cost nothing.
 
     ``position`` is where the next append goes: Java's wrotePosition. ``view`` is the whole file,
-    for reading; slices of it stay valid when the file is deleted.
+    for reading, or of one that grows at least what is written, until the next write; slices of it
+    stay valid when the file grows or is deleted.
     """
 
     path: str
@@ -44,8 +45,11 @@ class Files(Protocol):
     def total_bytes(self) -> int:
         """How large the place is."""
 
-    def open(self, path: str, size_bytes: int, now_ms: int) -> File:
-        """The file at ``path``, made if it is not there."""
+    def open(self, path: str, size_bytes: int, now_ms: int, *, grows: bool = False) -> File:
+        """The file at ``path``, made if it is not there.
+
+        ``grows`` is for what there may be many of, mostly empty.
+        """
 
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens if there is none."""

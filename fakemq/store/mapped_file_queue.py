@@ -10,11 +10,15 @@ from fakemq.store.files import File, Files
 
 
 class MappedFileQueue:
-    """Files in order; ``last`` takes the appends, ``last_offset`` is its first byte's offset."""
+    """Files in order; ``last`` takes the appends, ``last_offset`` is its first byte's offset.
+
+    ``grows`` is as for `Files.open`.
+    """
 
     __slots__ = (
         "_files",
         "_first_offset",
+        "_grows",
         "file_size_bytes",
         "folder",
         "last",
@@ -22,8 +26,11 @@ class MappedFileQueue:
         "row",
     )
 
-    def __init__(self, files: Files, folder: str, file_size_bytes: int) -> None:
+    def __init__(
+        self, files: Files, folder: str, file_size_bytes: int, *, grows: bool = False
+    ) -> None:
         self._files = files
+        self._grows = grows
         self.folder = folder
         self.file_size_bytes = file_size_bytes
         self.row: list[File] = []
@@ -48,7 +55,8 @@ class MappedFileQueue:
             offset = self.last_offset + size_bytes
         else:
             offset = self._first_offset = start_offset - start_offset % size_bytes
-        file = self._files.open(f"{self.folder}/{offset:020}", size_bytes, now_ms)
+        path = f"{self.folder}/{offset:020}"
+        file = self._files.open(path, size_bytes, now_ms, grows=self._grows)
         self.row.append(file)
         self.last = file
         self.last_offset = offset

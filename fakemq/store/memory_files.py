@@ -11,28 +11,40 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 _UNITS = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_FIRST_BYTES = 160
+_MAPPED_FROM_BYTES = 1 << 16
+"""A mapping costs a page at least, and Linux lets a process have 65,530 of them (max_map_count)."""
 # Reserve addresses, not memory: Python names this flag from 3.13 on only.
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
 class MemoryFile:
-    """A `File` whose pages the system supplies as they are touched."""
+    """A `File` whose pages the system supplies as they are touched.
+
+    One that ``grows`` is a few bytes at first, twice as many whenever they are full, and mapped
+    like the others once it has proved large.
+    """
 
     __slots__ = ("_files", "mtime_ms", "path", "position", "size_bytes", "used_bytes", "view")
 
-    def __init__(self, files: MemoryFiles, path: str, size_bytes: int, now_ms: int) -> None:
+    def __init__(
+        self, files: MemoryFiles, path: str, size_bytes: int, now_ms: int, grows: bool
+    ) -> None:
         self._files = files
         self.path = path
         self.size_bytes = size_bytes
         self.position = 0
         self.used_bytes = 0
         self.mtime_ms = now_ms
-        self.view = memoryview(_reserve(size_bytes))
+        self.view = memoryview(b"")
+        self._grow_to(min(_FIRST_BYTES, size_bytes) if grows else size_bytes)
 
     def append(self, data: bytes, now_ms: int) -> None:
         start = self.position
         size_bytes = len(data)
         self.position = end = start + size_bytes
+        if end > len(self.view):
+            self._grow_to(end)
         self.view[start:end] = data
         self.mtime_ms = now_ms
         self.used_bytes += size_bytes
@@ -40,14 +52,27 @@ class MemoryFile:
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """As `File.write_at`; not counted as used: only headers and hash slots come this way."""
-        self.view[offset : offset + len(data)] = data
+        end = offset + len(data)
+        if end > len(self.view):
+            self._grow_to(end)
+        self.view[offset:end] = data
         self.mtime_ms = now_ms
 
     def truncate(self, position: int) -> None:
+        if position > len(self.view):
+            self._grow_to(position)
         self.position = position
 
     def flush(self) -> None:
         """Nothing to do: memory does not outlive the process."""
+
+    def _grow_to(self, size_bytes: int) -> None:
+        """Have room for so many bytes at least; slices of the old view keep the old bytes."""
+        old = self.view
+        size_bytes = min(max(size_bytes, 2 * len(old)), self.size_bytes)
+        mapped = size_bytes >= _MAPPED_FROM_BYTES
+        self.view = memoryview(_reserve(self.size_bytes) if mapped else bytearray(size_bytes))
+        self.view[: len(old)] = old
 
 
 class MemoryFiles:
@@ -62,11 +87,13 @@ class MemoryFiles:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
 
-    def open(self, path: str, size_bytes: int, now_ms: int | None = None) -> MemoryFile:
+    def open(
+        self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
+    ) -> MemoryFile:
         file = self._files.get(path)
         if file is None:
             at_ms = self._clock.now_ms() if now_ms is None else now_ms
-            file = self._files[path] = MemoryFile(self, path, size_bytes, at_ms)
+            file = self._files[path] = MemoryFile(self, path, size_bytes, at_ms, grows)
         return file
 
     def delete(self, path: str) -> None:

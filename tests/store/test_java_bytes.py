@@ -75,7 +75,8 @@ def test_the_consume_queues_are_javas(java_lab: Lab) -> None:
     digest = sha256()
     paths = java_lab.files.list("consumequeue")
     for path in paths:
-        digest.update(path.encode() + b"\0" + java_lab.files.open(path, 60_000).view)
+        content = bytes(java_lab.files.open(path, 60_000).view).ljust(60_000, b"\0")
+        digest.update(path.encode() + b"\0" + content)
     assert len(paths) == CONSUME_QUEUE_FILES
     assert digest.hexdigest() == CONSUME_QUEUES_SHA256
 

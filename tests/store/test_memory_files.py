@@ -56,6 +56,30 @@ def test_deleting_gives_back_room_and_leaves_slices_alone(files: MemoryFiles) ->
     assert bytes(files.open("a/0", 100).view[:3]) == bytes(3)
 
 
+def test_a_file_that_grows_costs_no_page_until_it_is_large(files: MemoryFiles) -> None:
+    file = files.open("queue/0", 1 << 20, grows=True)
+    entries = [bytes([number % 256]) * 20 for number in range(10_000)]
+    sizes_bytes = set()
+    for entry in entries:
+        file.append(entry, NOW_MS)
+        sizes_bytes.add(len(file.view))
+    assert min(sizes_bytes) < 200
+    assert max(sizes_bytes) == file.size_bytes == 1 << 20
+    assert len(sizes_bytes) < 12
+    assert bytes(file.view[: file.position]) == b"".join(entries)
+
+
+def test_slices_outlive_the_growing_of_their_file(files: MemoryFiles) -> None:
+    file = files.open("queue/0", 1 << 20, grows=True)
+    file.append(b"abc", NOW_MS)
+    piece = file.view[:3]
+    file.write_at(5_000, b"z", NOW_MS)
+    file.truncate(500_000)
+    assert bytes(piece) == bytes(file.view[:3]) == b"abc"
+    assert bytes(file.view[4_999:5_002]) == b"\0z\0"
+    assert len(file.view) == 1 << 20
+
+
 def test_files_are_listed_by_folder(files: MemoryFiles) -> None:
     for path in ("q/T/1/0", "q/T/0/0", "q/T1/0/0"):
         files.open(path, 100)
