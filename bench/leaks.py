@@ -8,7 +8,7 @@ import os
 import tracemalloc
 from collections.abc import Iterator
 
-from bench.measure import Figure
+from bench.measure import Figure, Plan
 from fakemq import Cluster
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
@@ -74,7 +74,7 @@ def grown(cycles: int = CYCLES, warm_up: int = WARM_UP) -> Held:
     return Held({name: after[name] - before[name] for name in after})
 
 
-def figures() -> Iterator[Figure]:
+def figures(plan: Plan) -> Iterator[Figure]:
     """Growth over 100 cycles of two clients each."""
     for name, value in grown().items():
         unit, at_most = "", 0.0

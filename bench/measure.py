@@ -1,13 +1,26 @@
-"""A measured figure, and how figures are printed.
+"""A measured figure, and what a module of measurements looks like.
 
 Machines are shared and stall: of several runs the smallest duration is what the code costs, the
 rest is what the machine was doing meanwhile.
+
+A group of measurements is a module of this folder with ``figures(plan: Plan) -> Iterator[Figure]``
+and its name in ``bench.__main__.GROUPS``; what it yields is printed at once, and goes into the JSON
+and the plot at the end. There are three kinds of figures:
+
+- a single one: ``Figure(group="start", name="reset", value=0.4, unit="ms", at_most=1)``;
+- a point of a growth curve, which has an ``x``: ``Figure(group="growth", name="route", x=1000,
+  x_unit="topics", value=11.2, unit="µs")``; points of one group, name and ``x_unit`` are a curve of
+  the plot (``curves``). Whether a curve is flat is said by a single figure beside its points: its
+  last ``value`` in terms of its first, with an ``at_most``;
+- the fake beside Java: ``compared(group, name, rounds, unit, at_least=1.0)`` of the pairs that
+  alternating rounds measured.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from time import perf_counter
 
 import msgspec
@@ -16,19 +29,105 @@ ENVIRONMENT = {key: text for key, text in os.environ.items() if key != "PYTHONDO
 """Of the processes measured: they are to find bytecode, as an installed package has it."""
 
 
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How thoroughly to measure: ``runs`` of what is short, ``rounds`` of what takes seconds."""
+
+    runs: int = 20
+    rounds: int = 3
+    java: bool = True
+    """Whether real RocketMQ can be run here, and is wanted."""
+
+
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """One result. ``at_most`` is the target, if there is one."""
+    """One result. ``at_most`` and ``at_least`` are its target, if there is one.
+
+    Beside Java, ``value`` and ``java`` are medians over the rounds, ``ratios`` has fake/Java of
+    each round, and the target is that of ``ratio``.
+    """
 
     group: str
     name: str
     value: float
     unit: str
+    x: float | None = None
+    x_unit: str = ""
+    java: float | None = None
+    ratios: tuple[float, ...] = ()
     at_most: float | None = None
+    at_least: float | None = None
     note: str = ""
 
     @property
+    def ratio(self) -> float | None:
+        """The median of the rounds' fake/Java, or None without Java."""
+        return median(self.ratios) if self.ratios else None
+
+    @property
     def met(self) -> bool:
-        return self.at_most is None or self.value <= self.at_most
+        judged = self.value if self.ratio is None else self.ratio
+        return (self.at_most is None or judged <= self.at_most) and (
+            self.at_least is None or judged >= self.at_least
+        )
+
+    @property
+    def has_target(self) -> bool:
+        return self.at_most is not None or self.at_least is not None
+
+
+class Round(msgspec.Struct, frozen=True):
+    """What one round measured of Java and, right after it, of the fake."""
+
+    java: float
+    fake: float
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """A cost over a size: ``y`` in ``unit`` at each ``x`` of ``x_unit``."""
+
+    group: str
+    name: str
+    x_unit: str
+    unit: str
+    x: list[float]
+    y: list[float]
+
+
+def compared(
+    group: str,
+    name: str,
+    rounds: Sequence[Round],
+    unit: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    note: str = "",
+) -> Figure:
+    """The fake beside Java over several rounds; the target is that of fake/Java."""
+    return Figure(
+        group=group,
+        name=name,
+        value=median(one.fake for one in rounds),
+        java=median(one.java for one in rounds),
+        ratios=tuple(one.fake / one.java for one in rounds),
+        unit=unit,
+        at_least=at_least,
+        at_most=at_most,
+        note=note,
+    )
+
+
+def curves(figures: Iterable[Figure]) -> list[Curve]:
+    """The curves that the figures with an ``x`` make, each in the order of its ``x``."""
+    found: dict[tuple[str, str, str], list[Figure]] = {}
+    for figure in figures:
+        if figure.x is not None:
+            found.setdefault((figure.group, figure.name, figure.x_unit), []).append(figure)
+    made = []
+    for (group, name, x_unit), points in found.items():
+        ordered = sorted((point.x, point.value) for point in points if point.x is not None)
+        x, y = [x for x, _ in ordered], [y for _, y in ordered]
+        made.append(Curve(group=group, name=name, x_unit=x_unit, unit=points[0].unit, x=x, y=y))
+    return made
 
 
 def best_ms(function: Callable[[], object], runs: int) -> float:
@@ -39,15 +138,6 @@ def best_ms(function: Callable[[], object], runs: int) -> float:
         function()
         durations.append(perf_counter() - begin)
     return min(durations) * 1000
-
-
-def line(figure: Figure) -> str:
-    """A figure as one line of a table."""
-    number = f"{figure.value:,.0f}" if figure.value >= 1000 else f"{figure.value:,.1f}"
-    target = "" if figure.at_most is None else f"≤ {figure.at_most:g}"
-    verdict = "" if figure.at_most is None else "ok" if figure.met else "MISSED"
-    text = f"{figure.group:<10} {figure.name:<44} {number:>9} {figure.unit:<6} {target:<7}"
-    return f"{text} {verdict:<6} {figure.note}".rstrip()
 
 
 def missed(figures: Iterable[Figure]) -> list[Figure]:

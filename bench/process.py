@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from bench.measure import ENVIRONMENT, Figure
+from bench.measure import ENVIRONMENT, Figure, Plan
 
 ROOT = Path(__file__).parents[1]
 IDLE_S = 10.0
@@ -71,15 +71,15 @@ def cpu_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * _TICK_MS
 
 
-def figures(runs: int, idle_s: float, java: bool) -> Iterator[Figure]:
+def figures(plan: Plan) -> Iterator[Figure]:
     """Ready time, memory beside Java's, idle CPU."""
     ready = []
-    for _ in range(runs):
+    for _ in range(plan.runs):
         with served() as one:
             ready.append(one.ready_ms)
     yield Figure(
         group="process", name="python -m fakemq: executed to ready", value=min(ready), unit="ms",
-        at_most=300, note=f"bytecode cached; slowest of {runs}: {max(ready):.0f} ms",
+        at_most=300, note=f"bytecode cached; slowest of {plan.runs}: {max(ready):.0f} ms",
     )  # fmt: skip
     with served() as one:
         ours = rss_bytes(one.process.pid)
@@ -87,7 +87,7 @@ def figures(runs: int, idle_s: float, java: bool) -> Iterator[Figure]:
         group="process", name="memory of name server and master", value=ours / _MIB, unit="MiB",
         note="resident, before messages",
     )  # fmt: skip
-    if java:
+    if plan.java:
         yield from _beside_java(ours)
     for clients in (0, IDLE_CLIENTS):
         with served() as one, ExitStack() as stack:
@@ -95,10 +95,10 @@ def figures(runs: int, idle_s: float, java: bool) -> Iterator[Figure]:
                 stack.enter_context(socket.create_connection(one.broker_addr))
             time.sleep(0.5)  # so that what the start left to do is not counted
             before = cpu_ms(one.process.pid)
-            time.sleep(idle_s)
+            time.sleep(IDLE_S)
             used = cpu_ms(one.process.pid) - before
         yield Figure(
-            group="process", name=f"CPU in {idle_s:g} idle seconds, {clients} clients", value=used,
+            group="process", name=f"CPU in {IDLE_S:g} idle seconds, {clients} clients", value=used,
             unit="ms", at_most=_TICK_MS, note=f"counted in ticks of {_TICK_MS:g} ms",
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.measure import Figure, best_ms
+from bench.measure import Figure, Plan, best_ms
 from fakemq import Cluster
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
@@ -13,8 +13,9 @@ MESSAGES = 2_000
 BODY = b"x" * 1024
 
 
-def figures(runs: int) -> Iterator[Figure]:
+def figures(plan: Plan) -> Iterator[Figure]:
     """Sends, pulls of one message and pulls of 32, one after another."""
+    runs = min(plan.runs, 5)
     with Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
         queue = client.publish_queues("orders")[0]
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from bench.measure import ENVIRONMENT, Figure, best_ms
+from bench.measure import ENVIRONMENT, Figure, Plan, best_ms
 
 _CHILD = """
 import json
@@ -44,8 +44,9 @@ def in_children(before: str, runs: int) -> list[float]:
     return best
 
 
-def figures(runs: int) -> Iterator[Figure]:
+def figures(plan: Plan) -> Iterator[Figure]:
     """First use in a fresh interpreter, then what each further cluster costs."""
+    runs = plan.runs
     asyncio_ms = _child_ms("import asyncio", runs)
     imported, started, both, reset, stopped = in_children("", runs)
     note = f"of which asyncio alone {asyncio_ms:.0f} ms"

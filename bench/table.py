@@ -1,0 +1,60 @@
+"""Figures in words: lines of the table, and the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from bench.measure import Figure, curves
+
+HEADER = (
+    f"{'group':<9} {'measure':<46} {'unit':<7} {'Java':>9} {'fake':>9} {'ratio':>7} "
+    f"{'target':<8} {'verdict':<7} spread; notes"
+)
+
+
+def line(figure: Figure) -> str:
+    """A figure as one line of the table, under ``HEADER``."""
+    name = figure.name if figure.x is None else f"{figure.name}, {figure.x:,.0f} {figure.x_unit}"
+    java = "" if figure.java is None else number(figure.java)
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+    verdict = "" if not figure.has_target else "ok" if figure.met else "MISSED"
+    text = f"{figure.group:<9} {name:<46} {figure.unit:<7} {java:>9} {number(figure.value):>9} "
+    notes = "; ".join(filter(None, (spread(figure), figure.note)))
+    return f"{text}{ratio:>7} {target(figure):<8} {verdict:<7} {notes}".rstrip()
+
+
+def number(value: float) -> str:
+    """Four digits of it, no more."""
+    for at_least, digits in ((100, 0), (10, 1)):
+        if abs(value) >= at_least:
+            return f"{value:,.{digits}f}"
+    return f"{value:.2f}"
+
+
+def target(figure: Figure) -> str:
+    """What was asked of the ratio, or of the value where there is no Java."""
+    if figure.at_least is not None:
+        return f"≥ {figure.at_least:g}"
+    return "" if figure.at_most is None else f"≤ {figure.at_most:g}"
+
+
+def spread(figure: Figure) -> str:
+    """The lowest and the highest ratio of the rounds, where there were several."""
+    if len(figure.ratios) < 2:
+        return ""
+    return f"{min(figure.ratios):.2f}..{max(figure.ratios):.2f}"
+
+
+def report(machine: dict[str, str], figures: Sequence[Figure]) -> bytes:
+    """All of it as JSON: ``machine``, ``figures`` with their ``ratio`` and ``met``, ``curves``."""
+    whole = {
+        "machine": machine,
+        "figures": [
+            msgspec.to_builtins(figure) | {"ratio": figure.ratio, "met": figure.met}
+            for figure in figures
+        ],
+        "curves": curves(figures),
+    }
+    return msgspec.json.format(msgspec.json.encode(whole)) + b"\n"
