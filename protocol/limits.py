@@ -7,3 +7,6 @@ FRAME_MAX_BYTES = 16_777_216
 
 REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
 """A compressed REGISTER_BROKER body, inflated: some 700 000 topics. Java has no limit."""
+
+MESSAGE_BODY_MAX_BYTES = 64 * 1024 * 1024
+"""A message's compressed body, unpacked; producers send 4 MiB at most. Java has no limit."""

@@ -5,14 +5,11 @@ A record's fields and their places are declared in layout/record.py.
 
 from __future__ import annotations
 
-import zlib
 from enum import Enum
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
-from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
 from fakemq.protocol.java import crc32, java_string_hash
 from fakemq.protocol.layout.twins import build_record, parse_record, parse_record_head
@@ -353,36 +350,16 @@ def tags_code(tags: str | None) -> int:
 def decompressed_body(message: MessageExt) -> bytes:
     """The body as the producer gave it.
 
-    Raises RemoteProtocolError if it is not what sys_flag says, LocalProtocolError if it is LZ4 or
-    ZSTD and the extra ``compress`` is not installed.
+    Raises RemoteProtocolError if it is not what sys_flag says or unpacks to over 64 MiB,
+    LocalProtocolError if it is LZ4 or ZSTD and the extra ``compress`` is not installed.
 
     Source: common/message/MessageDecoder.java#decode, common/compression (4.9.7)
     """
     if not message.sys_flag & MessageSysFlag.COMPRESSED:
         return message.body
-    name = compression_name(message.sys_flag)
-    try:
-        if name == "zlib":
-            return zlib.decompress(message.body)
-        if name == "lz4":
-            return bytes(_module("lz4.frame").decompress(message.body))
-        # The frames of Java's stream do not say their size, so decompress() would refuse them.
-        zstd = _module("zstandard").ZstdDecompressor().decompressobj()
-        body = bytes(zstd.decompress(message.body))
-        if not zstd.eof:
-            raise EOFError("it ends too early")
-        return body
-    except LocalProtocolError:
-        raise
-    except Exception as error:  # each module has its own, and none has a base in common
-        raise RemoteProtocolError(f"the body of {message!r} is no {name}: {error}") from error
+    from fakemq.protocol.compression import unpack  # few messages are compressed
 
-
-def _module(name: str) -> ModuleType:
     try:
-        return import_module(name)
-    except ImportError:
-        raise LocalProtocolError(
-            f"a body is compressed with {name.partition('.')[0]}, which this Python has no module"
-            " for: pip install 'fakemq[compress]'"
-        ) from None
+        return unpack(compression_name(message.sys_flag), message.body)
+    except RemoteProtocolError as error:
+        raise RemoteProtocolError(f"the body of {message!r} {error}") from error
