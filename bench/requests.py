@@ -1,0 +1,212 @@
+"""What a request costs the processor, without sockets: frames into a session, a write out of it.
+
+The requests are those of org.apache.rocketmq.example.benchmark.Producer and Consumer of 5.5.0:
+the same fields in the same order, bodies of 128 bytes.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from time import process_time
+
+from bench.measure import Figure, Plan
+from fakemq.broker.broker import Broker
+from fakemq.cluster_core import ClusterCore
+from fakemq.cluster_spec import cluster_spec
+from fakemq.dispatch import Reply
+from fakemq.events import RequestHandled, RequestReceived
+from fakemq.net.session import Session
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand, SerializeType
+from fakemq.protocol.connection import Connection
+from fakemq.protocol.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
+
+REQUESTS = 2048
+"""Of each measured run."""
+BATCHES = (1, 8, 64)
+"""Frames that arrive at once: what 1, 16 and 64 threads of the benchmark make of a connection."""
+QUEUES = 8
+VERSION_5_5_0 = 513
+GROUP = "benchmark_consumer"
+BODY = b"x" * 128
+HEARTBEAT = (
+    b'{"clientID":"192.0.2.2@1","consumerDataSet":[{"consumeFromWhere":"CONSUME_FROM_LAST_OFFSET",'
+    b'"consumeType":"CONSUME_PASSIVELY","groupName":"benchmark_consumer","messageModel":'
+    b'"CLUSTERING","subscriptionDataSet":[{"classFilterMode":false,"codeSet":[],"expressionType":'
+    b'"TAG","subString":"*","subVersion":1,"tagsSet":[],"topic":"Bench"}],"unitMode":false}],'
+    b'"producerDataSet":[{"groupName":"benchmark_producer"}]}'
+)
+
+
+def send_fields(number: int) -> dict[str, str]:
+    """The ext fields of the producer's SEND_MESSAGE_V2."""
+    return {
+        "a": "benchmark_producer",
+        "b": "Bench",
+        "c": "TBW102",
+        "d": "4",
+        "e": str(number % QUEUES),
+        "f": "0",
+        "g": str(1_795_274_194_097 + number),
+        "h": "0",
+        "i": f"UNIQ_KEY\x01FD0000000000000000000000000000023{number:016X}\x02WAIT\x01true\x02",
+        "j": "0",
+        "k": "false",
+        "m": "false",
+        "n": "broker-a",
+    }
+
+
+def pull_fields(number: int, max_msg_nums: int) -> dict[str, str]:
+    """The ext fields of the consumer's PULL_MESSAGE, which commits as it goes."""
+    return {
+        "consumerGroup": GROUP,
+        "topic": "Bench",
+        "queueId": str(number % QUEUES),
+        "queueOffset": str(number),
+        "maxMsgNums": str(max_msg_nums),
+        "sysFlag": "3",
+        "commitOffset": str(number),
+        "suspendTimeoutMillis": "15000",
+        "subVersion": "1",
+        "expressionType": "TAG",
+        "maxMsgBytes": "262144",
+        "bname": "broker-a",
+    }
+
+
+class Sink:
+    """A link that forgets what is written."""
+
+    local_addr, remote_addr = "127.0.0.1:10911", "127.0.0.1:47046"
+    outside = True
+
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+
+
+class Lab:
+    """A broker that nobody drives, and one client of it."""
+
+    def __init__(self) -> None:
+        spec = cluster_spec(topics={"Bench": QUEUES}, memory_limit="8GiB")
+        core = ClusterCore(spec, ["127.0.0.1:9876"], [10911])
+        core.start()
+        self.broker: Broker = core.broker("broker-a")
+        self.session: Session = self.broker.accept(Sink())
+        self.receive(frames(RequestCode.HEART_BEAT, [{}], SerializeType.JSON, HEARTBEAT))
+
+    def receive(self, batches: list[bytes]) -> None:
+        for batch in batches:
+            self.session.data_received(batch)
+
+
+def frames(
+    code: RequestCode,
+    fields: list[dict[str, str]],
+    serialize_type: SerializeType,
+    body: bytes = b"",
+    batch: int = 1,
+) -> list[bytes]:
+    """Requests with these ext fields, ``batch`` frames at once."""
+    encoded = [
+        Connection().encode(
+            RemotingCommand(
+                code,
+                ext_fields=one,
+                body=body,
+                opaque=opaque,
+                version=VERSION_5_5_0,
+                serialize_type=serialize_type,
+            )
+        )
+        for opaque, one in enumerate(fields)
+    ]
+    return [b"".join(encoded[at : at + batch]) for at in range(0, len(encoded), batch)]
+
+
+def cpu_us(function: Callable[[], object], runs: int) -> float:
+    """The processor time of the cheapest run, in microseconds per request."""
+    best = float("inf")
+    for _ in range(runs):
+        begin = process_time()
+        function()
+        best = min(best, process_time() - begin)
+    return best / REQUESTS * 1e6
+
+
+def costs(runs: int) -> Iterator[tuple[str, float]]:
+    """Name and microseconds of each: whole requests, then the parts of a send."""
+    lab = Lab()
+    gc.collect()
+    gc.freeze()  # as the server does once it is ready
+    try:
+        sent = [send_fields(number) for number in range(REQUESTS)]
+        for kind in SerializeType:
+            for batch in BATCHES:
+                batches = frames(RequestCode.SEND_MESSAGE_V2, sent, kind, BODY, batch)
+                name = f"send, {kind.name}, {batch} at once"
+                yield name, cpu_us(partial(lab.receive, batches), runs)
+        for kind in SerializeType:
+            for count in (1, 32):
+                pulls = [pull_fields(number // QUEUES, count) for number in range(REQUESTS)]
+                batches = frames(RequestCode.PULL_MESSAGE, pulls, kind)
+                name = f"pull of {count}, {kind.name}"
+                yield name, cpu_us(partial(lab.receive, batches), runs)
+        handled = lab.broker.journal.find(RequestHandled)
+        assert all(one.response_code == ResponseCode.SUCCESS for one in handled)
+        for name, part in send_parts(lab, sent).items():
+            yield f"of a send: {name}", cpu_us(part, runs)
+    finally:
+        gc.unfreeze()
+
+
+def send_parts(lab: Lab, sent: list[dict[str, str]]) -> Mapping[str, Callable[[], object]]:
+    """What the envelope of a send is made of."""
+    broker, connection = lab.broker, Connection()
+    incoming = frames(
+        RequestCode.SEND_MESSAGE_V2, sent, SerializeType.ROCKETMQ, BODY, batch=BATCHES[-1]
+    )
+    (request,) = connection.receive_data(incoming[0])[:1]
+
+    def decode() -> None:
+        for data in incoming:
+            connection.receive_data(data)
+
+    def header() -> None:
+        for fields in sent:
+            SendMessageRequestHeaderV2.decode(fields)
+
+    def answer() -> None:
+        for number in range(REQUESTS):
+            answered = SendMessageResponseHeader(
+                msg_id="7F00000100002A9F0000000000" + str(number),
+                queue_id=number % QUEUES,
+                queue_offset=number,
+            )
+            marks = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+            reply = Reply(answered, ext_fields=marks)
+            connection.encode_start(reply.to_command(request), 0)
+
+    def event() -> None:
+        for number in range(REQUESTS):
+            broker.journal.add(
+                RequestReceived(node=broker.name, code=310, peer="127.0.0.1:47046", opaque=number)
+            )
+
+    return {
+        "frame to command": decode,
+        "ext fields to header": header,
+        "reply to frame": answer,
+        "one event": event,
+    }
+
+
+def figures(plan: Plan) -> Iterator[Figure]:
+    """Processor time per request and per part of it."""
+    for name, us in costs(plan.runs):
+        yield Figure(group="requests", name=name, value=us, unit="µs", note="CPU, no sockets")
