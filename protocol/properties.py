@@ -83,14 +83,16 @@ def encode_properties(properties: Mapping[str, str]) -> str:
     )
 
 
-def encode_properties_as_java(properties: Mapping[str, str]) -> str:
+def encode_properties_as_java(properties: Mapping[str, str], without: str | None = None) -> str:
     """``properties`` as a string, in the order of a HashMap they were put into one by one.
 
     That is what a Java broker stores, since it reads a request's properties into a HashMap.
+    ``without`` is a name whose entry is left out of the string, in the order with it.
     """
     return PROPERTY_SEPARATOR.join(
         [
             f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}"
             for name in java_hash_map_order(properties)
+            if name != without
         ]
     )

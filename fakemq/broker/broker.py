@@ -16,7 +16,7 @@ from fakemq.broker.filters.manager import ConsumerFilterManager
 from fakemq.broker.groups import SubscriptionGroupManager
 from fakemq.broker.handlers import handles
 from fakemq.broker.holds import PullRequestHoldService
-from fakemq.broker.hosts import record_host
+from fakemq.broker.hosts import own_host
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
 from fakemq.broker.positions import PullPositions
@@ -109,7 +109,7 @@ class Broker:
     @property
     def store_host(self) -> Host:
         """`addr` as records keep it."""
-        return record_host(self.addr)
+        return own_host(self.config.broker_ip1, self.config.listen_port)
 
     @property
     def vip_addr(self) -> str:

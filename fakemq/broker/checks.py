@@ -6,6 +6,7 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
@@ -32,17 +33,20 @@ _TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 def check_topic_name(topic: str) -> None:
     """Refuse a name that no topic can have. Source: TopicValidator.java#validateTopic (4.9.7)"""
+    fault = _topic_name_fault(topic)
+    if fault is not None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, fault)
+
+
+@lru_cache(maxsize=4096)
+def _topic_name_fault(topic: str) -> str | None:
     if not topic or topic.isspace():
-        raise Refused(ResponseCode.SYSTEM_ERROR, "The specified topic is blank.")
+        return "The specified topic is blank."
     if not _TOPIC_CHARS.issuperset(topic):
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR,
-            "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$",
-        )
+        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
     if len(topic) > TOPIC_MAX_LENGTH:
-        raise Refused(
-            ResponseCode.SYSTEM_ERROR, "The specified topic is longer than topic max length."
-        )
+        return "The specified topic is longer than topic max length."
+    return None
 
 
 def check_not_slave(broker: Broker) -> None:
@@ -87,7 +91,7 @@ def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
 def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
     """The topic to send to, created if the rules say so; Refused if the message is not taken."""
     start_ms = broker.config.start_accept_send_request_time_stamp
-    if broker.clock.now_ms() < start_ms:
+    if start_ms and broker.clock.now_ms() < start_ms:
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fakemq.protocol.errors import LocalProtocolError
 from fakemq.protocol.hosts import Host, parse_host
 
@@ -16,3 +18,9 @@ def record_host(addr: str) -> Host:
         return parse_host(addr)
     except LocalProtocolError:
         return "127.0.0.1", int(addr.rpartition(":")[2])
+
+
+@lru_cache(maxsize=256)
+def own_host(ip: str, port: int) -> Host:
+    """What stands in records as the host of the broker that listens there."""
+    return record_host(f"{ip}:{port}")

@@ -15,7 +15,6 @@ from fakemq.dispatch import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader
-from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.properties import (
     CLUSTER,
     MSG_REGION,
@@ -23,7 +22,6 @@ from fakemq.protocol.properties import (
     TRANSACTION_PREPARED,
     WAIT_STORE_MSG_OK,
     decode_properties,
-    encode_properties,
     encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
@@ -90,13 +88,7 @@ def _put_one(
     message = _message(broker, session, command, header, name, topic, queue_id)
     # A waiting client says so with every message; the log goes without, in the order with it.
     properties = message.properties
-    message.properties_string = encode_properties(
-        {
-            key: properties[key]
-            for key in java_hash_map_order(properties)
-            if key != WAIT_STORE_MSG_OK
-        }
-    )
+    message.properties_string = encode_properties_as_java(properties, without=WAIT_STORE_MSG_OK)
     if WAIT_STORE_MSG_OK in properties:  # Java has taken it out for that, and puts it back
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
     if parse_bool(properties.get(TRANSACTION_PREPARED, "")):

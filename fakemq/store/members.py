@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.protocol.batch import decode_batch, member_properties
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header import parse_int
-from fakemq.protocol.hosts import V4_HOST_BYTES, pack_host
 from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
@@ -96,8 +95,8 @@ def members_of_batch(batch: InnerMessage, max_message_size: int) -> list[Member]
 def _set_host_flags(message: InnerMessage) -> None:
     # A client may have set them for hosts of its own: Java then writes a record nobody can read.
     sys_flag = message.sys_flag & ~_V6_FLAGS
-    if len(pack_host(message.born_host)) != V4_HOST_BYTES:
+    if ":" in message.born_host[0]:
         sys_flag |= MessageSysFlag.BORNHOST_V6
-    if len(pack_host(message.store_host)) != V4_HOST_BYTES:
+    if ":" in message.store_host[0]:
         sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
     message.sys_flag = sys_flag

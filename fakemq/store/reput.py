@@ -85,14 +85,21 @@ class Reput:
         arriving: MessageArrivingListener | None,
         scheduled: MessageScheduledListener | None,
     ) -> None:
-        """Write down and dispatch the records that a put has just appended."""
-        topic, queue_id = message.topic, message.queue_id
+        """Do for the records of a put all that their being in the log brings about.
+
+        Prepared and rolled-back transactions come into no queue; ``arriving`` hears of all, as in
+        Java. The index reads the log by itself, when it is asked.
+        """
+        topic, queue_id, node, add = message.topic, message.queue_id, self._node, self._journal.add
         queue_offset, phy_offset = result.logics_offset, result.wrote_offset
         stored_ms = result.store_timestamp_ms
+        queued = message.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        queue = self._queues.find_or_make(topic, queue_id) if queued else None
+        config = self._config
         for _, _, stored, properties, record_bytes in members:
-            self._journal.add(
+            add(
                 LogAppended(
-                    node=self._node,
+                    node=node,
                     topic=topic,
                     queue_id=queue_id,
                     queue_offset=queue_offset,
@@ -101,66 +108,28 @@ class Reput:
                     msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
                 )
             )
-            self.dispatch(
-                topic,
-                queue_id,
-                queue_offset,
-                phy_offset,
-                record_bytes,
-                message.sys_flag,
-                stored_ms,
-                properties,
-                stored,
-                stored_ms,
-                arriving,
-                scheduled,
+            tags = properties.get(TAGS)
+            tags_code = code_of(tags) if tags else 0
+            due_ms = None
+            if topic == SCHEDULE_TOPIC:
+                due_ms = self._delay_levels.deliver_timestamp_ms(properties, stored_ms)
+                tags_code = tags_code if due_ms is None else due_ms
+            if queue is not None:
+                queue.append(phy_offset, record_bytes, tags_code, queue_offset, stored_ms)
+            if not config.message_index_enable:
+                self._index.pass_over(phy_offset, phy_offset + record_bytes)
+            add(
+                Dispatched(
+                    node=node,
+                    topic=topic,
+                    queue_id=queue_id,
+                    queue_offset=queue_offset,
+                    phy_offset=phy_offset,
+                )
             )
             queue_offset += 1
+            if due_ms is not None and scheduled is not None:
+                scheduled(queue_id, queue_offset - 1, phy_offset, due_ms, properties)
+            if arriving is not None and config.long_polling_enable:
+                arriving(topic, queue_id, queue_offset, tags_code, stored_ms, stored)
             phy_offset += record_bytes
-
-    def dispatch(
-        self,
-        topic: str,
-        queue_id: int,
-        queue_offset: int,
-        phy_offset: int,
-        size_bytes: int,
-        sys_flag: int,
-        store_timestamp_ms: int,
-        properties: dict[str, str],
-        stored_properties: bytes,
-        now_ms: int,
-        arriving: MessageArrivingListener | None,
-        scheduled: MessageScheduledListener | None,
-    ) -> None:
-        """Do for one record all that its being in the log brings about.
-
-        Prepared and rolled-back transactions come into no queue; ``arriving`` hears of all, as in
-        Java. The index reads the log by itself, when it is asked.
-        """
-        tags_code = code_of(properties.get(TAGS))
-        due_ms = None
-        if topic == SCHEDULE_TOPIC:
-            due_ms = self._delay_levels.deliver_timestamp_ms(properties, store_timestamp_ms)
-            tags_code = tags_code if due_ms is None else due_ms
-        if sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED:
-            self._queues.find_or_make(topic, queue_id).append(
-                phy_offset, size_bytes, tags_code, queue_offset, now_ms
-            )
-        if not self._config.message_index_enable:
-            self._index.pass_over(phy_offset, phy_offset + size_bytes)
-        self._journal.add(
-            Dispatched(
-                node=self._node,
-                topic=topic,
-                queue_id=queue_id,
-                queue_offset=queue_offset,
-                phy_offset=phy_offset,
-            )
-        )
-        if due_ms is not None and scheduled is not None:
-            scheduled(queue_id, queue_offset, phy_offset, due_ms, properties)
-        if arriving is not None and self._config.long_polling_enable:
-            arriving(
-                topic, queue_id, queue_offset + 1, tags_code, store_timestamp_ms, stored_properties
-            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import lru_cache
 
 
 class PutMessageStatus(Enum):
@@ -74,7 +75,9 @@ class AppendMessageResult:
     @property
     def msg_id(self) -> str:
         """The offset ids, those of a batch joined by commas."""
-        host = self._store_host.hex().upper()
+        host = _upper_hex(self._store_host)
+        if len(self.phy_offsets) == 1:
+            return f"{host}{self.wrote_offset:016X}"
         return ",".join([f"{host}{offset:016X}" for offset in self.phy_offsets])
 
     def __repr__(self) -> str:
@@ -82,6 +85,11 @@ class AppendMessageResult:
             f"<{self.msg_num} appended at {self.wrote_offset}, {self.wrote_bytes} bytes,"
             f" queue offset {self.logics_offset}>"
         )
+
+
+@lru_cache(maxsize=64)
+def _upper_hex(host: bytes) -> str:
+    return host.hex().upper()
 
 
 class PutMessageResult:

@@ -6,9 +6,8 @@ Source: store/DefaultMessageStore.java (4.9.7)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -104,26 +103,26 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
         (4.9.7)
         """
-        return self._put(message, partial(members_of_message, delay_levels=self.delay_levels))
+        if self.config.broker_role == "SLAVE":
+            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        max_message_size = self.config.max_message_size
+        return self._put(message, members_of_message(message, max_message_size, self.delay_levels))
 
     def put_messages(self, batch: InnerMessage) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
 
         Source: store/DefaultMessageStore.java#asyncPutMessages (4.9.7)
         """
-        return self._put(batch, members_of_batch)
+        if self.config.broker_role == "SLAVE":
+            return self._refused(batch, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        return self._put(batch, members_of_batch(batch, self.config.max_message_size))
 
     def _put(
-        self,
-        message: InnerMessage,
-        members_of: Callable[[InnerMessage, int], list[Member] | PutMessageStatus],
+        self, message: InnerMessage, members: list[Member] | PutMessageStatus
     ) -> PutMessageResult:
-        if self.config.broker_role == "SLAVE":
-            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        members = members_of(message, self.config.max_message_size)
         if isinstance(members, PutMessageStatus):
             return self._refused(message, members)
-        size_bytes = sum(map(_SIZE_OF, members))
+        size_bytes = members[0][4] if len(members) == 1 else sum(map(_SIZE_OF, members))
         if not self._log.fits(size_bytes):
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
