@@ -33,12 +33,13 @@ def missing_java() -> str | None:
     return f"{' and '.join(missing)} not on PATH: the tests against real RocketMQ need a JDK, Maven"
 
 
-def class_path(version: str = REFERENCE) -> str:
+def class_path(version: str = REFERENCE, *, benchmark: bool = False) -> str:
     """The class path with RocketMQ ``version`` and our program; builds it when it is not there.
 
+    With ``benchmark`` it has RocketMQ's own measuring programs, too, which tests do not need.
     ``FAKEMQ_M2`` names a Maven repository to use instead of the clone's own. Raises JavaBuildError.
     """
-    home = _CACHE / "java" / version
+    home = _CACHE / "java" / (f"{version}-benchmark" if benchmark else version)
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +48,7 @@ def class_path(version: str = REFERENCE) -> str:
         if not stamp.exists() or stamp.read_text() != wanted:
             stamp.unlink(missing_ok=True)
             shutil.rmtree(home / "classes", ignore_errors=True)
-            _build(version, home)
+            _build(version, home, benchmark)
             stamp.write_text(wanted)
     return f"{home / 'classes'}{os.pathsep}{home / 'lib'}{os.sep}*"
 
@@ -59,7 +60,7 @@ def _fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _build(version: str, home: Path) -> None:
+def _build(version: str, home: Path, benchmark: bool) -> None:
     repository = os.environ.get("FAKEMQ_M2") or str(_CACHE / "m2")
     command = [
         *("mvn", "--batch-mode", "--quiet", "--file", str(_SOURCES / "pom.xml")),
@@ -68,6 +69,8 @@ def _build(version: str, home: Path) -> None:
     ]
     if version == REFERENCE:
         command.append("-Dservers")
+    if benchmark:
+        command.append("-Dbenchmark")
     output = ""
     for offline in (["--offline"], []):  # the network only when something is not cached yet
         done = subprocess.run(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -63,9 +64,12 @@ LITE_SCENARIOS = ("litesubscribe", "liteassign")
 AT_ONCE = 6
 """Scenarios of one JVM that run at a time: most of what they do is wait."""
 SCENARIO_TIMEOUT_S = 200.0
+SMALL_JVM = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def java_command(home: Path, version: str, *, binary: bool = False) -> list[str]:
+def java_command(
+    home: Path, version: str, *, binary: bool = False, jvm: Sequence[str] = SMALL_JVM
+) -> list[str]:
     """The java command line up to the program's arguments; all it writes goes below ``home``."""
     logs = home / "logs"
     properties = {
@@ -81,8 +85,7 @@ def java_command(home: Path, version: str, *, binary: bool = False) -> list[str]
     if binary:
         properties["rocketmq.serialize.type"] = "ROCKETMQ"
     return [
-        *("java", "-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-        *("-XX:-UsePerfData", "--add-opens=java.base/java.nio=ALL-UNNAMED"),
+        *("java", *jvm, "-XX:-UsePerfData", "--add-opens=java.base/java.nio=ALL-UNNAMED"),
         *(f"-D{key}={value}" for key, value in properties.items()),
     ]
 

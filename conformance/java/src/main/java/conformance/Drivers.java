@@ -78,7 +78,7 @@ final class Drivers {
         }
     }
 
-    private static void pauseUntil(long nanos) {
+    static void pauseUntil(long nanos) {
         long wait = nanos - System.nanoTime();
         if (wait > 0) {
             java.util.concurrent.locks.LockSupport.parkNanos(wait);
