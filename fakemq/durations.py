@@ -32,6 +32,7 @@ _UNITS_BYTES = {
     "tb": 10**12,
 }
 _LONGEST_MS = 2**63 - 1
+_MOST_DIGITS = 40
 _DIGITS = frozenset("0123456789.")
 
 
@@ -82,6 +83,8 @@ def _text_ms(text: str) -> float | None:
 
 
 def _number(digits: str) -> float | None:
+    if len(digits) > _MOST_DIGITS:
+        return None  # too long for anything, and for Python's floats before that
     try:
         return float(digits) if "." in digits else int(digits)
     except ValueError:

@@ -56,6 +56,8 @@ def test_durations(value: Duration, milliseconds: int) -> None:
             "٣s",
         ),
         *(True, None, float("nan"), float("inf"), [5], b"5s", 10**400),
+        "9" * 400 + "h1.5m",
+        "9" * 5000,
     ],
 )
 def test_what_is_no_duration(value: object) -> None:
