@@ -63,7 +63,9 @@ class Token(NamedTuple):
 
 
 _NOTHING = re.compile(r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*(?s:.*?)\*/)*")
-"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs."""
+_NOTHING_ON_LAST_LINE = re.compile(r"(?:[ \t\f]+|/\*(?s:.*?)\*/)*")
+"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs: on the last
+line nobody looks for one, as every ``--`` there would cost the whole line."""
 
 _WORD = re.compile(
     r"""
@@ -91,6 +93,7 @@ class Tokens:
         self._text = _utf16_units(text)
         self._found: list[Token] = []
         self._end = 0
+        self._last_line = 1 + max(self._text.rfind("\n"), self._text.rfind("\r"))
 
     def __getitem__(self, index: int) -> Token:
         while index >= len(self._found):
@@ -99,7 +102,8 @@ class Tokens:
 
     def _next(self) -> Token:
         text = self._text
-        skipped = _NOTHING.match(text, self._end)
+        nothing = _NOTHING if self._end < self._last_line else _NOTHING_ON_LAST_LINE
+        skipped = nothing.match(text, self._end)
         at = self._end if skipped is None else skipped.end()
         if at == len(text):
             return Token(Kind.EOF, "", at - 1)

@@ -235,3 +235,10 @@ def test_what_is_not_true_matches_nothing() -> None:
     condition = compile_sql("a > 5")
     matched = [condition.matches(given) for given in ({"a": "6"}, {"a": "5"}, {}, {"a": "x"})]
     assert matched == [True, False, False, False]
+
+
+def test_minus_signs_on_the_last_line_are_read_once_each() -> None:
+    # Each might begin a comment, if only the line ended; once, each cost the rest of the text.
+    assert compile_sql(" OR ".join(["a = --1"] * 5_000)).matches({"a": "1"})
+    assert compile_sql("a = -- one\r-1 --\n-- two").matches({"a": "-1"})
+    assert compile_sql("a = --1").matches({"a": "1"})
