@@ -8,7 +8,7 @@ Source: fastjson 1.2.69, TypeUtils.java and the deserializers of its parser
 
 from __future__ import annotations
 
-from typing import Any, SupportsInt, TypeVar
+from typing import Any, NamedTuple, SupportsInt, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -27,15 +27,33 @@ _BOOLEANS = {"true": True, "1": True, "y": True, "t": True} | {
 }
 
 
+class _Place(NamedTuple):
+    """Where in a body a value stands; a text only if something is wrong with it.
+
+    Texts made for every value would cost a body with one long key its length at every value below.
+    """
+
+    outer: _Place | None
+    step: object
+
+    def __str__(self) -> str:
+        if self.outer is None:
+            return "$"
+        return f"{self.outer}{'' if self.step == '[]' else '.'}{self.step!s:.40}"
+
+
+_TOP = _Place(None, "$")
+
+
 def to_bean(value: object, cls: type[T]) -> T:
     """``value``, as `fastjson.loads` gives it, as an instance of ``cls``."""
-    bean = _fit(value, inspect.type_info(cls), "$")
+    bean = _fit(value, inspect.type_info(cls), _TOP)
     if not isinstance(bean, cls):
         raise ValueError("expected an object")
     return bean
 
 
-def _fit(value: object, to: inspect.Type, where: str) -> Any:
+def _fit(value: object, to: inspect.Type, where: _Place) -> Any:
     """The value as Java would set it, or _ABSENT where Java leaves the default."""
     if isinstance(to, inspect.UnionType):  # only ever "X | None"
         if value is None:
@@ -49,14 +67,14 @@ def _fit(value: object, to: inspect.Type, where: str) -> Any:
         if not isinstance(value, dict):
             raise ValueError(f"{where}: expected an object, not {_kind(value)}")
         pairs = (
-            (_fit(k, to.key_type, where), _fit(v, to.value_type, f"{where}.{k}"))
+            (_fit(k, to.key_type, where), _fit(v, to.value_type, _Place(where, k)))
             for k, v in value.items()
         )
         return {k: v for k, v in pairs if k is not _ABSENT and v is not _ABSENT}
     if isinstance(to, (inspect.ListType, inspect.VarTupleType)):
         if not isinstance(value, list):
             raise ValueError(f"{where}: expected an array, not {_kind(value)}")
-        items = (_fit(one, to.item_type, f"{where}[]") for one in value)
+        items = (_fit(one, to.item_type, _Place(where, "[]")) for one in value)
         found = [one for one in items if one is not _ABSENT]
         return found if isinstance(to, inspect.ListType) else tuple(found)
     if isinstance(to, inspect.BoolType):
@@ -69,7 +87,7 @@ def _fit(value: object, to: inspect.Type, where: str) -> Any:
     return _fit_str(value)
 
 
-def _fit_struct(value: object, to: inspect.StructType, where: str) -> Any:
+def _fit_struct(value: object, to: inspect.StructType, where: _Place) -> Any:
     if value == []:  # fastjson takes an empty array for null
         return _ABSENT
     if not isinstance(value, dict):
@@ -77,7 +95,8 @@ def _fit_struct(value: object, to: inspect.StructType, where: str) -> Any:
     fields = {}
     for field in to.fields:
         if field.encode_name in value:
-            fitted = _fit(value[field.encode_name], field.type, f"{where}.{field.encode_name}")
+            place = _Place(where, field.encode_name)
+            fitted = _fit(value[field.encode_name], field.type, place)
             if fitted is not _ABSENT:
                 fields[field.name] = fitted
         if field.required and field.name not in fields:
@@ -85,7 +104,7 @@ def _fit_struct(value: object, to: inspect.StructType, where: str) -> Any:
     return to.cls(**fields)
 
 
-def _fit_bool(value: object, where: str) -> Any:
+def _fit_bool(value: object, where: _Place) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -98,7 +117,7 @@ def _fit_bool(value: object, where: str) -> Any:
     raise ValueError(f"{where}: expected a boolean, not {_kind(value)}")
 
 
-def _fit_int(value: object, to: inspect.IntType, where: str) -> Any:
+def _fit_int(value: object, to: inspect.IntType, where: _Place) -> Any:
     if isinstance(value, str):
         if value in _NULL_TEXTS:
             return _ABSENT
@@ -117,7 +136,7 @@ def _fit_int(value: object, to: inspect.IntType, where: str) -> Any:
     return number
 
 
-def _fit_float(value: object, where: str) -> Any:
+def _fit_float(value: object, where: _Place) -> Any:
     if isinstance(value, str):
         if value in _NULL_TEXTS:
             return _ABSENT

@@ -24,6 +24,9 @@ import msgspec
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.java import java_double_text
 
+MAX_DEPTH = 128
+"""Deeper nesting is refused, so that no text can exhaust our stack: when read, or when written."""
+
 
 class JsonError(RemoteProtocolError, ValueError):
     """A text is not JSON even by fastjson's lights; says where."""
@@ -42,18 +45,36 @@ def loads(text: str | bytes | bytearray | memoryview) -> Any:
     Objects are dicts and arrays lists. A key is a str, or an int, float, bool or None where it
     stands unquoted, or an `ObjectKey`. No text at all is None. Raises JsonError, never anything
     else. Differs: ``$ref`` and ``@type`` are ordinary keys, ``Set[…]``, ``new Date(…)`` and
-    ``x'…'`` are errors; an odd text that nests deeper than 128 is refused.
+    ``x'…'`` are errors; what nests deeper than 128 is refused.
     """
     try:
         # What is JSON by the standard means the same to both.
-        return msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         pass
+    else:
+        if not _is_deep(value):
+            return value
     from fakemq.protocol.fastjson_reader import read  # only odd texts ever need it
 
     if not isinstance(text, str):
         text = bytes(text).decode("utf-8", "replace")
     return read(text)
+
+
+def _is_deep(value: object) -> bool:
+    """Whether a value nests so deep that the lax reader shall judge it."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            one
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for one in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def dumps(value: object) -> str:

@@ -11,10 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from fakemq.protocol.fastjson import JsonError, ObjectKey
-
-MAX_DEPTH = 128
-"""Deeper nesting is refused, so that no text can exhaust our stack."""
+from fakemq.protocol.fastjson import MAX_DEPTH, JsonError, ObjectKey
 
 _BLANK = " \t\n\r\f\b\v"
 _COMMENT = r"//[^\n]*|/\*.*?\*/"

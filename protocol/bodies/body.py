@@ -38,7 +38,7 @@ class _Json:
             decode = _decoders[cls] = _decoder(cls)
         try:
             bean: Self = decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             bean = _decode_as_fastjson(data, cls)
         return bean
 

@@ -241,3 +241,12 @@ def with_text_keys(tree: Any) -> Any:
 def test_garbage_raises_one_kind_of_error(text: str | bytes) -> None:
     with contextlib.suppress(JsonError):
         loads(text)
+
+
+@pytest.mark.parametrize("levels", [129, 600, 5000, 100_000])
+def test_deep_nesting_is_refused_however_standard(levels: int) -> None:
+    assert loads("[" * 129 + "]" * 129)
+    with pytest.raises(JsonError, match="nested deeper than 128"):
+        loads("[" * (levels + 1) + "]" * (levels + 1))
+    with pytest.raises(JsonError, match="nested deeper than 128"):
+        loads('{"a":' * (levels + 1) + "0" + "}" * (levels + 1))

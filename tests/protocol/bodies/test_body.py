@@ -22,6 +22,7 @@ from fakemq.protocol.bodies.heartbeat import (
     SubscriptionData,
 )
 from fakemq.protocol.bodies.kv import KVTable
+from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
 from fakemq.protocol.errors import BodyError, HeaderError
 
@@ -202,3 +203,20 @@ def test_maps_keep_their_order() -> None:
 def test_what_java_would_index_with_must_be_there() -> None:
     with pytest.raises(BodyError, match=r"\$\.topicName is missing"):
         TopicConfig.decode(b'{"perm":6}')
+
+
+@pytest.mark.parametrize(("field", "levels"), [("clientID", 600), ("clientID", 5000), ("x", 5000)])
+def test_a_body_that_nests_too_deep_is_none(field: str, levels: int) -> None:
+    body = f'{{"{field}":{"[" * levels}{"]" * levels}}}'.encode()
+    with pytest.raises(BodyError, match="nested deeper than 128"):
+        HeartbeatData.decode(body)
+
+
+def test_a_long_key_costs_no_more_than_itself() -> None:
+    # It took 16 s when each value below it had a text that said where it stands.
+    values = b",".join(b"%d:0" % number for number in range(20_000))
+    data = b'{"offsetTable":{"%s":{%s}}}' % (b"k" * 4_000_000, values)
+    (table,) = ConsumerOffsetSerializeWrapper.decode(data).offset_table.values()
+    assert len(table) == 20_000
+    with pytest.raises(BodyError, match=r"\$\.offsetTable\.k{40}\.0: expected a number"):
+        ConsumerOffsetSerializeWrapper.decode(data.replace(b"0:0", b"0:[]", 1))
