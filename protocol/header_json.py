@@ -53,7 +53,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
     """The command of a JSON header, its body still empty; RemoteProtocolError if it is none."""
     try:
         header = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         header = _decode_as_fastjson(data)
     return RemotingCommand(
         header.code,

@@ -109,7 +109,10 @@ def test_bad_utf8_is_replaced() -> None:
         '{"code":4294967296}',
         '{"extFields":[]}',
         '{"extFields":"x"}',
+        '{"remark":' + "[" * 600 + "]" * 600 + "}",
+        '{"other":' + '{"a":' * 5000 + "0" + "}" * 5001,
     ],
+    ids=lambda header: header[:20],
 )
 def test_what_fastjson_refuses_closes_the_connection(header: str) -> None:
     with pytest.raises(RemoteProtocolError):
