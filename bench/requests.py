@@ -23,7 +23,7 @@ from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
-REQUESTS = 2048
+REQUESTS = 512
 """Of each measured run."""
 BATCHES = (1, 8, 64)
 """Frames that arrive at once: what 1, 16 and 64 threads of the benchmark make of a connection."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TypeAlias
 
+import msgspec
+
 from fakemq.protocol.codes import LanguageCode, code_name
 
 VERSION_4_9_7 = 407
@@ -25,8 +27,8 @@ class SerializeType(IntEnum):
     ROCKETMQ = 1
 
 
-class RemotingCommand:
-    """A request or a response.
+class RemotingCommand(msgspec.Struct, gc=False):
+    """A request or a response; fields behind ``code`` are given by name.
 
     ``ext_fields`` are the custom header's fields as strings; ``body`` is empty where Java has
     null. ``opaque`` ties a response to its request; ``version`` is the sender's MQVersion value.
@@ -34,40 +36,15 @@ class RemotingCommand:
     Source: remoting/protocol/RemotingCommand.java (4.9.7)
     """
 
-    __slots__ = (
-        "body",
-        "code",
-        "ext_fields",
-        "flag",
-        "language",
-        "opaque",
-        "remark",
-        "serialize_type",
-        "version",
-    )
-
-    def __init__(
-        self,
-        code: int,
-        *,
-        ext_fields: dict[str, str] | None = None,
-        body: bytes = b"",
-        flag: int = 0,
-        opaque: int = 0,
-        remark: str | None = None,
-        language: LanguageCode = LanguageCode.JAVA,
-        version: int = VERSION_4_9_7,
-        serialize_type: SerializeType = SerializeType.JSON,
-    ) -> None:
-        self.code = code
-        self.ext_fields: dict[str, str] = {} if ext_fields is None else ext_fields
-        self.body = body
-        self.flag = flag
-        self.opaque = opaque
-        self.remark = remark
-        self.language = language
-        self.version = version
-        self.serialize_type = serialize_type
+    code: int
+    ext_fields: dict[str, str] = {}
+    body: bytes = b""
+    flag: int = 0
+    opaque: int = 0
+    remark: str | None = None
+    language: LanguageCode = LanguageCode.JAVA
+    version: int = VERSION_4_9_7
+    serialize_type: SerializeType = SerializeType.JSON
 
     @property
     def is_response(self) -> bool:
@@ -76,13 +53,6 @@ class RemotingCommand:
     @property
     def is_oneway(self) -> bool:
         return self.flag & FLAG_ONEWAY != 0
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RemotingCommand):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
-
-    __hash__ = None  # type: ignore[assignment]  # mutable, as its fields are
 
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"

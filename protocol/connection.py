@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import RemoteProtocolError, TruncatedError
-from fakemq.protocol.frame import (
-    LENGTH_BYTES,
-    decode_frame,
-    encode_frame,
-    encode_frame_start,
-    frame_bytes,
-)
+from fakemq.protocol.frame import LENGTH_BYTES, decode_frames, encode_frame, encode_frame_start
 
 
 class Connection:
@@ -39,41 +33,23 @@ class Connection:
         if self.failure is not None:
             raise self.failure
         buffer = self._buffer
-        if not buffer:  # the common case: whole frames, read where they lie
-            commands, used, failure = self._take(data)
-            buffer += data[used:] if used else data
-        else:
-            buffer += data
-            if len(buffer) < self._wanted_bytes:
+        if buffer:
+            if len(buffer) + len(data) < self._wanted_bytes:
+                buffer += data
                 return []
-            commands, used, failure = self._take(buffer)
-            del buffer[:used]
-        if failure is not None:
-            self.failure = failure
+            data = bytes(buffer) + data
             buffer.clear()
-            if not commands:
-                raise failure
-        return commands
-
-    def _take(
-        self, data: bytes | bytearray
-    ) -> tuple[list[RemotingCommand], int, RemoteProtocolError | None]:
         commands: list[RemotingCommand] = []
-        position = 0
-        with memoryview(data) as view:
-            self._wanted_bytes = LENGTH_BYTES
-            while len(data) - position >= LENGTH_BYTES:
-                try:
-                    size = frame_bytes(data[position : position + LENGTH_BYTES])
-                    if len(data) - position < size:
-                        self._wanted_bytes = size
-                        break
-                    with view[position : position + size] as frame:
-                        commands.append(decode_frame(frame))
-                except RemoteProtocolError as error:
-                    return commands, position, error
-                position += size
-        return commands, position, None
+        try:
+            used, self._wanted_bytes = decode_frames(data, commands)
+        except RemoteProtocolError as error:
+            self.failure = error
+            if not commands:
+                raise
+            return commands
+        if used < len(data):
+            buffer += data[used:]
+        return commands
 
     def receive_eof(self) -> None:
         """The peer will send no more; TruncatedError if it stopped within a frame."""

@@ -8,21 +8,28 @@ Source: remoting/protocol/RemotingCommand.java#decode, remoting/netty/NettyDecod
 from __future__ import annotations
 
 from fakemq.protocol.command import RemotingCommand, SerializeType
-from fakemq.protocol.errors import ForeignProtocolError, LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.errors import (
+    ForeignProtocolError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TruncatedError,
+)
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
-from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame_head, parse_frame
+from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame_head
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 LENGTH_BYTES = 4
 
+_HEAD_BYTES = FRAME_HEAD.size
+_JSON, _ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
 _HTTP_VERBS = frozenset(
     (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"CONN", b"PATC", b"TRAC")
 )
 _TLS_HANDSHAKE = 0x16
 
 
-def frame_bytes(length_word: bytes | bytearray) -> int:
+def frame_bytes(length_word: bytes) -> int:
     """The size of the whole frame that starts with these 4 bytes, length word included.
 
     Raises RemoteProtocolError when no frame can start so: too long, or another protocol.
@@ -32,12 +39,12 @@ def frame_bytes(length_word: bytes | bytearray) -> int:
         raise _foreign(length_word) or RemoteProtocolError(
             f"a frame of {size} bytes; {FRAME_MAX_BYTES} is the most"
         )
-    if size < FRAME_HEAD.size:
+    if size < _HEAD_BYTES:
         raise RemoteProtocolError(f"a frame of {size} bytes has no room for a header length")
     return size
 
 
-def _foreign(start: bytes | bytearray) -> ForeignProtocolError | None:
+def _foreign(start: bytes) -> ForeignProtocolError | None:
     # Whatever another protocol starts with reads as a length far over the limit, so a frame of
     # ours is never taken for one of theirs.
     if start[0] == _TLS_HANDSHAKE:
@@ -49,24 +56,51 @@ def _foreign(start: bytes | bytearray) -> ForeignProtocolError | None:
             "an HTTP/2 preface: a RocketMQ 5 gRPC client; gRPC goes to a proxy,"
             " which fakemq does not have yet: use a remoting client"
         )
-    if bytes(start) in _HTTP_VERBS:
+    if start in _HTTP_VERBS:
         return ForeignProtocolError(
             "an HTTP request: this port speaks the RocketMQ remoting protocol"
         )
     return None
 
 
+def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, int]:
+    """Append the commands of all whole frames in ``data``, which begins with a frame.
+
+    Gives how many bytes they took, and how many bytes of the next frame are worth a look. Raises
+    RemoteProtocolError for a frame that is none; the commands before it have been appended.
+    """
+    start, end = 0, len(data)
+    while end - start >= LENGTH_BYTES:
+        frame_end = start + frame_bytes(data[start : start + LENGTH_BYTES])
+        if frame_end > end:
+            return start, frame_end - start
+        _, serialize_type, length_high, length_low = FRAME_HEAD.unpack_from(data, start)
+        header_start = start + _HEAD_BYTES
+        header_end = header_start + (length_high << 16 | length_low)
+        if header_end > frame_end:
+            raise TruncatedError(
+                f"Frame.header of {header_end - header_start} bytes"
+                f" where {frame_end - header_start} are left"
+            )
+        if serialize_type == _ROCKETMQ:
+            command = decode_binary_header(data, header_start, header_end)
+        elif serialize_type == _JSON:
+            command = decode_json_header(data[header_start:header_end])
+        else:
+            raise RemoteProtocolError(f"serialize type {serialize_type}; 0 (JSON) and 1 are known")
+        command.body = data[header_end:frame_end]
+        commands.append(command)
+        start = frame_end
+    return start, LENGTH_BYTES
+
+
 def decode_frame(frame: memoryview) -> RemotingCommand:
-    """The command in one whole frame, length word included."""
-    _, serialize_type, _, header, body, _ = parse_frame(frame)
-    if serialize_type == SerializeType.JSON:
-        command = decode_json_header(header)
-    elif serialize_type == SerializeType.ROCKETMQ:
-        command = decode_binary_header(header)
-    else:
-        raise RemoteProtocolError(f"serialize type {serialize_type}; 0 (JSON) and 1 are known")
-    command.body = body
-    return command
+    """The command in one whole frame, length word included; TruncatedError if it is not whole."""
+    commands: list[RemotingCommand] = []
+    used, _ = decode_frames(bytes(frame), commands)
+    if used != len(frame) or len(commands) != 1:
+        raise TruncatedError(f"{len(frame)} bytes are no frame, but {len(commands)}")
+    return commands[0]
 
 
 def encode_frame(command: RemotingCommand) -> bytes:
@@ -79,12 +113,11 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
 
     Raises LocalProtocolError for what the protocol cannot carry.
     """
-    if command.serialize_type is SerializeType.ROCKETMQ:
+    if command.serialize_type is _ROCKETMQ:
         header = encode_binary_header(command)
     else:
         header = encode_json_header(command)
-    size = FRAME_HEAD.size + len(header) + body_bytes
+    size = _HEAD_BYTES + len(header) + body_bytes
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
-    length = size - LENGTH_BYTES
-    return build_frame_head(length, command.serialize_type, len(header)) + header
+    return build_frame_head(size - LENGTH_BYTES, command.serialize_type, len(header)) + header

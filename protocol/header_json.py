@@ -45,6 +45,8 @@ _LANGUAGES: dict[str | None, LanguageCode] = {one.name: one for one in LanguageC
 _LANGUAGES_BY_NUMBER = {str(int(one)): one for one in LanguageCode}
 _LANGUAGE_NAMES = {language: language.name for language in LanguageCode}
 
+_JSON = SerializeType.JSON
+
 _decode = msgspec.json.Decoder(_Incoming).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -62,8 +64,8 @@ def decode_json_header(data: bytes) -> RemotingCommand:
         opaque=header.opaque,
         flag=header.flag,
         remark=header.remark,
-        ext_fields=header.ext_fields,
-        serialize_type=SerializeType.JSON,
+        ext_fields=header.ext_fields or {},
+        serialize_type=_JSON,
     )
 
 

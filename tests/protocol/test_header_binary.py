@@ -1,13 +1,22 @@
-"""The binary header against bytes written by hand."""
+"""The binary header against bytes written by hand, and its lean reader against the declaration."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
-from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
+from fakemq.protocol.header_binary import (
+    _decode_any,
+    _decode_usual,
+    _encode_any,
+    _encode_usual,
+    decode_binary_header,
+    encode_binary_header,
+)
 
 HEADER = bytes.fromhex(
     "000a"  # code
@@ -75,3 +84,69 @@ def test_what_does_not_fit_is_our_fault(command: RemotingCommand) -> None:
     command.serialize_type = SerializeType.ROCKETMQ
     with pytest.raises(LocalProtocolError, match="does not fit a binary header"):
         encode_binary_header(command)
+
+
+# -- lean against declared ------------------------------------------------------------------------
+
+int16 = st.integers(-(2**15), 2**15 - 1)
+int32 = st.integers(-(2**31), 2**31 - 1)
+sound = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@st.composite
+def commands(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> RemotingCommand:
+    return RemotingCommand(
+        draw(int16),
+        ext_fields=draw(st.dictionaries(texts, texts, max_size=6)),
+        flag=draw(int32),
+        opaque=draw(int32),
+        remark=draw(st.none() | texts),
+        language=draw(st.sampled_from(LanguageCode)),
+        version=draw(int16),
+        serialize_type=SerializeType.ROCKETMQ,
+    )
+
+
+@given(commands(sound), st.binary(max_size=20), st.binary(max_size=20))
+@settings(deadline=None)
+def test_what_is_sound_needs_no_second_reading(
+    command: RemotingCommand, before: bytes, behind: bytes
+) -> None:
+    header = _encode_usual(command)
+    assert header == _encode_any(command)
+    end = len(before) + len(header)
+    read = _decode_usual(before + header + behind, len(before), end)
+    assert read is not None
+    assert read == _decode_any(header)
+
+
+@given(
+    commands(sound),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=4),
+    st.integers(-6, 6),
+    st.binary(max_size=20),
+)
+@settings(deadline=None, max_examples=500)
+def test_what_the_lean_reader_takes_the_declaration_reads_alike(
+    command: RemotingCommand, damage: list[tuple[int, int]], longer: int, behind: bytes
+) -> None:
+    data = bytearray(encode_binary_header(command))
+    for at, byte in damage:
+        data[at % len(data)] = byte
+    end = len(data) + longer
+    data = (data + behind).ljust(end, b"\0")
+    read = _decode_usual(bytes(data), 0, end)
+    if read is not None:
+        assert read == _decode_any(bytes(data[:end]))
+
+
+@given(commands(st.text()))
+@settings(deadline=None)
+def test_half_a_surrogate_pair_is_written_as_java_does(command: RemotingCommand) -> None:
+    assert encode_binary_header(command) == _encode_any(command)
+
+
+def test_a_length_of_more_than_16_bits_is_never_taken_for_one_of_15() -> None:
+    field = (2**15).to_bytes(2) + b"k" * 2**15 + b"\0\0\0\1v"
+    with pytest.raises(RemoteProtocolError, match="of -32768 bytes"):
+        decode_binary_header(HEADER[:13] + bytes(4) + len(field).to_bytes(4) + field)

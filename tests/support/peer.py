@@ -125,7 +125,7 @@ class Peer:
         self.session.send(
             RemotingCommand(
                 code,
-                ext_fields=ext_fields,
+                ext_fields=ext_fields or {},
                 body=body,
                 flag=FLAG_RESPONSE,
                 opaque=request.opaque,
