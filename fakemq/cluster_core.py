@@ -98,7 +98,10 @@ class ClusterCore:
             self.network.listen(addr, name_server.accept, name_server.name)
         for broker in self.brokers.values():
             self.start_broker(broker)
-        self._create_topics()
+        if self.spec.topics:
+            self._create_topics()
+            for broker in self.running_masters():
+                broker.register_all()
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
@@ -126,9 +129,9 @@ class ClusterCore:
             name_server.reset()
         self.randomness.reset()
         self.journal.clear()
+        self._create_topics()
         for broker in self.brokers.values():
             broker.register_all()
-        self._create_topics()
         self.network.settle()
         self.journal.clear()
         self._moved("reset", 0)
@@ -200,5 +203,7 @@ class ClusterCore:
         return broker
 
     def _create_topics(self) -> None:
-        for topic, queues in self.spec.topics.items():
-            self.create_topic(topic, queues)
+        """Make the topics of the spec; the name servers are told of all at once, afterwards."""
+        for broker in self.running_masters():
+            for topic, queues in self.spec.topics.items():
+                broker.topics.create(topic, queues)

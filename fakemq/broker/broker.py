@@ -267,11 +267,7 @@ class Broker:
 
     def create_topic(self, topic: str, queues: int, *, perm: int = PermName.READ_WRITE) -> None:
         """Create a topic, or give it this many queues, and tell the name servers."""
-        self.put_topic(
-            TopicConfig(
-                topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
-            )
-        )
+        self.registration.register_topic(self.topics.create(topic, queues, perm))
 
     def put_topic(self, config: TopicConfig) -> None:
         """Have a topic exactly as it is given, and tell the name servers."""

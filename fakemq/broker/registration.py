@@ -20,6 +20,7 @@ from fakemq.protocol.bodies.topic import (
     RegisterBrokerBody,
     TopicConfig,
     TopicConfigSerializeWrapper,
+    register_broker_json,
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -141,7 +142,7 @@ class Registration:
             self._schedule(max(MIN_PERIOD_MS, min(period_ms, MAX_PERIOD_MS)), outside=outside)
             addrs = [addr for addr in self._namesrv_addrs if (addr in self._outside) is outside]
             if self._broker.config.force_register:
-                self._register(addrs, self._wrapper())
+                self._register(addrs, self._everything())
             else:
                 self._register_if_changed(addrs)
 
@@ -152,7 +153,7 @@ class Registration:
     def register_all(self, *, check_order: bool = True, oneway: bool = False) -> Round:
         """Register everything with every name server."""
         return self._register(
-            self._namesrv_addrs, self._wrapper(), check_order=check_order, oneway=oneway
+            self._namesrv_addrs, self._everything(), check_order=check_order, oneway=oneway
         )
 
     def register_topic(self, config: TopicConfig) -> Round:
@@ -164,12 +165,12 @@ class Registration:
             topic_config_table={config.topic_name or "": config},
             data_version=self._broker.topics.data_version,
         )
-        return self._register(self._namesrv_addrs, self._masked(wrapper))
+        return self._register(self._namesrv_addrs, self._body(self._masked(wrapper)))
 
     def _register(
         self,
         addrs: Iterable[str],
-        wrapper: TopicConfigSerializeWrapper,
+        body: bytes,
         *,
         check_order: bool = True,
         oneway: bool = False,
@@ -179,7 +180,6 @@ class Registration:
             return Round(0)
         broker = self._broker
         config = broker.config
-        body = self._body(wrapper)
         fields = RegisterBrokerRequestHeader(
             broker_name=config.broker_name,
             broker_addr=broker.addr,
@@ -237,7 +237,7 @@ class Registration:
             if registered or not _is_behind(response, version):
                 return
             registered = True
-            self._register(addrs, self._wrapper())
+            self._register(addrs, self._everything())
 
         for addr in self._addrs(addrs):
             self._broker.outbound.invoke(
@@ -254,8 +254,12 @@ class Registration:
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
         return [] if self._silent else list(addrs)
 
-    def _wrapper(self) -> TopicConfigSerializeWrapper:
-        return self._masked(self._broker.topics.wrapper())
+    def _everything(self) -> bytes:
+        """The body with all topics: JSON that is there already, unless it has to be another."""
+        topics = self._broker.topics
+        if self._is_read_write and not self._broker.config.compressed_register:
+            return register_broker_json(topics.encoded())
+        return self._body(self._masked(topics.wrapper()))
 
     def _body(self, wrapper: TopicConfigSerializeWrapper) -> bytes:
         """The body for these topics; the last is kept, as most registrations say nothing new."""
@@ -265,11 +269,15 @@ class Registration:
             self._last_body = wrapper, compressed, body.encode(compressed=compressed)
         return self._last_body[2]
 
+    @property
+    def _is_read_write(self) -> bool:
+        return self._broker.config.broker_permission & PermName.READ_WRITE == PermName.READ_WRITE
+
     def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
         """What the name servers get: a broker that is not RW gives its own perm to every topic."""
-        perm = self._broker.config.broker_permission
-        if perm & PermName.READ_WRITE == PermName.READ_WRITE:
+        if self._is_read_write:
             return wrapper
+        perm = self._broker.config.broker_permission
         return TopicConfigSerializeWrapper(
             topic_config_table={
                 topic: TopicConfig(

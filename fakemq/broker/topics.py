@@ -13,7 +13,13 @@ import msgspec
 
 from fakemq.broker.required import required
 from fakemq.events import TopicChanged
-from fakemq.protocol.bodies.topic import DataVersion, TopicConfig, TopicConfigSerializeWrapper
+from fakemq.protocol.bodies.topic import (
+    DataVersion,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+    topic_json,
+    topics_json,
+)
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.sysflag import PermName, perm_to_string
 from fakemq.protocol.topics import (
@@ -60,6 +66,9 @@ class TopicConfigManager:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._table: dict[str, TopicConfig] = {}
+        self._json: dict[str, bytes] = {}
+        """The same in JSON, which is what a registration with ten thousand topics would take."""
+        self._encoded: tuple[DataVersion, bytes] | None = None
         self._system: dict[str, None] = {}  # a set that keeps its order
         self.data_version = DataVersion()
         self.reset()
@@ -98,6 +107,13 @@ class TopicConfigManager:
             topic_config_table=dict(self._table), data_version=self.data_version
         )
 
+    def encoded(self) -> bytes:
+        """The JSON of `wrapper`, made anew only after a change, and then of what has changed."""
+        if self._encoded is None or self._encoded[0] != self.data_version:
+            encoded = topics_json(self.data_version, self._json.values())
+            self._encoded = self.data_version, encoded
+        return self._encoded[1]
+
     # -- creating and changing ----------------------------------------------------------------
 
     def create_in_send(
@@ -117,7 +133,7 @@ class TopicConfigManager:
         if default_topic == AUTO_CREATE_TOPIC_KEY_TOPIC and not auto_create:
             # Java switches the default topic itself, for good.
             default = msgspec.structs.replace(default, perm=_RW)
-            self._table[default_topic] = default
+            self._set(default_topic, default)
         if not default.perm & PermName.INHERIT:
             return None
         queue_nums = max(0, min(client_queue_nums, default.write_queue_nums))
@@ -154,6 +170,14 @@ class TopicConfigManager:
         self._broker.registration.register_all(check_order=False, oneway=True)
         return config
 
+    def create(self, topic: str, queues: int, perm: int = _RW) -> TopicConfig:
+        """Put a topic with this many queues, new or not; the caller tells the name servers."""
+        config = TopicConfig(
+            topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
+        )
+        self.update(config)
+        return config
+
     def update(self, config: TopicConfig) -> None:
         """Put a topic as it is given, new or not; the caller tells the name servers."""
         topic = required(config.topic_name, "TopicConfig", "topicName")
@@ -163,6 +187,7 @@ class TopicConfigManager:
         """Remove a topic; False if there was none. Name servers keep its route, as in Java."""
         if self._table.pop(topic, None) is None:
             return False
+        del self._json[topic]
         self.next_version()
         self._changed(topic, "deleted")
         return True
@@ -179,7 +204,7 @@ class TopicConfigManager:
         ]
         for topic in changed:
             config = self._table[topic]
-            self._table[topic] = msgspec.structs.replace(config, order=not config.order)
+            self._set(topic, msgspec.structs.replace(config, order=not config.order))
             self._changed(topic, "updated")
         if changed:
             self.next_version()
@@ -191,13 +216,20 @@ class TopicConfigManager:
     def reset(self) -> None:
         """The topics of a first boot."""
         self._table = _first_boot(self._broker)
+        self._json = {topic: topic_json(config) for topic, config in self._table.items()}
+        self._encoded = None
         self._system = dict.fromkeys((*_SYSTEM_TOPICS, *self._table))
         self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _put(self, topic: str, config: TopicConfig, how: str) -> None:
+    def _set(self, topic: str, config: TopicConfig) -> None:
         self._table[topic] = config
+        self._json[topic] = topic_json(config)
+        self._encoded = None
+
+    def _put(self, topic: str, config: TopicConfig, how: str) -> None:
+        self._set(topic, config)
         self.next_version()
         self._changed(topic, how)
 

@@ -103,6 +103,7 @@ class NameServer:
     def _forget(self) -> None:
         self.config = self._start_config.copy()
         self.tables.clear()
+        self.registration.standing.clear()
         self.registration.expiry.clear()
         self._unknown_codes.clear()
 

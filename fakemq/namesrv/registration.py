@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.events import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
 from fakemq.namesrv.route_tables import MASTER_ID, BrokerLiveInfo, Channel, RouteTables
+from fakemq.namesrv.standing import StandingTopics
 from fakemq.protocol.bodies.route import BrokerData, QueueData
 from fakemq.protocol.sysflag import PermName
 
@@ -41,6 +42,7 @@ class Registration:
         self._tables = tables
         self._node = clock.owner
         self._journal = journal
+        self.standing = StandingTopics()
         self.expiry = Expiry(clock, tables, self._expire)
 
     # -- registering --------------------------------------------------------------------------
@@ -62,7 +64,8 @@ class Registration:
         """Enter a broker, or renew it.
 
         Only a master's registration touches the queues, and only if its data version is another
-        than last time or its address is new. ``filter_server_list`` None leaves that table alone.
+        than last time or its address is new; else ``topic_configs`` is not iterated over.
+        ``filter_server_list`` None leaves that table alone.
         Routes repeat what the broker says by ``enable_acting_master``, as those of 5.x do.
 
         Source: RouteInfoManager#registerBroker
@@ -229,6 +232,7 @@ class Registration:
             )
 
     def _remove_topics_of(self, broker_name: str) -> None:
+        self.standing.clear()
         table = self._tables.topic_queue_table
         for topic, queues in list(table.items()):
             queues.pop(broker_name, None)
@@ -258,6 +262,7 @@ class Registration:
         return len(touched)
 
     def _queues_of(self, broker_name: str) -> Sequence[QueueData]:
+        self.standing.clear()  # whoever asks is about to change them
         return [
             queues[broker_name]
             for queues in self._tables.topic_queue_table.values()
@@ -269,6 +274,7 @@ class Registration:
 
         Source: RouteInfoManager#deleteTopic
         """
+        self.standing.clear()
         table = self._tables.topic_queue_table
         if not cluster_name:
             table.pop(topic, None)

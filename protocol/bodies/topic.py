@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
 from typing import Self
 
 from msgspec import field
@@ -49,6 +50,41 @@ class TopicConfigSerializeWrapper(Body):
 
     topic_config_table: dict[str, TopicConfig] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
+
+
+_BODY_BEGINS = b'{"filterServerList":[],"topicConfigSerializeWrapper":'
+_WRAPPER_BEGINS = b'{"dataVersion":'
+_TOPICS_BEGIN = b',"topicConfigTable":{'
+_BODY_ENDS = b"}}}"
+_HEAD_BYTES = 200
+"""More than stands before the topics."""
+
+
+def topic_json(config: TopicConfig) -> bytes:
+    """A topic as an entry of the JSON of a table of topics."""
+    return fastjson.encode(config.topic_name) + b":" + fastjson.encode(config)
+
+
+def topics_json(data_version: DataVersion, topics: Iterable[bytes]) -> bytes:
+    """The JSON of a `TopicConfigSerializeWrapper`, of topics that are `topic_json` already."""
+    version = data_version.encode()
+    return b"".join((_WRAPPER_BEGINS, version, _TOPICS_BEGIN, b",".join(topics), b"}}"))
+
+
+def register_broker_json(wrapper: bytes) -> bytes:
+    """The JSON of a `RegisterBrokerBody` with the JSON of a wrapper, and no filter servers."""
+    return b"".join((_BODY_BEGINS, wrapper, b"}"))
+
+
+def find_topics(body: bytes) -> tuple[int, int] | None:
+    """From where to where the topics stand in what `register_broker_json` wrote; None for others.
+
+    They may be cut out, all or the first of them, and the rest is such a body again.
+    """
+    if not (body.startswith(_BODY_BEGINS + _WRAPPER_BEGINS) and body.endswith(_BODY_ENDS)):
+        return None
+    begin = body.find(_TOPICS_BEGIN, 0, _HEAD_BYTES)
+    return None if begin < 0 else (begin + len(_TOPICS_BEGIN), len(body) - len(_BODY_ENDS))
 
 
 class RegisterBrokerBody(Body):

@@ -21,4 +21,4 @@ if TYPE_CHECKING:
 def get_all_topic_config(
     broker: Broker, request: Request[NoHeader]
 ) -> Reply[GetAllTopicConfigResponseHeader]:
-    return Reply(GetAllTopicConfigResponseHeader(), body=broker.topics.wrapper().encode())
+    return Reply(GetAllTopicConfigResponseHeader(), body=broker.topics.encoded())

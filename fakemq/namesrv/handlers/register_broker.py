@@ -13,12 +13,19 @@ Source: namesrv/processor/DefaultRequestProcessor.java#registerBrokerWithFilterS
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fakemq.dispatch import Refused, Reply, Request
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table
-from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfigSerializeWrapper
+from fakemq.protocol.bodies.topic import (
+    DataVersion,
+    RegisterBrokerBody,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+)
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.header import parse_bool
@@ -43,15 +50,15 @@ def register_broker(
     header, body = request.header, request.body
     if header.body_crc32 != 0 and header.body_crc32 != crc32(body):
         raise Refused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
-    wrapper, filter_server_list = _read(request)
+    data_version, topic_configs, filter_server_list = _read(node, request)
     result = node.registration.register_broker(
         cluster_name=header.cluster_name,
         broker_addr=header.broker_addr,
         broker_name=header.broker_name,
         broker_id=header.broker_id,
         ha_server_addr=header.ha_server_addr,
-        topic_configs=wrapper.topic_config_table.values(),
-        data_version=wrapper.data_version,
+        topic_configs=topic_configs,
+        data_version=data_version,
         filter_server_list=filter_server_list,
         channel=request.session,
         enable_acting_master=_enable_acting_master(request),
@@ -71,6 +78,22 @@ def _enable_acting_master(request: Request[RegisterBrokerRequestHeader]) -> bool
 
 
 def _read(
+    node: NameServer, request: Request[RegisterBrokerRequestHeader]
+) -> tuple[DataVersion, Iterable[TopicConfig], list[str] | None]:
+    header, standing = request.header, node.registration.standing
+    broker_name = vars(header).get("broker_name", "")
+    if not request.session.outside and not header.compressed:
+        read = standing.read(broker_name, request.body)
+        if read is not None:
+            content, topic_configs = read
+            data_version = content.topic_config_serialize_wrapper.data_version
+            return data_version, topic_configs, content.filter_server_list
+    standing.forget(broker_name)
+    wrapper, filter_server_list = _read_all(request)
+    return wrapper.data_version, wrapper.topic_config_table.values(), filter_server_list
+
+
+def _read_all(
     request: Request[RegisterBrokerRequestHeader],
 ) -> tuple[TopicConfigSerializeWrapper, list[str] | None]:
     # Without a body Java makes a data version of (0, 0), which is our default too.
