@@ -59,6 +59,17 @@ _CONVERTERS: dict[str, _Converter] = {
     "Long": parse_long,
     "bool": parse_bool,
 }
+_SMALL = {str(number): number for number in range(256)}
+_KNOWN: dict[_Converter, Mapping[str, int | bool]] = {
+    parse_int: _SMALL,
+    parse_long: _SMALL,
+    parse_bool: {"true": True, "false": False},
+}
+"""What texts mostly say, to save the conversion."""
+
+
+_Field: TypeAlias = tuple[str, str, _Converter, Mapping[str, int | bool], str | int | bool | None]
+"""Wire name, attribute, converter, what it need not convert, value where none was set."""
 
 
 def camel_case(name: str) -> str:
@@ -75,59 +86,70 @@ class Header:
     fast: ClassVar[bool] = False
     """One of the four headers that Java decodes by hand: a bad number escapes as code 1."""
 
-    _specs: ClassVar[tuple[tuple[str, str, _Converter], ...]] = ()
+    _fields: ClassVar[tuple[_Field, ...] | None] = None
     _attrs: ClassVar[frozenset[str]] = frozenset()
 
+    def __init_subclass__(cls) -> None:
+        cls._fields = None  # not those of its base
+
     def __init__(self, **fields: str | int | bool | None) -> None:
-        self.field_specs()
-        if not fields.keys() <= self._attrs:
+        if self._fields is None:
+            self._make_fields()
+        if not self._attrs.issuperset(fields):
             unknown = sorted(fields.keys() - self._attrs)
             raise TypeError(f"{type(self).__name__} has no field {unknown}")
         self.__dict__.update(fields)
 
     @classmethod
     def field_specs(cls) -> tuple[tuple[str, str, _Converter], ...]:
-        """(wire name, attribute, converter) per field, made on first use to keep import light."""
-        specs = cls.__dict__.get("_specs")
-        if specs is None:
-            annotations: dict[str, str] = {}
-            for base in reversed(cls.__mro__):
-                annotations |= get_annotations(base)
-            specs = tuple(
-                (
-                    cls.wire_names.get(attr, camel_case(attr)),
-                    attr,
-                    _CONVERTERS[annotation.removesuffix(" | None")],
-                )
-                for attr, annotation in annotations.items()
-                if not annotation.startswith("ClassVar")
-            )
-            cls._specs = specs
-            cls._attrs = frozenset(attr for _, attr, _ in specs)
-        return specs
+        """(wire name, attribute, converter) per field."""
+        return tuple(field[:3] for field in cls._fields or cls._make_fields())
+
+    @classmethod
+    def _make_fields(cls) -> tuple[_Field, ...]:
+        """Called on first use, to keep import light."""
+        annotations: dict[str, str] = {}
+        for base in reversed(cls.__mro__):
+            annotations |= get_annotations(base)
+        fields: list[_Field] = []
+        for attr, annotation in annotations.items():
+            if not annotation.startswith("ClassVar"):
+                wire = cls.wire_names.get(attr, camel_case(attr))
+                convert = _CONVERTERS[annotation.removesuffix(" | None")]
+                known = _KNOWN.get(convert, {})
+                fields.append((wire, attr, convert, known, getattr(cls, attr, None)))
+        cls._fields = made = tuple(fields)
+        cls._attrs = frozenset(attr for _, attr, *_ in made)
+        return made
 
     @classmethod
     def decode(cls, ext_fields: Mapping[str, str]) -> Self:
         """The header in a command's ext fields; unknown fields are ignored."""
         header = cls.__new__(cls)
         values = header.__dict__
-        for wire, attr, convert in cls.field_specs():
-            text = ext_fields.get(wire)
+        text_of = ext_fields.get
+        for wire, attr, convert, known, _ in cls._fields or cls._make_fields():
+            text = text_of(wire)
             if text is None:
                 continue
-            try:
-                values[attr] = convert(text)
-            except NumberFormatError:
-                if cls.fast:
-                    raise
+            if convert is str:
+                values[attr] = text
+            elif text in known:
+                values[attr] = known[text]
+            else:
+                try:
+                    values[attr] = convert(text)
+                except NumberFormatError:
+                    if cls.fast:
+                        raise
         return header
 
     def encode(self) -> dict[str, str]:
         """Ext fields of a command; what is None or absent is left out, as Java leaves out null."""
         fields: dict[str, str] = {}
-        values = self.__dict__
-        for wire, attr, _ in self.field_specs():
-            value = values[attr] if attr in values else getattr(type(self), attr, None)
+        value_of = self.__dict__.get
+        for wire, attr, _, _, default in self._fields or self._make_fields():
+            value = value_of(attr, default)
             if value is None:
                 continue
             if value is True:
@@ -135,7 +157,7 @@ class Header:
             elif value is False:
                 fields[wire] = "false"
             else:
-                fields[wire] = str(value)
+                fields[wire] = f"{value}"
         return fields
 
     if not TYPE_CHECKING:  # a checker that saw it would let every misspelt field pass
