@@ -35,17 +35,18 @@ class Clock:
         start_at_ms: int | None = None,
         source: TimeSource | None = None,
     ) -> None:
-        self._source = MachineTime() if source is None else source
+        source = MachineTime() if source is None else source
+        self._real_wall_ms = source.wall_ms
         self._seq = 0
         self._holds: list[Hold] = []
         self._firing = False
         self.settle: Callable[[], None] = _nothing
         self.on_change: Callable[[], None] = _nothing
-        wall_ms = self._source.wall_ms()
+        wall_ms = self._real_wall_ms()
         self._starts_now = start_at_ms is None
         self.start_at_ms = wall_ms if start_at_ms is None else start_at_ms
-        self._cluster = Axis(self._source, running=not frozen)
-        self._outside = Axis(self._source, running=True)
+        self._cluster = Axis(source, running=not frozen)
+        self._outside = Axis(source, running=True)
         # Real: wall + offset, so that a corrected wall stays right; frozen: the wall stands.
         self._wall_offset_ms = self.start_at_ms - wall_ms
         self._frozen_wall_ms = self.start_at_ms
@@ -58,11 +59,11 @@ class Clock:
 
     def now_ms(self) -> int:
         """Wall time of the cluster, in milliseconds since the epoch."""
-        if not self._cluster.running:
-            wall_ms = self._frozen_wall_ms
-        else:
-            wall_ms = self._source.wall_ms() + self._wall_offset_ms
-        return wall_ms - self._cluster.behind_ms()
+        axis = self._cluster
+        wall_ms = (
+            self._real_wall_ms() + self._wall_offset_ms if axis.running else self._frozen_wall_ms
+        )
+        return wall_ms if axis.at_ms is None else wall_ms - axis.behind_ms()
 
     @property
     def tells_real_time(self) -> bool:
@@ -71,7 +72,8 @@ class Clock:
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Time on the cluster's axis, or on that of outside peers; never goes back."""
-        return (self._outside if outside else self._cluster).elapsed_ms()
+        axis = self._outside if outside else self._cluster
+        return axis.target_ms() if axis.at_ms is None else axis.at_ms
 
     def timers(self) -> list[Timer]:
         """Pending timers of both axes, each axis in firing order."""
@@ -141,7 +143,7 @@ class Clock:
     def unfreeze(self) -> None:
         """Let the cluster's time run on from where it stands."""
         if self.frozen:
-            self._wall_offset_ms = self._frozen_wall_ms - self._source.wall_ms()
+            self._wall_offset_ms = self._frozen_wall_ms - self._real_wall_ms()
             self._cluster.run(True)
             self.on_change()
 
@@ -200,7 +202,7 @@ class Clock:
             self.freeze()
         else:
             self.unfreeze()
-        wall_ms = self._source.wall_ms()
+        wall_ms = self._real_wall_ms()
         # A clock that was started at "now" starts at now again.
         start_ms = wall_ms if self._starts_now else self.start_at_ms
         self._frozen_wall_ms = start_ms
