@@ -4,66 +4,78 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
-import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from bench.machine import describe_machine
 from bench.measure import Figure, Plan, missed
+from bench.plot import draw
 from bench.table import HEADER, line, report
 
-GROUPS = ("start", "process", "leaks", "speed")
+GROUPS = (
+    *("traffic", "ready", "memory", "growth", "requests"),
+    *("start", "clock", "process", "leaks", "speed"),
+)
 """Each is a module of this folder; see ``bench.measure``."""
+BUILD = Path(__file__).parents[1] / "build" / "bench"
 
 
 def main() -> int:
     """Measure what the command line says; 1 if a target was missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there, too")
-    parser.add_argument("--runs", type=int, default=20, help="of what is short; the best counts")
-    parser.add_argument("--rounds", type=int, default=3, help="of Java and the fake; the median")
-    parser.add_argument("--quick", action="store_true", help="one round, five runs")
-    parser.add_argument("--no-java", action="store_true", help="without Java's figures")
-    args = parser.parse_args()
-    unknown = set(args.groups) - set(GROUPS)
-    if unknown:
-        parser.error(f"no group {', '.join(sorted(unknown))}; there are: {', '.join(GROUPS)}")
+    args = _arguments()
     plan = Plan(
         runs=5 if args.quick else args.runs,
         rounds=1 if args.quick else args.rounds,
         java=not args.no_java and _has_java(),
+        only=args.only,
     )
-    machine = describe_machine()
+    machine = describe_machine(java=plan.java)
     print("\n".join(f"{key}: {text}" for key, text in machine.items()))
-    print(f"\nDurations without Java's are the shortest of {plan.runs} runs.\n\n{HEADER}")
+    print(
+        f"\nBeside Java: medians of {plan.rounds} rounds, Java and the fake in turns, warm.\n"
+        f"Other durations: the shortest of {plan.runs} runs.\n\n{HEADER}",
+        flush=True,
+    )
     figures = []
     for figure in measured(args.groups or GROUPS, plan):
         figures.append(figure)
         print(line(figure), flush=True)
-    if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_bytes(report(machine, figures))
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    args.json.write_bytes(report(machine, figures))
+    drawn = draw(figures, ", ".join(machine.values()), args.plot)
+    print(f"\n{args.json}\n{drawn}")
     late = missed(figures)
-    print(f"\n{len(late)} targets missed." if late else "\nAll targets met.")
+    print(f"{len(late)} targets missed." if late else "All targets met.")
     return 1 if late else 0
 
 
-def measured(groups: tuple[str, ...], plan: Plan) -> Iterator[Figure]:
-    """The figures of each group, one after another."""
+def measured(groups: Iterable[str], plan: Plan) -> Iterator[Figure]:
+    """The figures of each group that the plan wants, one after another."""
     for group in groups:
-        yield from importlib.import_module(f"bench.{group}").figures(plan)
+        figures: Iterator[Figure] = importlib.import_module(f"bench.{group}").figures(plan)
+        yield from (figure for figure in figures if plan.wants(figure.label))
 
 
-def describe_machine() -> dict[str, str]:
-    """What the figures depend on."""
-    load = os.getloadavg()[0]
-    return {
-        "python": platform.python_version(),
-        "cores": str(os.cpu_count()),
-        "load": f"{load:.1f}",
-    }
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--only", default="", metavar="TEXT", help="figures named like this")
+    parser.add_argument("--rounds", type=int, default=3, help="of Java and the fake; the median")
+    parser.add_argument("--runs", type=int, default=20, help="of what is short; the best counts")
+    parser.add_argument("--quick", action="store_true", help="one round, five runs")
+    parser.add_argument("--no-java", action="store_true", help="without what needs a JVM")
+    parser.add_argument("--json", type=Path, default=BUILD / "figures.json", metavar="FILE")
+    parser.add_argument(
+        "--plot", type=Path, default=BUILD / "figures.svg", metavar="FILE", help=".svg or .png"
+    )
+    args = parser.parse_args()
+    unknown = set(args.groups) - set(GROUPS)
+    if unknown:
+        parser.error(f"no group {', '.join(sorted(unknown))}; there are: {', '.join(GROUPS)}")
+    if min(args.rounds, args.runs) < 1:
+        parser.error("--rounds and --runs are at least 1")
+    return args
 
 
 def _has_java() -> bool:

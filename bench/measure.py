@@ -36,6 +36,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 3
     java: bool = True
     """Whether real RocketMQ can be run here, and is wanted."""
+    only: str = ""
+
+    def wants(self, name: str) -> bool:
+        """Whether a figure of that name was asked for; what takes seconds had better ask."""
+        return self.only in name
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +61,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     at_most: float | None = None
     at_least: float | None = None
     note: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name, and where on a curve it is."""
+        return self.name if self.x is None else f"{self.name}, {self.x:,.0f} {self.x_unit}"
 
     @property
     def ratio(self) -> float | None:

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,9 @@ from time import perf_counter
 from bench.measure import ENVIRONMENT, Figure, Plan
 
 ROOT = Path(__file__).parents[1]
+WITHOUT_UVLOOP = Path(__file__).parent / "without_uvloop"
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
 IDLE_S = 10.0
 IDLE_CLIENTS = 10
 _MIB = 1 << 20
@@ -24,39 +28,62 @@ _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 class Served:
     """A ``python -m fakemq`` that is ready; ``ready_ms`` after it was executed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *arguments: str) -> None:
         begin = perf_counter()
+        command = [sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"],
+            [*command, *arguments],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=ENVIRONMENT,
+            env=ENVIRONMENT | {"PYTHONPATH": str(WITHOUT_UVLOOP)},
         )
         assert self.process.stdout is not None
+        watchdog = threading.Timer(READY_TIMEOUT_S, self.process.kill)
+        watchdog.start()
         self.line = self.process.stdout.readline()
         self.ready_ms = 1000 * (perf_counter() - begin)
+        watchdog.cancel()
         if "fakemq ready" not in self.line:
+            self.close()
             raise RuntimeError(f"python -m fakemq is not ready: {self.line!r}")
 
     @property
-    def broker_addr(self) -> tuple[str, int]:
-        """Where the broker listens, as its ready line says."""
-        host, _, port = self.line.split("broker-a-0 ")[1].split()[0].rpartition(":")
-        return host, int(port)
+    def namesrv_addr(self) -> str:
+        """Where the name server listens, as its ready line says."""
+        return self.line.split("namesrv ")[1].split(",")[0]
+
+    @property
+    def broker_addr(self) -> str:
+        """Where the broker listens."""
+        return self.line.split("broker-a-0 ")[1].split()[0]
+
+    def close(self) -> None:
+        """SIGTERM, and SIGKILL for one that does not mind it."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
 
 
 @contextmanager
-def served() -> Iterator[Served]:
-    """A running ``python -m fakemq``, stopped at the end."""
-    one = Served()
+def served(*arguments: str) -> Iterator[Served]:
+    """A running ``python -m fakemq ARGUMENTS`` on free ports, stopped at the end."""
+    one = Served(*arguments)
     try:
         yield one
     finally:
-        one.process.terminate()
-        one.process.wait(10)
-        assert one.process.stdout is not None
-        one.process.stdout.close()
+        one.close()
+
+
+def connected(addr: str) -> socket.socket:
+    """A connection to ``host:port``."""
+    host, _, port = addr.rpartition(":")
+    return socket.create_connection((host, int(port)), READY_TIMEOUT_S)
 
 
 def rss_bytes(pid: int) -> int:
@@ -92,7 +119,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
     for clients in (0, IDLE_CLIENTS):
         with served() as one, ExitStack() as stack:
             for _ in range(clients):
-                stack.enter_context(socket.create_connection(one.broker_addr))
+                stack.enter_context(connected(one.broker_addr))
             time.sleep(0.5)  # so that what the start left to do is not counted
             before = cpu_ms(one.process.pid)
             time.sleep(IDLE_S)

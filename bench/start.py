@@ -77,21 +77,6 @@ def _warm(runs: int) -> Iterator[Figure]:
     with Cluster(topics={"orders": 8}) as mq:
         value = best_ms(mq.reset, runs * 5)
     yield Figure(group="start", name="reset", value=value, unit="ms", at_most=1)
-    with Cluster(clock="frozen") as mq:
-
-        def expire() -> None:
-            mq.faults.silence("broker-a")
-            mq.clock.advance("131s")
-
-        def expire_anew() -> float:
-            mq.reset()
-            return best_ms(expire, 1)
-
-        value = min(expire_anew() for _ in range(runs))
-    yield Figure(
-        group="clock", name="a silent broker's route expires, 131 s", value=value, unit="ms",
-        at_most=5,
-    )  # fmt: skip
 
 
 def _child_ms(code: str, runs: int) -> float:

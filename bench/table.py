@@ -16,13 +16,14 @@ HEADER = (
 
 def line(figure: Figure) -> str:
     """A figure as one line of the table, under ``HEADER``."""
-    name = figure.name if figure.x is None else f"{figure.name}, {figure.x:,.0f} {figure.x_unit}"
     java = "" if figure.java is None else number(figure.java)
     ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
     verdict = "" if not figure.has_target else "ok" if figure.met else "MISSED"
-    text = f"{figure.group:<9} {name:<46} {figure.unit:<7} {java:>9} {number(figure.value):>9} "
     notes = "; ".join(filter(None, (spread(figure), figure.note)))
-    return f"{text}{ratio:>7} {target(figure):<8} {verdict:<7} {notes}".rstrip()
+    return (
+        f"{figure.group:<9} {figure.label:<46} {figure.unit:<7} {java:>9} "
+        f"{number(figure.value):>9} {ratio:>7} {target(figure):<8} {verdict:<7} {notes}"
+    ).rstrip()
 
 
 def number(value: float) -> str:

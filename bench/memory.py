@@ -1,0 +1,74 @@
+"""What a stored message and an idle client cost a ``python -m fakemq`` in resident memory.
+
+Java has no such figures: it stores messages in mapped files, and what a JVM keeps of its heap is
+not what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+from bench.fill import fill_one_by_one, fill_with_batches
+from bench.measure import Figure, Plan
+from bench.process import Served, rss_bytes, served
+from bench.requests import HEARTBEAT
+from conformance.raw import RawConnection, frame
+from fakemq.client.blocking import Client
+from fakemq.protocol.codes import RequestCode
+
+TOPIC, QUEUES = "Bench", 8
+FIRST, MORE = 120_000, 60_000
+"""Messages before the first look, which fill the journal, and those that are looked at."""
+CLIENTS = 500
+BESIDES_RECORD = 100
+
+Fill = Callable[[str, str, int, int], None]
+
+
+def figures(plan: Plan) -> Iterator[Figure]:
+    """Bytes of a message besides its record, however it was sent; KiB of an idle client."""
+    fills: dict[str, Fill] = {"one by one": fill_one_by_one, "in batches": fill_with_batches}
+    for how, fill in fills.items():
+        name = f"a message besides its record, sent {how}"
+        if plan.wants(name):
+            with served("--topic", f"{TOPIC}:{QUEUES}") as fake:
+                each, record = _of_a_message(fake, fill)
+            yield Figure(
+                group="memory", name=name, value=each - record, unit="B", at_most=BESIDES_RECORD,
+                note=f"records of {record} bytes; Java keeps them in files",
+            )  # fmt: skip
+    name = "an idle client"
+    if plan.wants(name):
+        with served("--topic", f"{TOPIC}:{QUEUES}") as fake:
+            value = _of_a_client(fake)
+        note = f"a consumer of one topic, of {CLIENTS}"
+        yield Figure(group="memory", name=name, value=value / 1024, unit="KiB", note=note)
+
+
+def _of_a_message(fake: Served, fill: Fill) -> tuple[float, int]:
+    """Resident bytes of each message once there are many, and the bytes of a record."""
+    fill_with_batches(fake.broker_addr, TOPIC, QUEUES, FIRST)
+    before = rss_bytes(fake.process.pid)
+    fill(fake.broker_addr, TOPIC, QUEUES, MORE)
+    each = (rss_bytes(fake.process.pid) - before) / MORE
+    with Client(fake.namesrv_addr) as client:
+        queue = client.publish_queues(TOPIC)[0]
+        record = client.pull(queue, 0, max_messages=1).messages[0].store_size_bytes
+    return each, record
+
+
+def _of_a_client(fake: Served) -> float:
+    with ExitStack() as stack:
+
+        def come(numbers: range) -> None:
+            for number in numbers:
+                connection = RawConnection(fake.broker_addr)
+                stack.callback(connection.close)
+                own = HEARTBEAT.replace(b"192.0.2.2@1", b"192.0.2.2@%d" % number)
+                connection.call(frame(RequestCode.HEART_BEAT, {}, own))
+
+        come(range(CLIENTS))
+        before = rss_bytes(fake.process.pid)
+        come(range(CLIENTS, 2 * CLIENTS))
+        return (rss_bytes(fake.process.pid) - before) / CLIENTS
