@@ -69,7 +69,7 @@ def queues(core: ClusterCore, topic: str) -> list[Queue]:
 
 def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
     for broker in core.brokers.values():
-        config = broker.topics.snapshot().get(topic)
+        config = broker.topics.select(topic)
         if config is not None:
             queue_nums = max(config.read_queue_nums, config.write_queue_nums)
             for queue_id in range(min(queue_nums, MAX_QUEUES)):
@@ -98,7 +98,7 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
     return {
         (broker.config.broker_name, queue_id): offset
         for broker in core.brokers.values()
-        for queue_id, offset in broker.offsets.snapshot().get(f"{topic}@{group}", {}).items()
+        for queue_id, offset in broker.offsets.query_all(group, topic).items()
     }
 
 
@@ -107,7 +107,7 @@ def members(core: ClusterCore, group: str) -> list[Member]:
     found = {
         member.client_id: member
         for broker in core.brokers.values()
-        for member in broker.consumers.snapshot().get(group, ())
+        for member in broker.consumers.members(group)
     }
     return [found[client_id] for client_id in sorted(found)]
 

@@ -179,17 +179,19 @@ class ConsumerManager:
         """
         return [name for name, info in self._table.items() if topic in info.subscriptions]
 
+    def members(self, group: str) -> tuple[Member, ...]:
+        """The members of a group as they are now; none of one that is not here."""
+        info = self._table.get(group)
+        if info is None:
+            return ()
+        return tuple(
+            Member(client_id=channel.client_id, peer=channel.session.remote_addr)
+            for channel in info.channels.values()
+        )
+
     def snapshot(self) -> Mapping[str, tuple[Member, ...]]:
         """Every group's members as they are now, read-only."""
-        return MappingProxyType(
-            {
-                name: tuple(
-                    Member(client_id=channel.client_id, peer=channel.session.remote_addr)
-                    for channel in info.channels.values()
-                )
-                for name, info in self._table.items()
-            }
-        )
+        return MappingProxyType({name: self.members(name) for name in self._table})
 
     # -- inside -------------------------------------------------------------------------------
 

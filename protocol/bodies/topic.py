@@ -5,9 +5,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from typing import Self
+from functools import lru_cache
+from typing import Any, Self
 
 from msgspec import field
+from msgspec.structs import astuple
 
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.body import Body, FrozenBody, Int, Long
@@ -62,7 +64,17 @@ _HEAD_BYTES = 200
 
 def topic_json(config: TopicConfig) -> bytes:
     """A topic as an entry of the JSON of a table of topics."""
-    return fastjson.encode(config.topic_name) + b":" + fastjson.encode(config)
+    name = fastjson.encode(config.topic_name)
+    before, after = _around_name(astuple(config)[1:])
+    return b"".join((name, b":", before, name, after))
+
+
+@lru_cache(maxsize=64)
+def _around_name(settings: tuple[Any, ...]) -> tuple[bytes, bytes]:
+    # Most topics differ in their names only.
+    text = fastjson.encode(TopicConfig("", *settings))
+    before, mark, after = text.partition(b'"topicName":""')
+    return before + mark[:-2], after
 
 
 def topics_json(data_version: DataVersion, topics: Iterable[bytes]) -> bytes:
