@@ -102,7 +102,9 @@ class Admin:
         header = ViewMessageRequestHeader(offset=offset)
         command = self._instance.command(RequestCode.VIEW_MESSAGE_BY_ID, header)
         response = yield from self._instance.invoke_ok(format_host(host), command)
-        return pulled_messages(response.body)[0]
+        for message in pulled_messages(response.body):
+            return message
+        raise MQClientError(f"an answer without a message for {offset_msg_id}")
 
     def query_messages(
         self,

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
+from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from fakemq.protocol.header import parse_int
 from fakemq.protocol.sysflag import PermName
 
 MASTER_ID = 0
+
+QUEUES_MAX = 65_536
+"""Of one broker; what a route says beyond is not believed. Java would fill its memory."""
 
 
 class Route(NamedTuple):
@@ -72,14 +76,14 @@ def publish_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]
         return tuple(
             MessageQueue(topic=topic, broker_name=name, queue_id=queue_id)
             for name, _, count in (one.partition(":") for one in data.order_topic_conf.split(";"))
-            for queue_id in range(int(count))
+            for queue_id in range(min(parse_int(count), QUEUES_MAX))
         )
     with_master = {one.broker_name for one in data.broker_datas if MASTER_ID in one.broker_addrs}
     return tuple(
         MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
-        for one in sorted(data.queue_datas, key=lambda one: one.broker_name or "")
+        for one in sorted(data.queue_datas, key=_name)
         if one.perm & PermName.WRITE and one.broker_name in with_master
-        for queue_id in range(one.write_queue_nums)
+        for queue_id in range(min(one.write_queue_nums, QUEUES_MAX))
     )
 
 
@@ -89,16 +93,18 @@ def subscribe_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ..
     Source: MQClientInstance.java#topicRouteData2TopicSubscribeInfo (4.9.7)
     """
     return tuple(
-        sorted(
-            MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
-            for one in data.queue_datas
-            if one.perm & PermName.READ
-            for queue_id in range(one.read_queue_nums)
-        )
+        MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
+        for one in sorted(data.queue_datas, key=_name)
+        if one.perm & PermName.READ
+        for queue_id in range(min(one.read_queue_nums, QUEUES_MAX))
     )
 
 
 def masters(brokers: list[BrokerData]) -> list[str]:
     """The addresses of the masters among ``brokers``, sorted by broker name."""
-    found = sorted(brokers, key=lambda one: one.broker_name or "")
+    found = sorted(brokers, key=_name)
     return [one.broker_addrs[MASTER_ID] for one in found if MASTER_ID in one.broker_addrs]
+
+
+def _name(one: QueueData | BrokerData) -> str:
+    return one.broker_name or ""

@@ -42,6 +42,8 @@ def test_a_message_is_viewed_where_its_id_says() -> None:
     assert play.addrs == ["[::1]:10911"]
     with pytest.raises(MQClientError, match="no message id"):
         Play(Admin(client()).view_message("x"))
+    with pytest.raises(MQClientError, match="without a message"):
+        Play(Admin(client()).view_message(six), answer(body=b"")).result  # noqa: B018
 
 
 def record(keys: str, stored_ms: int, topic: str = "orders", unique: str = "U") -> bytes:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from fakemq.client.routes import BrokerAddr, RouteTable, masters
+import pytest
+
+from fakemq.client.routes import QUEUES_MAX, BrokerAddr, RouteTable, masters
 from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
+from fakemq.protocol.errors import NumberFormatError
 from tests.client.play import queue, route
 
 
@@ -52,3 +55,22 @@ def test_masters_come_sorted_by_broker() -> None:
     brokers = route("b", "a").broker_datas
     brokers.append(BrokerData(broker_name="c", broker_addrs={1: "c:2"}))
     assert masters(brokers) == ["a:10911", "b:10911"]
+
+
+def test_a_route_that_is_nonsense_costs_little() -> None:
+    most = 2**31 - 1
+    data = TopicRouteData(
+        queue_datas=[
+            QueueData(broker_name="a", read_queue_nums=most, write_queue_nums=most, perm=6),
+            QueueData(read_queue_nums=1, perm=4),
+        ],
+        broker_datas=[BrokerData(broker_name="a", broker_addrs={0: "a:1"}), BrokerData()],
+    )
+    known = RouteTable().put("orders", data, 0)
+    assert len(known.publish_queues) == QUEUES_MAX
+    assert len(known.subscribe_queues) == QUEUES_MAX + 1
+    order = TopicRouteData(order_topic_conf=f"a:{most}", broker_datas=[], queue_datas=[])
+    assert len(RouteTable().put("orders", order, 0).publish_queues) == QUEUES_MAX
+    order.order_topic_conf = "a"
+    with pytest.raises(NumberFormatError):
+        RouteTable().put("orders", order, 0)
