@@ -15,9 +15,17 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+import msgspec
+
 from fakemq.events import HandlerFailed, RequestHandled
 from fakemq.protocol.codes import ResponseCode, code_name
-from fakemq.protocol.command import FLAG_RESPONSE, Body, RemotingCommand, SerializeType
+from fakemq.protocol.command import (
+    FLAG_ONEWAY,
+    FLAG_RESPONSE,
+    Body,
+    RemotingCommand,
+    SerializeType,
+)
 from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, NumberFormatError
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 
@@ -40,47 +48,34 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
         self.remark = remark
 
 
-class Request(Generic[RequestHeader]):
+class Request(msgspec.Struct, Generic[RequestHeader]):
     """A request as its handler sees it: decoded header, body, and who asked."""
 
-    __slots__ = ("command", "header", "session")
-
-    def __init__(self, command: RemotingCommand, header: RequestHeader, session: Session) -> None:
-        self.command = command
-        self.header = header
-        self.session = session
+    command: RemotingCommand
+    header: RequestHeader
+    session: Session
 
     @property
     def body(self) -> bytes:
         return self.command.body
 
 
-class Reply(Generic[ResponseHeader]):
-    """A handler's answer. ``ext_fields`` go on top of the header's own.
+class Reply(msgspec.Struct, Generic[ResponseHeader]):
+    """A handler's answer; fields behind ``header`` are given by name.
+
+    ``ext_fields`` go on top of the header's own.
 
     A ``body`` of slices is read when the batch of requests is written, in the same turn of the
     loop: what they show must stay as it is until then.
     It is written in the request's header serialisation, unless ``serialize_type`` says otherwise.
     """
 
-    __slots__ = ("body", "code", "ext_fields", "header", "remark", "serialize_type")
-
-    def __init__(
-        self,
-        header: ResponseHeader | None = None,
-        *,
-        body: Body = b"",
-        code: int = ResponseCode.SUCCESS,
-        remark: str | None = None,
-        ext_fields: dict[str, str] | None = None,
-        serialize_type: SerializeType | None = None,
-    ) -> None:
-        self.header = header
-        self.body = body
-        self.code = code
-        self.remark = remark
-        self.ext_fields = ext_fields
-        self.serialize_type = serialize_type
+    header: ResponseHeader | None = None
+    body: Body = b""
+    code: int = ResponseCode.SUCCESS
+    remark: str | None = None
+    ext_fields: dict[str, str] | None = None
+    serialize_type: SerializeType | None = None
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
         """The response to ``request`` but for its body, in the request's own serialisation."""
@@ -230,20 +225,21 @@ class Dispatcher(Generic[NodeT]):
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
-        outcome = outcome_of(self._node, command.code, lambda: self._handle(session, command))
+        outcome: Parked[Any] | Outcome
+        try:
+            entry = self._handlers.get(command.code) or self._find(command.code)
+            if entry is None:
+                outcome = self._on_unknown(command.code)
+            else:
+                header_class, handler = entry
+                header = header_class.decode(command.ext_fields)
+                outcome = handler(self._node, Request(command, header, session))
+        except Exception as error:
+            outcome = _outcome_of_error(self._node, command.code, error)
         if isinstance(outcome, Parked):
             outcome.when_resolved(lambda later: self._answer(session, command, later))
         else:
             self._answer(session, command, outcome)
-
-    def _handle(self, session: Session, command: RemotingCommand) -> Parked[Any] | Outcome:
-        entry = self._handlers.get(command.code) or self._find(command.code)
-        if entry is None:
-            return self._on_unknown(command.code)
-        header_class, handler = entry
-        header = header_class.decode(command.ext_fields)
-        outcome: Parked[Any] | Outcome = handler(self._node, Request(command, header, session))
-        return outcome
 
     def _find(self, code: int) -> tuple[type[Header], Callable[..., Any]] | None:
         found = None if code in self._without else self._all.find(code)
@@ -261,12 +257,11 @@ class Dispatcher(Generic[NodeT]):
                 node=self._node.name,
                 code=command.code,
                 peer=session.remote_addr,
-                response_code=None if outcome is None else int(outcome.code),
+                response_code=None if outcome is None else outcome.code,
             )
         )
-        if outcome is None or command.is_oneway:
-            return
-        session.send(outcome.to_command(command), outcome.body, answers=command.code)
+        if outcome is not None and not command.flag & FLAG_ONEWAY:
+            session.send(outcome.to_command(command), outcome.body, answers=command.code)
 
 
 def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
@@ -276,16 +271,16 @@ def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT |
     """
     try:
         return act()
-    except Refused as refused:
-        return refused
-    except HeaderError as error:
-        return _thrown(error)
-    except Exception as error:  # a bug of ours, and none of the one who sent or moved the clock
+    except Exception as error:
+        return _outcome_of_error(node, code, error)
+
+
+def _outcome_of_error(node: Node, code: int, error: Exception) -> Outcome:
+    if isinstance(error, Refused):
+        return error
+    if not isinstance(error, HeaderError):
+        # A bug of ours, and none of the one who sent or moved the clock.
         node.journal.add(HandlerFailed.of(node.name, code, error))
-        return _thrown(error)
-
-
-def _thrown(error: Exception) -> Reply[Any]:
     # Made outside the processor's callback, so in the server's own serialisation.
     return Reply(
         code=ResponseCode.SYSTEM_ERROR,

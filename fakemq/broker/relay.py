@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 CALL_TIMEOUT_MS = 10_000
 
 
-class PassedOn(Reply[NoHeader]):
+class PassedOn(Reply[NoHeader], kw_only=True):
     """A client's answer as it is, its language and version included."""
 
-    __slots__ = ("_answer",)
-
-    def __init__(self, answer: RemotingCommand) -> None:
-        super().__init__(code=answer.code, body=answer.body)
-        self._answer = answer
+    answer: RemotingCommand
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
-        answer = self._answer
+        answer = self.answer
         return RemotingCommand(
             answer.code,
             ext_fields=answer.ext_fields,
@@ -77,7 +73,11 @@ def call_consumer(
     parked: Parked[NoHeader] = Parked()
 
     def answered(answer: RemotingCommand | None) -> None:
-        parked.resolve(_timed_out(channel, group) if answer is None else PassedOn(answer))
+        parked.resolve(
+            _timed_out(channel, group)
+            if answer is None
+            else PassedOn(answer=answer, code=answer.code, body=answer.body)
+        )
 
     fields, body = dict(command.ext_fields), command.body
     call_client(
