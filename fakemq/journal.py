@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from inspect import get_annotations
 from typing import TypeVar
 
 import msgspec
 
 from fakemq.clock import Clock
-from fakemq.events import Event, HandlerFailed, Warned
+from fakemq.events import Event, FilterChanged, HandlerFailed, OffsetCommitted, Warned
+from fakemq.offences import Offences
 from fakemq.protocol.codes import code_name
 
 EventT = TypeVar("EventT", bound=Event)
@@ -19,6 +21,33 @@ _logger = logging.getLogger("fakemq")
 
 CAPACITY = 100_000
 """How many entries are kept; a server that runs for days forgets its oldest."""
+
+TEXT_MAX_CHARS = 500
+"""A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
+
+_OURS = frozenset({"node", "peer", "how", "why", "traceback"})
+_NAMES_NO_TOPIC = frozenset({OffsetCommitted, FilterChanged})
+"""Kinds whose topic need not exist; any other's has passed the checks of names."""
+
+
+class _Texts(dict[type[Event], tuple[str, ...]]):
+    """Kind of event → the fields in which a peer may have put what it liked."""
+
+    def __missing__(self, kind: type[Event]) -> tuple[str, ...]:
+        ours = _OURS if kind in _NAMES_NO_TOPIC else _OURS | {"topic"}
+        written = get_annotations(kind)
+        self[kind] = names = tuple(n for n in written if written[n] == "str" and n not in ours)
+        return names
+
+
+_texts = _Texts()
+
+
+def shortened(text: str) -> str:
+    """``text``, or its beginning if it is too long to be kept."""
+    if len(text) <= TEXT_MAX_CHARS:
+        return text
+    return f"{text[: TEXT_MAX_CHARS - 40]}… of {len(text)} characters"
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -37,9 +66,15 @@ class Journal:
         self._entries: deque[Entry] = deque(maxlen=capacity)
         self._listeners: list[Callable[[Entry], None]] = []
         self._seq = 0
+        self.offences = Offences(clock, self)
+        """Where to warn of what peers do."""
 
     def add(self, event: Event) -> None:
         """Write ``event`` down, and tell whoever listens."""
+        for name in _texts[type(event)]:
+            if len(getattr(event, name)) > TEXT_MAX_CHARS:
+                cut = {name: shortened(getattr(event, name))}
+                event = msgspec.structs.replace(event, **cut)
         self._seq += 1
         entry = Entry(self._seq, self._clock.now_ms(), event)
         self._entries.append(entry)

@@ -51,6 +51,11 @@ class Connection:
             buffer += data[used:]
         return commands
 
+    @property
+    def unfinished_bytes(self) -> int:
+        """How much is there of a frame that is not whole yet."""
+        return len(self._buffer)
+
     def receive_eof(self) -> None:
         """The peer will send no more; TruncatedError if it stopped within a frame."""
         if self.failure is not None:

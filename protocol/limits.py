@@ -10,3 +10,14 @@ REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
 
 MESSAGE_BODY_MAX_BYTES = 64 * 1024 * 1024
 """A message's compressed body, unpacked; producers send 4 MiB at most. Java has no limit."""
+
+UNREAD_MAX_BYTES = 64 * 1024 * 1024
+"""What is written to a peer that does not read, beyond what the system takes. Java has no limit."""
+
+UNWRITTEN_MAX_BYTES = 1024 * 1024
+"""Bodies of answers to requests that came together: written before the next request is looked at,
+and that waits until the peer reads."""
+
+HELD_MAX_BYTES = 256 * 1024 * 1024
+"""What all peers of a cluster make it hold: frames half received, answers unread. Java's is its
+direct memory."""

@@ -10,8 +10,17 @@ import pytest
 
 from fakemq.clock import Clock
 from fakemq.errors import FakemqError
-from fakemq.events import Event, HandlerFailed, LinkClosed, NodeStarted, RequestReceived, Warned
-from fakemq.journal import Journal, line, log
+from fakemq.events import (
+    Event,
+    HandlerFailed,
+    LinkClosed,
+    LogAppended,
+    NodeStarted,
+    OffsetCommitted,
+    RequestReceived,
+    Warned,
+)
+from fakemq.journal import TEXT_MAX_CHARS, Journal, line, log
 from fakemq.journal_file import JournalFile
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
@@ -46,6 +55,37 @@ def test_finding(journal: Journal) -> None:
     assert [one.node for one in journal.find(NodeStarted, node="b")] == ["b"]
     assert journal.find(NodeStarted, node="c") == []
     assert len(journal.find(Event)) == 3
+
+
+def test_long_texts_of_peers_are_cut(journal: Journal) -> None:
+    long = "x" * 1_000_000
+    journal.add(OffsetCommitted(node="a", group=long, topic=long, queue_id=1, offset=2))
+    journal.add(
+        LogAppended(
+            node="a",
+            topic="orders",
+            queue_id=0,
+            queue_offset=0,
+            phy_offset=0,
+            size_bytes=100,
+            msg_id=long,
+        )
+    )
+    journal.add(Warned(node="a", text=long))
+    (committed,), (appended,) = journal.find(OffsetCommitted), journal.find(LogAppended)
+    for text in (
+        *(committed.group, committed.topic, appended.msg_id),
+        journal.find(Warned)[0].text,
+    ):
+        assert text.endswith("x… of 1000000 characters")
+        assert len(text) < TEXT_MAX_CHARS
+    assert (committed.queue_id, committed.offset, appended.topic) == (1, 2, "orders")
+
+
+def test_what_is_not_too_long_stays_as_it_is(journal: Journal) -> None:
+    text = "x" * TEXT_MAX_CHARS
+    journal.add(Warned(node="a", text=text))
+    assert journal.find(Warned)[0].text == text
 
 
 def test_the_oldest_are_forgotten(clock: Clock) -> None:

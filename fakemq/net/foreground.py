@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fakemq.net.driver import EventLoop
@@ -23,6 +24,7 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     ``on_ready`` is called once everything listens and is registered. A second signal while
     stopping ends the process at once. Raises FakemqError if the cluster cannot start.
     """
+    _raise_descriptor_limit()
     server = ClusterServer(spec)
     loop = _new_loop()
     try:
@@ -30,6 +32,15 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     finally:
         loop.close()
     return 0
+
+
+def _raise_descriptor_limit() -> None:
+    """Have as many descriptors as the system allows, as a JVM does (MaxFDLimit)."""
+    with suppress(ImportError, ValueError, OSError):  # Windows, and systems that forbid it
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from fakemq.net.session import Accept, Endpoint, EndpointT, Link
+from fakemq.net.session import UNREAD, Accept, Endpoint, EndpointT, Link
+from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 
 class MemoryLink:
     """One end of a memory connection; ``local_node`` and ``remote_node`` are the nodes' names."""
+
+    clogged = False
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class MemoryLink:
         self.peer: MemoryLink | None = None
         self.endpoint: Endpoint | None = None
         self._kept: list[bytes | None] | None = None  # what arrived while paused
+        self._kept_bytes = 0
 
     def write(self, data: bytes) -> None:
         peer = self.peer
@@ -68,7 +72,7 @@ class MemoryLink:
             self._kept = []
 
     def resume_reading(self) -> None:
-        kept, self._kept = self._kept or [], None
+        kept, self._kept, self._kept_bytes = self._kept or [], None, 0
         for data in kept:
             self._arrive(data)
 
@@ -78,12 +82,21 @@ class MemoryLink:
         if endpoint is None:
             return  # closed from this end
         if self._kept is not None:
-            self._kept.append(data)
+            self._keep(self._kept, data)
         elif data is not None:
             endpoint.data_received(data)
         else:
             self.endpoint = None
             endpoint.connection_lost()
+
+    def _keep(self, kept: list[bytes | None], data: bytes | None) -> None:
+        if self._kept_bytes > UNREAD_MAX_BYTES and data is not None:
+            return  # on its way when the other end gave up
+        kept.append(data)
+        self._kept_bytes += len(data or b"")
+        far = None if self.peer is None else self.peer.endpoint
+        if self._kept_bytes > UNREAD_MAX_BYTES and far is not None:
+            far.give_up(f"{self._kept_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most", UNREAD)
 
 
 class MemoryNetwork:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fakemq.cluster_core import ClusterCore
@@ -10,12 +11,14 @@ from fakemq.events import HandlerFailed
 from fakemq.inspection import NODE
 from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
+from fakemq.net.held import HeldBytes
 from fakemq.net.listener import Listener
 from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_spec import ClusterSpec
+    from fakemq.net.session import Accept
 
 
 class ClusterServer:
@@ -24,7 +27,8 @@ class ClusterServer:
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
         self._ports: list[Port | BrokerPorts] = []
-        self._tcp = TcpConnector()
+        self._held = HeldBytes()
+        self._tcp = TcpConnector(self._held)
         try:
             self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
             self._broker_ports = [
@@ -69,14 +73,19 @@ class ClusterServer:
         self._driver = Driver(self.core.clock, self.core.network)
         self.core.start()
         for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
-            self._listeners[name_server.name] = [Listener(port, name_server.accept)]
+            name = name_server.name
+            self._listeners[name] = [self._listener(name, port, name_server.accept)]
         for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
             self._listeners[broker.name] = [
-                Listener(ports.main, broker.accept),
-                Listener(ports.vip, broker.accept_fast),
+                self._listener(broker.name, ports.main, broker.accept),
+                self._listener(broker.name, ports.vip, broker.accept_fast),
             ]
         for name in self._listeners:
             self._listen(name)
+
+    def _listener(self, name: str, port: Port, accept: Accept) -> Listener:
+        refused = partial(self.core.journal.offences.tell, name, "no descriptors")
+        return Listener(port, accept, self._held, refused)
 
     async def registered(self) -> None:
         """Wait until name servers elsewhere have answered every broker, or had their time to."""
@@ -101,7 +110,9 @@ class ClusterServer:
         for listeners in self._listeners.values():
             for listener in listeners:
                 await listener.settled()
-        await asyncio.sleep(0)  # transports close on the loop's next turn
+        self._held.let_all_go()
+        for _ in range(2):  # transports close on the loop's next turn, those let go one later
+            await asyncio.sleep(0)
 
     async def stop_broker(self, broker: Broker) -> None:
         """Unregister everywhere, wait for the name servers' word, then close."""

@@ -11,15 +11,18 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from fakemq.clock import NodeClock
-from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
-from fakemq.journal import Journal
+from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
+from fakemq.journal import Journal, shortened
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import FLAG_ONEWAY, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
+from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 from fakemq.timers import Timer
 
 CLOSED_BY_PEER = "closed by the peer"
+UNREAD = "unread bytes"
+"""The kind of offence of a peer that makes us hold too much."""
 
 CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
@@ -35,6 +38,8 @@ class Link(Protocol):
     local_addr: str
     remote_addr: str
     """``host:port`` of the two ends."""
+    clogged: bool
+    """The peer does not read what was written, and is not read from until it does."""
 
     def write(self, data: bytes) -> None: ...
 
@@ -56,6 +61,16 @@ class Endpoint(Protocol):
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone, not by this end's will; called once, as the last thing."""
+
+    def drained(self) -> None:
+        """The peer reads again: go on with what was left until it does."""
+
+    @property
+    def unfinished_bytes(self) -> int:
+        """How much is held of what has not come whole."""
+
+    def give_up(self, why: str, kind: str) -> None:
+        """Close the link for what the peer does; ``kind`` is a word for that."""
 
     def pause(self) -> None:
         """The node stands still: leave everything in the link."""
@@ -97,6 +112,8 @@ class Session:
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
         # Collects what is written while a batch is being handled.
         self._out: list[bytes | memoryview] | None = None
+        self._out_bytes = 0  # of bodies
+        self._left: list[RemotingCommand] = []  # until the peer reads what it has been answered
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -108,22 +125,41 @@ class Session:
         if self.closed:
             return
         self._last_io_ms = self._elapsed_ms()
-        self._out = []
-        breach = self._receive_all(data)
-        self._write_out()
-        if breach is not None:
-            self._give_up(str(breach))
-
-    def _receive_all(self, data: bytes) -> RemoteProtocolError | None:
-        """Handle every whole frame; gives what is wrong with the rest, if anything is."""
         try:
-            for command in self._connection.receive_data(data):
-                self._receive(command)
-                if self.closed:
-                    return None
+            commands = self._connection.receive_data(data)
         except RemoteProtocolError as error:
-            return error
-        return self._connection.failure
+            self.give_up(str(error), type(error).__name__)
+            return
+        self._handle([*self._left, *commands] if self._left else commands)
+
+    def drained(self) -> None:
+        """The peer reads again: handle what it had sent before."""
+        if self._left and not self.closed:
+            self._handle(self._left)
+
+    def _handle(self, commands: list[RemotingCommand]) -> None:
+        """Handle one command after another, while the peer reads what they bring."""
+        self._out, self._out_bytes, self._left = [], 0, []
+        for number, command in enumerate(commands, 1):
+            self._receive(command)
+            if self.closed:
+                self._out = None
+                return
+            if self._out_bytes > UNWRITTEN_MAX_BYTES:
+                self._write_out()
+                if self.link.clogged and number < len(commands):
+                    self._left = commands[number:]
+                    return
+                self._out, self._out_bytes = [], 0
+        self._write_out()
+        failure = self._connection.failure
+        if failure is not None:
+            self.give_up(str(failure), type(failure).__name__)
+
+    @property
+    def unfinished_bytes(self) -> int:
+        """How much of a frame is there that has not come whole."""
+        return self._connection.unfinished_bytes
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone; tells everyone who waits."""
@@ -181,14 +217,16 @@ class Session:
         if body is None:
             body = command.body
         pieces = (body,) if isinstance(body, bytes) else body
+        body_bytes = sum(map(len, pieces))
         try:
-            start = self._connection.encode_start(command, sum(map(len, pieces)))
+            start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
             what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
-            self._give_up(f"cannot send the {what}: {error}")
+            self.give_up(f"cannot send the {what}: {error}", type(error).__name__)
             return
         if self._out is not None:
             self._out += (start, *pieces)
+            self._out_bytes += body_bytes
             return
         self._last_io_ms = self._elapsed_ms()
         self._write(b"".join((start, *pieces)))
@@ -233,10 +271,13 @@ class Session:
             self.connection_lost(why)
             self.link.close()
 
-    def _give_up(self, why: str) -> None:
-        text = f"closed the connection of {self.remote_addr}: {why}"
-        self._owner.journal.add(Warned(node=self._owner.name, text=text))
-        self.close(why)
+    def give_up(self, why: str, kind: str) -> None:
+        """Close the connection for what the peer does, and warn of it."""
+        if not self.closed:
+            why, owner = shortened(why), self._owner
+            text = f"closed the connection of {self.remote_addr}: {why}"
+            owner.journal.offences.tell(owner.name, kind, text)
+            self.close(why)
 
     # -- a paused node ------------------------------------------------------------------------
 

@@ -13,14 +13,17 @@ from collections.abc import Callable
 from typing import Generic, cast
 
 from fakemq.errors import FakemqError
+from fakemq.net.held import HeldBytes
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import CLOSED_BY_PEER, EndpointT, Link
+from fakemq.net.session import CLOSED_BY_PEER, UNREAD, EndpointT, Link
 from fakemq.protocol.hosts import format_host
+from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
+_LINGER_S = 1.0  # so long a peer has to read what it was sent before its connection was closed
 
 
 class Port:
@@ -120,26 +123,64 @@ def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
 class TcpLink(asyncio.Protocol, Generic[EndpointT]):
     """A link over an asyncio transport; a slow reader is not read from until it reads.
 
-    ``make`` gives the endpoint, or None to a connection that is to be closed at once.
+    ``make`` gives the endpoint, or None to a connection that is to be closed at once. What the
+    peer makes us hold is told to ``held``.
     """
 
     outside = True
 
-    def __init__(self, make: Callable[[Link], EndpointT | None]) -> None:
+    def __init__(
+        self, make: Callable[[Link], EndpointT | None], held: HeldBytes | None = None
+    ) -> None:
         self._make = make
+        self._held = HeldBytes() if held is None else held
         self.endpoint: EndpointT | None = None
+        self.clogged = False
         self._paused = False  # by the node
-        self._clogged = False  # by the peer, who does not read what we write
         self._lost: str | None = None  # while paused
+        self._unread_bytes = 0  # at most; counted while clogged
+        self._unfinished_bytes = 0
+        self._leaving = False
+        self._linger: asyncio.TimerHandle | None = None
 
     # -- the link's side ----------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
+        if self._leaving or self._transport.is_closing():
+            return
         self._transport.write(data)
+        if self.clogged:
+            self._unread_bytes += len(data)
+            self._account()
+
+    def _account(self) -> None:
+        """Say how much is held; a peer that does not read loses its connection in the end."""
+        if self._unread_bytes > UNREAD_MAX_BYTES:
+            self._unread_bytes = self._transport.get_write_buffer_size()
+            if self._unread_bytes > UNREAD_MAX_BYTES:
+                self.let_go(f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most")
+        self._held.put(self, self._unread_bytes + self._unfinished_bytes)
+
+    def let_go(self, why: str) -> None:
+        """Close the connection on the loop's next turn: whoever writes now is in the middle."""
+        if not self._leaving:
+            self._leaving = True
+            asyncio.get_running_loop().call_soon(self._give_up, why)
+
+    def _give_up(self, why: str) -> None:
+        endpoint = self.endpoint
+        if endpoint is not None:
+            endpoint.give_up(why, UNREAD)
+        self._transport.abort()
 
     def close(self) -> None:
         self.endpoint = None
-        self._transport.close()
+        transport = self._transport
+        transport.close()
+        unsent_bytes = transport.get_write_buffer_size()
+        if unsent_bytes and self._linger is None:
+            self._held.put(self, unsent_bytes)
+            self._linger = asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
 
     def pause_reading(self) -> None:
         self._paused = True
@@ -152,6 +193,7 @@ class TcpLink(asyncio.Protocol, Generic[EndpointT]):
         if self._lost is not None:
             self._lose(self._lost)
             return
+        self._go_on()
         self._catch_up()
         self._watch()
 
@@ -159,7 +201,7 @@ class TcpLink(asyncio.Protocol, Generic[EndpointT]):
         """Read now what the system has kept: the loop would only do so after a late timer."""
         sock = self._transport.get_extra_info("socket")
         for _ in range(_CATCH_UP_READS):
-            if self._paused or self._clogged or self._transport.is_closing():
+            if self._paused or self.clogged or self._transport.is_closing():
                 return
             try:
                 data = os.read(sock.fileno(), _READ_BYTES)
@@ -175,8 +217,12 @@ class TcpLink(asyncio.Protocol, Generic[EndpointT]):
                 return
             self.data_received(data)
 
+    def _go_on(self) -> None:
+        if not self._paused and not self.clogged and self.endpoint is not None:
+            self.endpoint.drained()
+
     def _watch(self) -> None:
-        if self._paused or self._clogged:
+        if self._paused or self.clogged:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -205,10 +251,18 @@ class TcpLink(asyncio.Protocol, Generic[EndpointT]):
             self._transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        if self.endpoint is not None:
-            self.endpoint.data_received(data)
+        endpoint = self.endpoint
+        if endpoint is None:
+            return
+        endpoint.data_received(data)
+        if endpoint.unfinished_bytes != self._unfinished_bytes:
+            self._unfinished_bytes = endpoint.unfinished_bytes
+            self._account()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._held.put(self, 0)
+        if self._linger is not None:
+            self._linger.cancel()
         why = CLOSED_BY_PEER if exc is None else str(exc)
         if self._paused:
             self._lost = why  # a stopped process notices when it goes on
@@ -216,18 +270,24 @@ class TcpLink(asyncio.Protocol, Generic[EndpointT]):
             self._lose(why)
 
     def pause_writing(self) -> None:
-        self._clogged = True
+        self.clogged = True
+        self._unread_bytes = self._transport.get_write_buffer_size()
+        self._account()
         self._watch()
 
     def resume_writing(self) -> None:
-        self._clogged = False
+        self.clogged = False
+        self._unread_bytes = 0
+        self._account()
+        self._go_on()
         self._watch()
 
 
 class TcpConnector:
     """Outgoing TCP connections of a cluster's nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: HeldBytes | None = None) -> None:
+        self._held = held
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(
@@ -252,7 +312,7 @@ class TcpConnector:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
                 _, link = await asyncio.get_running_loop().create_connection(
-                    lambda: TcpLink(make), host, int(port)
+                    lambda: TcpLink(make, self._held), host, int(port)
                 )
         except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
             opened(None)

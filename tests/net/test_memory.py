@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fakemq.clock import Clock, NodeClock
+from fakemq.events import Warned
 from fakemq.journal import Journal
+from fakemq.net import memory
 from fakemq.net.memory import MemoryLink, MemoryNetwork
 from fakemq.net.session import Link, Session
 from fakemq.protocol.command import RemotingCommand
@@ -206,3 +208,28 @@ def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
     lab.connect().invoke_oneway(RemotingCommand(7))
     lab.network.settle()
     assert len(lab.requests) == 1
+
+
+# -- a paused node that is sent more than anybody keeps --------------------------------------
+
+
+def test_what_a_paused_end_is_sent_is_bounded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "UNREAD_MAX_BYTES", 10_000)
+    near, other = lab.connect(), lab.connect()
+    near.invoke_oneway(RemotingCommand(7))
+    lab.network.settle()
+    ((far, _),) = lab.requests
+    far.pause()
+    for _ in range(20):
+        near.invoke_oneway(RemotingCommand(8, body=bytes(1_000)))
+        other.invoke_oneway(RemotingCommand(9))
+    lab.network.settle()
+    assert (near.closed, far.closed, other.closed) == (True, False, False)
+    (warned,) = lab.journal.find(Warned)
+    assert "unread; 10000 is the most" in warned.text
+    far.resume()
+    lab.network.settle()
+    assert far.closed
+    codes = [code for _, code in lab.requests]
+    assert codes.count(9) == 20
+    assert 5 < codes.count(8) < 12

@@ -10,7 +10,7 @@ from fakemq.journal import Journal
 from fakemq.net.session import CHANNEL_IDLE_MS, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
-from fakemq.protocol.limits import FRAME_MAX_BYTES
+from fakemq.protocol.limits import FRAME_MAX_BYTES, UNWRITTEN_MAX_BYTES
 from tests.support.namesrv import StandingTime
 
 
@@ -23,6 +23,7 @@ class LabLink:
         self.outside = outside
         self.written: list[bytes] = []
         self.closed = False
+        self.clogged = False
         self.reading = True
 
     def write(self, data: bytes) -> None:
@@ -122,6 +123,91 @@ def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: 
     assert warned.text.startswith("closed the connection of there:2: ")
     lab.session.data_received(lab.frame(8))
     assert len(lab.requests) == 1
+
+
+# -- a peer that asks and does not read -------------------------------------------------------
+
+
+class Greedy(Lab):
+    """A node whose every answer is large, and a link that is clogged by what it is told to."""
+
+    def __init__(self, answer_bytes: int, clogged_by: int) -> None:
+        super().__init__()
+        self.answer_bytes = answer_bytes
+        self.link.write = self.write  # type: ignore[method-assign]
+        self.clogged_by = clogged_by
+
+    def write(self, data: bytes) -> None:
+        self.link.written.append(data)
+        self.link.clogged = sum(map(len, self.link.written)) >= self.clogged_by
+
+    def take(self, session: Session, command: RemotingCommand) -> None:
+        self.requests.append(command)
+        body = bytes(self.answer_bytes)
+        session.send(RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque, body=body))
+
+    def ask(self, count: int, more: bytes = b"") -> None:
+        frames = (self.frame(7, opaque) for opaque in range(count))
+        self.session.data_received(b"".join(frames) + more)
+
+    def read(self) -> list[int]:
+        """What the peer reads now: the opaques of the answers."""
+        self.link.clogged = False
+        opaques = [response.opaque for response in self.sent()]
+        self.session.drained()
+        return opaques
+
+
+def test_requests_wait_while_the_peer_does_not_read_the_answers_before_them() -> None:
+    lab = Greedy(UNWRITTEN_MAX_BYTES // 2, clogged_by=1)
+    lab.ask(10)
+    assert len(lab.requests) == 3, "one look at what was written is enough"
+    lab.session.drained()  # it reads nothing, and is told so all the same
+    assert len(lab.requests) == 6
+    opaques = []
+    while more := lab.read():
+        opaques += more
+    assert opaques == list(range(10))
+    assert [command.opaque for command in lab.requests] == list(range(10))
+
+
+def test_a_peer_that_reads_is_answered_in_one_go() -> None:
+    lab = Greedy(UNWRITTEN_MAX_BYTES, clogged_by=1 << 40)
+    lab.ask(10)
+    assert len(lab.sent()) == 10
+    assert max(map(len, lab.link.written), default=0) < 3 * UNWRITTEN_MAX_BYTES
+
+
+def test_what_comes_meanwhile_is_handled_behind_what_waits() -> None:
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab.ask(3)
+    lab.session.data_received(lab.frame(7, 3))
+    while lab.read():
+        pass
+    assert [command.opaque for command in lab.requests] == [0, 1, 2, 3]
+
+
+def test_a_breach_behind_what_waits_is_noticed_when_its_turn_comes() -> None:
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab.ask(2, b"\xff" * 8)
+    assert lab.gone == []
+    lab.read()
+    assert lab.gone == [lab.session]
+    assert [command.opaque for command in lab.requests] == [0, 1]
+
+
+def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab.ask(2)
+    lab.session.connection_lost()
+    lab.session.drained()
+    assert len(lab.requests) == 1
+
+
+def test_a_long_reason_is_cut(lab: Lab) -> None:
+    lab.session.give_up("y" * 9000, "test")
+    (closed,) = lab.journal.find(LinkClosed)
+    assert len(closed.why) < 600
 
 
 def test_a_session_without_a_dispatcher_answers_nothing(lab: Lab) -> None:

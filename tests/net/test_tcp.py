@@ -6,76 +6,20 @@ import asyncio
 import errno
 import socket
 import struct
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock
 from fakemq.events import LinkClosed, Warned
-from fakemq.journal import Journal
 from fakemq.net.listener import Listener
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Session
 from fakemq.net.tcp import Port, TcpConnector, TcpLink
-from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 from tests.support.echo import Echo
+from tests.support.listening import TOO_MUCH, Lab, listening, until
 from tests.support.tcp import HOST, TcpPeer, refuses
-
-TOO_MUCH = 12
-"""The code of a request whose answer fits no frame."""
-
-
-class Lab:
-    """A node behind a listener."""
-
-    name = "lab"
-
-    def __init__(self) -> None:
-        clock = Clock()
-        self.clock = NodeClock(clock, self.name)
-        self.journal = Journal(clock)
-        self.sessions: list[Session] = []
-        self.gone = asyncio.Event()
-        self.paused = False
-        self.taken = 0
-
-    def accept(self, link: Link) -> Session:
-        self.sessions.append(Session(link, self, self.take))
-        if self.paused:
-            self.sessions[-1].pause()
-        return self.sessions[-1]
-
-    def take(self, session: Session, command: RemotingCommand) -> None:
-        self.taken += 1
-        if len(command.body) == 50_000:
-            return
-        body = bytes(FRAME_MAX_BYTES) if command.code == TOO_MUCH else command.body
-        response = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=command.opaque, body=body)
-        session.send(response, answers=command.code)
-
-    def session_closed(self, session: Session) -> None:
-        self.gone.set()
-
-
-def listening(port: Port, use: Callable[[Lab, Listener], Awaitable[None]]) -> None:
-    """Run ``use`` on a loop on which a node listens at ``port``."""
-
-    async def main() -> None:
-        lab = Lab()
-        listener = Listener(port, lab.accept)
-        listener.open()
-        try:
-            await use(lab, listener)
-        finally:
-            listener.close()
-            await listener.settled()
-            for session in lab.sessions:
-                session.close("end of the test")
-            await asyncio.sleep(0)
-
-    asyncio.run(main())
 
 
 def test_a_request_over_tcp(port: Port) -> None:
@@ -223,13 +167,6 @@ def test_connecting_to_somebody_outside(port: Port) -> None:
 
 
 # -- a paused node ----------------------------------------------------------------------------
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Let the loop turn until it is so."""
-    async with asyncio.timeout(5):
-        while not true():
-            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("accepted_paused", [True, False])

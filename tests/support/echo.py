@@ -30,6 +30,15 @@ class Echo:
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         self.lost.append(why)
 
+    unfinished_bytes = 0
+
+    def drained(self) -> None:
+        """Nothing was left."""
+
+    def give_up(self, why: str, kind: str) -> None:
+        self.lost.append(why)
+        self.link.close()
+
     def pause(self) -> None:
         self.link.pause_reading()
 

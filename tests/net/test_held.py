@@ -1,0 +1,68 @@
+"""What all peers together make a cluster hold."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.net.held import HeldBytes
+
+
+class Link:
+    """A link that is told to let go."""
+
+    def __init__(self) -> None:
+        self.whys: list[str] = []
+
+    def let_go(self, why: str) -> None:
+        self.whys.append(why)
+
+
+def test_the_one_who_holds_most_lets_go_when_all_hold_too_much() -> None:
+    held = HeldBytes(100)
+    small, great, last = Link(), Link(), Link()
+    held.put(small, 20)
+    held.put(great, 70)
+    held.put(last, 10)
+    assert held.total_bytes == 100
+    assert [small.whys, great.whys, last.whys] == [[], [], []]
+    held.put(last, 11)
+    assert great.whys == [
+        "all peers make us hold 101 bytes; 100 is the most, and 70 of them are for this one"
+    ]
+    assert [small.whys, last.whys, held.total_bytes] == [[], [], 31]
+
+
+def test_who_holds_most_may_be_the_one_who_comes() -> None:
+    held = HeldBytes(100)
+    here, comes = Link(), Link()
+    held.put(here, 60)
+    held.put(comes, 61)
+    assert (here.whys, len(comes.whys), held.total_bytes) == ([], 1, 60)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 200)), max_size=60))
+def test_the_total_is_that_of_all_and_never_too_much(puts: list[tuple[int, int]]) -> None:
+    held = HeldBytes(300)
+    links = [Link() for _ in range(6)]
+    sizes = dict.fromkeys(range(6), 0)
+    for number, size in puts:
+        told = [len(link.whys) for link in links]
+        held.put(links[number], size)
+        sizes[number] = size
+        for other, link in enumerate(links):
+            if len(link.whys) > told[other]:
+                assert sizes[other] == max(sizes.values())
+                sizes[other] = 0
+        assert held.total_bytes == sum(sizes.values()) <= 300
+
+
+def test_at_the_end_all_let_go() -> None:
+    held = HeldBytes()
+    links = [Link(), Link()]
+    for link in links:
+        held.put(link, 5)
+    held.let_all_go()
+    assert [len(link.whys) for link in links] == [1, 1]
+    held.let_all_go()
+    assert [len(link.whys) for link in links] == [1, 1]

@@ -1,0 +1,270 @@
+"""Peers that ask and do not read, begin and do not end, come in crowds: each harms itself alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from fakemq.events import HandlerFailed, LinkClosed, Warned
+from fakemq.net import listener as listener_module
+from fakemq.net import tcp
+from fakemq.net.listener import Listener, descriptor_limit
+from fakemq.net.tcp import Port
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.connection import Connection
+from tests.support.listening import Lab, listening, until
+from tests.support.tcp import HOST, TcpPeer
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def crowd() -> Iterator[ExitStack]:
+    """Closes at the end what a test opened."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def connect(port: Port, crowd: ExitStack) -> socket.socket:
+    return crowd.enter_context(socket.create_connection((HOST, port.port), 5))
+
+
+def name(sock: socket.socket) -> str:
+    return "{}:{}".format(*sock.getsockname())
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def works(port: Port) -> bool:
+    """Whether a well-behaved peer is served."""
+
+    def ask() -> bool:
+        with TcpPeer(port.addr) as peer:
+            return peer.ask(7, body=b"hello").body == b"hello"
+
+    return await asyncio.to_thread(ask)
+
+
+def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
+    port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "UNREAD_MAX_BYTES", 16 * MIB)
+
+    async def use(lab: Lab, listener: Listener) -> None:
+        deaf = connect(port, crowd)
+        await until(lambda: len(lab.sessions) == 1)
+        (session,) = lab.sessions
+        push = RemotingCommand(40, body=bytes(MIB))
+        for _ in range(100):
+            session.invoke_oneway(push)
+            assert not session.closed, "not from within who pushes"
+        assert lab.held.total_bytes < 20 * MIB
+        await until(lambda: session.closed and lab.held.total_bytes == 0)
+        assert await works(port)
+        (closed,) = lab.journal.find(LinkClosed, peer=name(deaf))
+        assert "16777216 is the most" in closed.why
+        (warned,) = lab.journal.find(Warned)
+        assert warned.text == f"closed the connection of {name(deaf)}: {closed.why}"
+
+    listening(port, use)
+
+
+def test_a_slow_peer_that_reads_is_never_closed(
+    port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "UNREAD_MAX_BYTES", 16 * MIB)
+
+    async def use(lab: Lab, listener: Listener) -> None:
+        slow = connect(port, crowd)
+        await until(lambda: len(lab.sessions) == 1)
+        (session,) = lab.sessions
+        left = 0
+        for _ in range(40):  # always behind by some megabytes, and by 120 in all
+            for _ in range(3):
+                session.invoke_oneway(RemotingCommand(40, body=bytes(MIB)))
+                left += MIB
+            while left > 8 * MIB:
+                left -= len(await asyncio.to_thread(slow.recv, MIB))
+        assert not session.closed
+
+    listening(port, use)
+
+
+def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: ExitStack) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        greedy = connect(port, crowd)
+        request = Connection().encode(RemotingCommand(7, body=bytes(100_000)))
+        greedy.setblocking(False)
+        sent = full = 0
+        while full < 20:
+            try:
+                sent += greedy.send(request[sent % len(request) :])
+                full = 0
+            except BlockingIOError:
+                full += 1
+                await asyncio.sleep(0.001)
+        taken = lab.taken
+        assert taken < sent // len(request)
+        assert lab.held.total_bytes < 3 * MIB
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert lab.taken == taken, "nothing more, however long it waits"
+        greedy.setblocking(True)
+        greedy.settimeout(5)
+        received = 0
+        while received < sent // len(request) * len(request):
+            received += len(await asyncio.to_thread(greedy.recv, MIB))
+        assert lab.taken == sent // len(request), "all of it, once it reads"
+
+    listening(port, use)
+
+
+def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        announced = struct.pack(">I", 15 * MIB)
+        socks = [connect(port, crowd) for _ in range(4)]
+        for sock in socks:
+            sock.sendall(announced)
+        await until(lambda: lab.held.total_bytes == 16)
+        for sock, kib in zip(socks, (300, 500, 300, 500), strict=True):
+            await asyncio.to_thread(sock.sendall, bytes(kib << 10))
+        await until(lambda: len(lab.journal.find(LinkClosed)) == 1)
+        (closed,) = lab.journal.find(LinkClosed)
+        assert closed.peer in (name(socks[1]), name(socks[3]))
+        assert "all peers make us hold" in closed.why
+        await until(lambda: lab.held.total_bytes == (300 + 300 + 500 << 10) + 12)
+        assert await works(port)
+        for sock in socks:
+            sock.close()
+        await until(lambda: lab.held.total_bytes == 0)
+
+    listening(port, use, held_max_bytes=(1200 << 10))
+
+
+def test_a_frame_that_is_only_announced_takes_no_memory(port: Port, crowd: ExitStack) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        socks = [connect(port, crowd) for _ in range(50)]
+        for sock in socks:
+            sock.sendall(struct.pack(">I", 15 * MIB))
+        await until(lambda: lab.held.total_bytes == 4 * len(socks))
+        buffers = [session._connection._buffer for session in lab.sessions]
+        assert sum(buffer.__sizeof__() for buffer in buffers) < 10_000
+
+    listening(port, use)
+
+
+def test_closing_on_a_peer_that_does_not_read_takes_no_longer_than_a_moment(
+    port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "_LINGER_S", 0.05)
+
+    async def use(lab: Lab, listener: Listener) -> None:
+        deaf = connect(port, crowd)
+        await until(lambda: len(lab.sessions) == 1)
+        before = descriptors()
+        lab.sessions[0].invoke_oneway(RemotingCommand(40, body=bytes(15 * MIB)))
+        lab.sessions[0].close("enough")
+        assert descriptors() == before
+        assert lab.held.total_bytes > MIB
+        await until(lambda: descriptors() == before - 1)
+        assert lab.held.total_bytes == 0
+        deaf.close()
+
+    listening(port, use)
+
+
+def test_a_byte_at_a_time_is_answered_like_any_other(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def ask() -> bytes:
+            frame = Connection().encode(RemotingCommand(7, body=b"slow"))
+            with TcpPeer(port.addr) as peer:
+                peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for at in range(len(frame)):
+                    peer.sock.sendall(frame[at : at + 1])
+                return peer.receive(0).body
+
+        assert await asyncio.to_thread(ask) == b"slow"
+
+    listening(port, use)
+
+
+def test_who_closes_its_half_gets_the_answers_to_what_it_asked(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def ask() -> tuple[bytes, bool]:
+            with TcpPeer(port.addr) as peer:
+                opaque = peer.send(7, body=b"and good-bye")
+                peer.sock.shutdown(socket.SHUT_WR)
+                return peer.receive(opaque).body, peer.at_end()
+
+        assert await asyncio.to_thread(ask) == (b"and good-bye", True)
+
+    listening(port, use)
+
+
+def test_a_reset_within_a_frame_is_no_offence(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        with socket.create_connection((HOST, port.port), 5) as sock:
+            sock.sendall(struct.pack(">I", MIB) + bytes(1000))
+            await until(lambda: lab.held.total_bytes > 1000)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await lab.gone.wait()
+        await until(lambda: lab.held.total_bytes == 0)
+        assert lab.journal.find(Warned) == []
+        assert lab.journal.find(HandlerFailed) == []
+
+    listening(port, use)
+
+
+def test_without_descriptors_nobody_is_accepted_until_there_are_some(
+    port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener_module, "PAUSE_S", 0.05)
+
+    async def use(lab: Lab, listener: Listener) -> None:
+        assert await works(port)
+        spare = listener_module.SPARE_DESCRIPTORS
+        monkeypatch.setattr(listener_module, "descriptor_limit", lambda: spare)
+        refused = connect(port, crowd)
+        assert await asyncio.to_thread(refused.recv, 1) == b"", "closed, and nobody else"
+        waiting = connect(port, crowd)
+        assert len(lab.sessions) == 1
+        monkeypatch.undo()
+        waiting.sendall(Connection().encode(RemotingCommand(7)))
+        assert await asyncio.to_thread(waiting.recv, 1) == b"\0", "it waited in the backlog"
+        assert lab.refused == [
+            f"accepts no connection for 0.05 s: all but {spare} descriptors are in use"
+        ]
+
+    listening(port, use)
+
+
+def test_the_limit_is_that_of_this_process() -> None:
+    assert descriptor_limit() >= 256
+
+
+def test_a_flood_of_connections_leaves_nothing_behind(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        before = descriptors()
+
+        def flood() -> None:
+            for number in range(300):
+                with socket.create_connection((HOST, port.port), 5) as sock:
+                    sock.sendall(bytes((number % 256,)) * 20)
+
+        await asyncio.to_thread(flood)
+        assert await works(port)
+        await until(lambda: descriptors() == before)
+        assert lab.held.total_bytes == 0
+        assert all(session.closed for session in lab.sessions)
+        assert len(lab.journal.find(Warned)) < 30
+        assert lab.journal.find(HandlerFailed) == []
+
+    listening(port, use)

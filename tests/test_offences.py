@@ -1,0 +1,70 @@
+"""A line for each offence, but not for each of a thousand."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.clock import Clock
+from fakemq.events import Warned
+from fakemq.journal import Journal
+from fakemq.offences import LINES, PERIOD_MS
+from tests.support.namesrv import StandingTime
+
+
+class Lab:
+    def __init__(self) -> None:
+        self.time = StandingTime()
+        self.clock = Clock(frozen=True, source=self.time)
+        self.journal = Journal(self.clock)
+
+    def offend(self, times: int, kind: str = "frame", node: str = "broker-a-0") -> None:
+        for number in range(times):
+            self.journal.offences.tell(node, kind, f"{kind} {number}")
+
+    def real_time_passes(self, ms: int) -> None:
+        self.time.passed_ms += ms
+        self.clock.fire_due()
+
+    def told(self) -> list[str]:
+        """What was warned of since the last look."""
+        texts = [event.text for event in self.journal.find(Warned)]
+        self.journal.clear()
+        return texts
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+def test_a_few_are_told_one_by_one_and_leave_no_timer(lab: Lab) -> None:
+    lab.offend(LINES)
+    assert lab.told() == [f"frame {number}" for number in range(LINES)]
+    assert lab.clock.timers() == []
+
+
+def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: Lab) -> None:
+    lab.offend(4_000)
+    assert len(lab.told()) == LINES
+    lab.real_time_passes(PERIOD_MS - 1)
+    lab.offend(312)
+    assert lab.told() == []
+    lab.real_time_passes(1)
+    assert lab.told() == ["4302 more of this kind within 60 s: frame"]
+    assert lab.clock.timers() == []
+
+
+def test_after_a_minute_they_are_told_again(lab: Lab) -> None:
+    lab.offend(LINES)
+    lab.real_time_passes(PERIOD_MS)
+    lab.offend(LINES + 1)
+    assert len(lab.told()) == 2 * LINES
+    lab.real_time_passes(PERIOD_MS)
+    assert lab.told() == ["1 more of this kind within 60 s: frame"]
+
+
+def test_nodes_and_kinds_count_for_themselves(lab: Lab) -> None:
+    lab.offend(LINES + 5)
+    lab.offend(1, kind="accept")
+    lab.offend(1, node="namesrv-0")
+    assert lab.told()[LINES:] == ["accept 0", "frame 0"]
