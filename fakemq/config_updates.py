@@ -5,6 +5,7 @@ Source: common/Configuration.java#update, common/MixAll.java#properties2Object (
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fakemq.config import Config, keys_of, text_of
@@ -23,9 +24,36 @@ def properties_of(body: bytes) -> dict[str, str]:
 
     try:
         # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
-        return javaproperties.loads(body.decode("utf-8", "replace").encode().decode("latin-1"))
+        text = body.decode("utf-8", "replace").encode().decode("latin-1")
+        return javaproperties.loads(logical_lines(text))
     except ValueError:
         raise Refused(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
+
+
+def logical_lines(text: str) -> str:
+    """A properties text without comments and line continuations, meaning the same.
+
+    javaproperties would join the lines itself, in a time that grows with the square of their
+    number. Source: java.util.Properties.LineReader
+    """
+    lines: list[str] = []
+    begun: list[str] = []
+    for line in re.split(r"\r\n|\n|\r", text):
+        line = line.lstrip(" \t\f")
+        if not begun and line[:1] in ("#", "!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        begun.append(line[:-1] if backslashes % 2 else line)
+        if backslashes % 2 == 0:
+            lines.append(_whole(begun))
+            begun = []
+    return "\n".join([*lines, _whole(begun)])
+
+
+def _whole(begun: list[str]) -> str:
+    line = "".join(begun)
+    # Only what a line begins with makes it a comment, and not what the next one goes on with.
+    return f"\\{line}" if line[:1] in ("#", "!") else line
 
 
 def update(config: Config, properties: Mapping[str, str]) -> list[str]:

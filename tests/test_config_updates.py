@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import javaproperties
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.config import BrokerConfig
-from fakemq.config_updates import properties_of, update
+from fakemq.config_updates import logical_lines, properties_of, update
 from fakemq.dispatch import Refused
 
 
@@ -58,3 +59,20 @@ def test_no_body_does_harm(body: bytes) -> None:
     except Refused:
         return
     assert len(update(config, properties)) <= len(properties)
+
+
+@given(st.text(alphabet="ab=: \t\f\\\n\r#!u0", max_size=16))
+def test_lines_that_are_joined_first_mean_the_same(text: str) -> None:
+    def read(text: str) -> dict[str, str] | None:
+        try:
+            return javaproperties.loads(text)
+        except ValueError:
+            return None
+
+    assert read(logical_lines(text)) == read(text)
+
+
+def test_many_lines_in_one_take_no_time() -> None:
+    # javaproperties alone takes minutes.
+    (value,) = properties_of(b"key = " + b"value\\\n" * 50_000).values()
+    assert value == "value" * 50_000
