@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -88,4 +89,6 @@ def _has_java() -> bool:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C does: JVMs that stand still would outlive us, and so would their folders.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     sys.exit(main())

@@ -1,0 +1,102 @@
+"""``python -m bench``: which groups it runs, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bench import __main__ as command
+from bench.measure import Figure, Plan
+
+ROOT = Path(__file__).parents[2]
+
+
+class Pretended(ModuleType):
+    """A group of two figures; ``plans`` has what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("bench.pretended")
+        self.plans: list[Plan] = []
+
+    def figures(self, plan: Plan) -> Iterator[Figure]:
+        self.plans.append(plan)
+        yield Figure(group="pretended", name="good", value=1, unit="ms", at_most=2)
+        yield Figure(group="pretended", name="bad", value=3, unit="ms", at_most=2)
+
+
+@pytest.fixture
+def group(monkeypatch: pytest.MonkeyPatch) -> Pretended:
+    one = Pretended()
+    monkeypatch.setitem(sys.modules, one.__name__, one)
+    monkeypatch.setattr(command, "GROUPS", ("pretended",))
+    return one
+
+
+def run(monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str) -> int:
+    told = ["--json", str(path / "out" / "figures.json"), "--plot", str(path / "plot.svg")]
+    monkeypatch.setattr(sys, "argv", ["bench", "--no-java", *told, *arguments])
+    return command.main()
+
+
+def test_a_missed_target_is_its_exit_code(
+    group: Pretended,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(monkeypatch, tmp_path) == 1
+    printed = capsys.readouterr().out
+    assert [line.split()[1] for line in printed.splitlines() if line.startswith("pretended")] == [
+        "good",
+        "bad",
+    ]
+    assert "1 targets missed." in printed
+    assert "nothing to plot" in printed
+    whole = json.loads((tmp_path / "out" / "figures.json").read_bytes())
+    assert [figure["met"] for figure in whole["figures"]] == [True, False]
+    assert whole["machine"]["cores"].isdecimal()
+
+
+def test_only_what_is_named_so(
+    group: Pretended, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert run(monkeypatch, tmp_path, "pretended", "--only", "goo") == 0
+    whole = json.loads((tmp_path / "out" / "figures.json").read_bytes())
+    assert [figure["name"] for figure in whole["figures"]] == ["good"]
+
+
+def test_quick_is_one_round(
+    group: Pretended, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run(monkeypatch, tmp_path, "--quick")
+    run(monkeypatch, tmp_path, "--rounds", "4", "--runs", "7")
+    assert [(plan.rounds, plan.runs, plan.java) for plan in group.plans] == [
+        (1, 5, False),
+        (4, 7, False),
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["no-such-group"], ["--rounds", "0"]])
+def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "error: " in done.stderr
+
+
+@pytest.mark.parametrize("name", command.GROUPS)
+def test_a_group_is_a_module(name: str) -> None:
+    assert callable(importlib.import_module(f"bench.{name}").figures)
+
+
+def test_what_is_written_by_default_is_ignored_by_git() -> None:
+    assert command.BUILD.relative_to(ROOT).parts[0] == "build"
+    assert "build/" in (ROOT / ".gitignore").read_text().splitlines()
