@@ -6,7 +6,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from inspect import get_annotations
-from typing import TypeVar
+from itertools import count
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -30,17 +31,11 @@ _NAMES_NO_TOPIC = frozenset({OffsetCommitted, FilterChanged})
 """Kinds whose topic need not exist; any other's has passed the checks of names."""
 
 
-class _Texts(dict[type[Event], tuple[str, ...]]):
-    """Kind of event → the fields in which a peer may have put what it liked."""
-
-    def __missing__(self, kind: type[Event]) -> tuple[str, ...]:
-        ours = _OURS if kind in _NAMES_NO_TOPIC else _OURS | {"topic"}
-        written = get_annotations(kind)
-        self[kind] = names = tuple(n for n in written if written[n] == "str" and n not in ours)
-        return names
-
-
-_texts = _Texts()
+def _texts_of(kind: type[Event]) -> tuple[str, ...]:
+    """The fields in which a peer may have put what it liked."""
+    ours = _OURS if kind in _NAMES_NO_TOPIC else _OURS | {"topic"}
+    written = get_annotations(kind)
+    return tuple(name for name in written if written[name] == "str" and name not in ours)
 
 
 def shortened(text: str) -> str:
@@ -58,60 +53,92 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     event: Event
 
 
+Listener: TypeAlias = Callable[[Entry], None]
+
+
 class Journal:
-    """All that happened in one cluster, oldest first."""
+    """All that happened in one cluster, oldest first.
+
+    Entries are made for those who read them: much is written that nobody reads.
+    """
 
     def __init__(self, clock: Clock, capacity: int = CAPACITY) -> None:
         self._clock = clock
-        self._entries: deque[Entry] = deque(maxlen=capacity)
-        self._listeners: list[Callable[[Entry], None]] = []
+        self._events: deque[Event] = deque(maxlen=capacity)
+        self._times_ms: deque[int] = deque(maxlen=capacity)
         self._seq = 0
+        self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
+        # Of each kind of event: its texts of peers, and who listens to it.
+        self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
         self.offences = Offences(clock, self)
         """Where to warn of what peers do."""
 
     def add(self, event: Event) -> None:
         """Write ``event`` down, and tell whoever listens."""
-        for name in _texts[type(event)]:
+        texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
+        for name in texts:
             if len(getattr(event, name)) > TEXT_MAX_CHARS:
                 cut = {name: shortened(getattr(event, name))}
                 event = msgspec.structs.replace(event, **cut)
+        at_ms = self._clock.now_ms()
         self._seq += 1
-        entry = Entry(self._seq, self._clock.now_ms(), event)
-        self._entries.append(entry)
-        for listener in self._listeners:
-            listener(entry)
+        self._events.append(event)
+        self._times_ms.append(at_ms)
+        if listeners:
+            entry = Entry(self._seq, at_ms, event)
+            for listener in listeners:
+                listener(entry)
 
-    def listen(self, listener: Callable[[Entry], None]) -> Callable[[], None]:
-        """Call ``listener`` with every entry from now on; gives the way to stop that."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+    def _find_kind(self, kind: type[Event]) -> tuple[tuple[str, ...], tuple[Listener, ...]]:
+        listeners = tuple(
+            listener for listener, kinds in self._listeners if not kinds or kind in kinds
+        )
+        found = self._kinds[kind] = (_texts_of(kind), listeners)
+        return found
+
+    def listen(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
+        """Call ``listener`` with every entry from now on, or with those of ``kinds`` only.
+
+        Gives the way to stop that.
+        """
+        listening = (listener, kinds)
+        self._listeners.append(listening)
+        self._kinds.clear()
+
+        def unlisten() -> None:
+            self._listeners.remove(listening)
+            self._kinds.clear()
+
+        return unlisten
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
         """Events of one kind whose fields have these values, oldest first."""
         return [
             event
-            for entry in self._entries
-            if isinstance(event := entry.event, kind)
+            for event in self._events
+            if isinstance(event, kind)
             and all(getattr(event, name) == value for name, value in fields.items())
         ]
 
-    def tail(self, count: int = 20) -> list[Entry]:
+    def tail(self, number: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""
-        return list(self._entries)[-count:]
+        return list(self)[-number:]
 
     def clear(self) -> None:
         """Forget everything; sequence numbers start at 1 again."""
-        self._entries.clear()
+        self._events.clear()
+        self._times_ms.clear()
         self._seq = 0
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(list(self._entries))
+        first = self._seq - len(self) + 1
+        return iter(list(map(Entry, count(first), self._times_ms, self._events)))
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._events)
 
     def __repr__(self) -> str:
-        return f"<journal of {len(self._entries)} entries, last seq {self._seq}>"
+        return f"<journal of {len(self)} entries, last seq {self._seq}>"
 
 
 def line(entry: Entry) -> str:

@@ -116,6 +116,18 @@ def test_listeners_hear_everything_until_they_stop(journal: Journal) -> None:
     assert heard == [1, 2]
 
 
+def test_who_listens_to_some_kinds_hears_no_others(journal: Journal) -> None:
+    heard: list[Event] = []
+    journal.add(Warned(node="a", text="before"))
+    unlisten = journal.listen(lambda entry: heard.append(entry.event), Warned, LinkClosed)
+    closed, warned = LinkClosed(node="a", peer="x", why="gone"), Warned(node="a", text="full")
+    for event in (started(), closed, warned):
+        journal.add(event)
+    unlisten()
+    journal.add(Warned(node="a", text="after"))
+    assert heard == [closed, warned]
+
+
 def test_looping_while_it_grows(journal: Journal) -> None:
     journal.add(started())
     for _ in journal:
