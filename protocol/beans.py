@@ -18,6 +18,16 @@ from fakemq.protocol import fastjson
 T = TypeVar("T", bound=msgspec.Struct)
 
 _ABSENT = object()
+
+
+class MissingFieldError(ValueError):
+    """A field that must be there is not: Java has null there, and fails when it reads that."""
+
+    def __init__(self, where: _Place, field: str) -> None:
+        super().__init__(f"{where}.{field} is missing")
+        self.field = field
+
+
 _NULL_TEXTS = ("", "null", "NULL")
 _BOOLEANS = {"true": True, "1": True, "y": True, "t": True} | {
     "false": False,
@@ -100,7 +110,7 @@ def _fit_struct(value: object, to: inspect.StructType, where: _Place) -> Any:
             if fitted is not _ABSENT:
                 fields[field.name] = fitted
         if field.required and field.name not in fields:
-            raise ValueError(f"{where}.{field.encode_name} is missing")
+            raise MissingFieldError(where, field.encode_name)
     return to.cls(**fields)
 
 

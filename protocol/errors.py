@@ -9,6 +9,7 @@ ProtocolError
     ├── NullFieldError         a field that did not arrive was read (NullPointerException)
     ├── NumberFormatError      a text is no number (NumberFormatException)
     └── BodyError              a body is not the JSON it should be (JSONException)
+        └── NullBodyError      it is null, or a field that must be there is (NullPointerException)
 """
 
 from __future__ import annotations
@@ -56,3 +57,12 @@ class NumberFormatError(HeaderError):
 
 class BodyError(HeaderError):
     """A body is not what its request code says; Java's JSONException in the processor."""
+
+
+class NullBodyError(BodyError, NullFieldError):
+    """A body says null, or a field of it that must be there is; Java's NullPointerException."""
+
+    def __init__(self, bean: str, field: str = "") -> None:
+        BodyError.__init__(self, f"{bean}.{field} is null" if field else f"{bean} is null")
+        self.header = bean
+        self.field = field

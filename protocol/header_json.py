@@ -99,6 +99,8 @@ def _language(name: str | None) -> LanguageCode:
     language = _LANGUAGES.get(name)
     if language is None and name is not None:
         language = _LANGUAGES.get(name.upper(), _LANGUAGES_BY_NUMBER.get(name))
+        if language is None and name.isdecimal():
+            raise RemoteProtocolError(f"no language has the number {name[:20]}")
     return LanguageCode.OTHER if language is None else language
 
 

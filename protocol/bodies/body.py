@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self, TypeAlias
 import msgspec
 
 from fakemq.protocol import fastjson
-from fakemq.protocol.errors import BodyError
+from fakemq.protocol.errors import BodyError, NullBodyError
 
 Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 """A Java int."""
@@ -31,8 +31,22 @@ class _Json:
         return fastjson.encode(self)
 
     @classmethod
+    def decode_or_null(cls, data: bytes) -> Self | None:
+        """As `decode`; None for a body that says null, where a processor does not mind."""
+        try:
+            return cls.decode(data)
+        except NullBodyError as error:
+            if error.field or not data:  # no body at all is no JSON either
+                raise
+            return None
+
+    @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The bean in ``data``; raises BodyError where fastjson throws or gives null."""
+        """The bean in ``data``.
+
+        Raises BodyError where fastjson throws, NullBodyError where it gives null, or leaves null
+        what no such bean is without.
+        """
         decode = _decoders.get(cls)
         if decode is None:
             decode = _decoders[cls] = _decoder(cls)
@@ -64,9 +78,14 @@ def _decoder(cls: type[Any]) -> Callable[[bytes], Any]:
 
 
 def _decode_as_fastjson(data: bytes, cls: type[Any]) -> Any:
-    from fakemq.protocol.beans import to_bean  # only an odd body ever needs it
+    from fakemq.protocol.beans import MissingFieldError, to_bean  # only an odd body ever needs it
 
     try:
-        return to_bean(fastjson.loads(data), cls)
+        value = fastjson.loads(data)
+        if value is None or value == []:  # fastjson makes nothing of either
+            raise NullBodyError(cls.__name__)
+        return to_bean(value, cls)
+    except MissingFieldError as error:
+        raise NullBodyError(cls.__name__, error.field) from error
     except ValueError as error:
         raise BodyError(f"no {cls.__name__} in a body of {len(data)} bytes: {error}") from error

@@ -56,6 +56,11 @@ def test_languages(language: str, code: LanguageCode) -> None:
     assert decode_json_header(b'{"language":%s}' % language.encode()).language is code
 
 
+def test_a_language_of_a_number_that_is_none_is_an_error() -> None:
+    with pytest.raises(RemoteProtocolError, match="no language has the number 99"):
+        decode_json_header(b'{"language":99}')
+
+
 def test_unquoted_and_single_quoted_names() -> None:
     command = decode_json_header(b"{code:10,'language':'GO',}")
     assert (command.code, command.language) == (10, LanguageCode.GO)

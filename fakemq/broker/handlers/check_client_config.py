@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @handles(table.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    subscription = CheckClientRequestBody.decode(body_of(request)).subscription_data
+    body = CheckClientRequestBody.decode_or_null(body_of(request))
+    subscription = None if body is None else body.subscription_data
     if subscription is not None and not is_tag_type(subscription.expression_type):
         check_filter_type(broker, subscription)
         _check_expression(subscription)

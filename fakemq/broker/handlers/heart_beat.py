@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
     heartbeat = HeartbeatData.decode(body_of(request))
     command = request.command
+    if not heartbeat.consumer_data_set and not heartbeat.producer_data_set:
+        return Reply()  # not even who sends it is looked at
     channel = ClientChannelInfo(
         request.session,
         required(heartbeat.client_id, "HeartbeatData", "clientID"),

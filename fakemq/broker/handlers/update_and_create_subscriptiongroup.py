@@ -26,5 +26,7 @@ def update_and_create_subscriptiongroup(
     broker: Broker, request: Request[NoHeader]
 ) -> Reply[NoHeader]:
     check_not_slave(broker)
-    broker.groups.update(SubscriptionGroupConfig.decode(body_of(request)))
+    config = SubscriptionGroupConfig.decode_or_null(body_of(request))
+    if config is not None:
+        broker.groups.update(config)
     return Reply()

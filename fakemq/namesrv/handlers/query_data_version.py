@@ -25,7 +25,7 @@ def query_data_version(
     node: NameServer, request: Request[QueryDataVersionRequestHeader]
 ) -> Reply[QueryDataVersionResponseHeader]:
     broker_addr = or_null(request.header, "broker_addr")
-    data_version = DataVersion.decode(request.body)
+    data_version = DataVersion.decode_or_null(request.body)
     changed = node.registration.is_topic_config_changed(broker_addr, data_version)
     if not changed:
         node.registration.update_timestamp(broker_addr)

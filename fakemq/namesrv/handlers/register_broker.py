@@ -27,7 +27,7 @@ from fakemq.protocol.bodies.topic import (
     TopicConfigSerializeWrapper,
 )
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.errors import ProtocolError
+from fakemq.protocol.errors import NullBodyError, ProtocolError
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.namesrv import (
     RegisterBrokerRequestHeader,
@@ -106,6 +106,8 @@ def _read_all(
         return TopicConfigSerializeWrapper(), []
     try:
         content = RegisterBrokerBody.decode(body, compressed=request.header.compressed)
+    except NullBodyError:
+        raise
     except (ProtocolError, ValueError):
         raise Refused(ResponseCode.SYSTEM_ERROR, UNREADABLE) from None
     return content.topic_config_serialize_wrapper, content.filter_server_list

@@ -91,3 +91,8 @@ def test_nothing_to_check_is_fine(peer: Peer, body: bytes) -> None:
 @pytest.mark.parametrize("body", [b"", b"nonsense"])
 def test_a_body_that_is_none_is_answered_with_code_1(peer: Peer, body: bytes) -> None:
     assert peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 1
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]"])
+def test_who_says_null_asks_nothing(peer: Peer, body: bytes) -> None:
+    assert peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 0

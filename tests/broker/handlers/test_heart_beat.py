@@ -77,7 +77,7 @@ def test_fields_of_later_clients_are_ignored(peer: Peer) -> None:
         b"[]",
         b"{{{",
         b"\xff\xfe",
-        b"{}",
+        b'{"producerDataSet":[{"groupName":"g"}]}',
         b'{"clientID":"c","consumerDataSet":[{}]}',
         b'{"clientID":"c","producerDataSet":[{}]}',
         b'{"clientID":"c","consumerDataSet":[{"groupName":"g","subscriptionDataSet":[{}]}]}',
@@ -90,3 +90,8 @@ def test_a_body_that_is_none_is_answered_with_code_1(
     assert peer.ask(RequestCode.HEART_BEAT, body=body).code == ResponseCode.SYSTEM_ERROR
     assert world.journal.find(HandlerFailed) == []
     assert consume(peer).code == 0
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"clientID":null}', b'{"consumerDataSet":[]}'])
+def test_a_client_without_groups_need_not_say_who_it_is(peer: Peer, body: bytes) -> None:
+    assert peer.ask(RequestCode.HEART_BEAT, body=body).code == ResponseCode.SUCCESS

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
 from fakemq.events import GroupChanged
@@ -36,3 +38,16 @@ def test_no_body_is_a_null_pointer(peer: Peer) -> None:
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]"])
+def test_null_changes_nothing(broker: Broker, peer: Peer, body: bytes) -> None:
+    before = broker.groups.snapshot()
+    assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body).code == 0
+    assert broker.groups.snapshot() == before
+
+
+def test_a_group_without_a_name_is_a_null_pointer(peer: Peer) -> None:
+    response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=b"{}")
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert (response.remark or "").startswith("java.lang.NullPointerException: ")

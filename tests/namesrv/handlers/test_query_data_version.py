@@ -48,3 +48,10 @@ def test_a_changed_version_does_not_keep_a_broker_alive(lab: NamesrvLab, peer: P
 def test_no_body_is_code_1(peer: Peer) -> None:
     register(peer, topic("T"))
     assert query(peer, b"").code == 1
+
+
+def test_null_is_another_version(peer: Peer) -> None:
+    register(peer, topic("T"))
+    for body in (b"null", b"[]"):
+        response = query(peer, body)
+        assert (response.code, response.ext_fields) == (0, {"changed": "true"})

@@ -24,7 +24,7 @@ from fakemq.protocol.bodies.heartbeat import (
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
 from fakemq.protocol.bodies.topic import TopicConfig, TopicConfigSerializeWrapper
-from fakemq.protocol.errors import BodyError, HeaderError
+from fakemq.protocol.errors import BodyError, HeaderError, NullBodyError
 
 CLASSES: list[type[Any]] = [
     value
@@ -90,9 +90,22 @@ def test_garbage_raises_body_error_at_most(cls: type[Any], data: bytes | str) ->
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "5", '"x"', '{"table":{"a":"b"}', "{} x"])
 def test_what_fastjson_refuses_or_takes_for_null(text: str) -> None:
-    with pytest.raises(BodyError, match="no KVTable in a body of"):
+    with pytest.raises(BodyError, match=r"no KVTable in a body of|KVTable is null"):
         KVTable.decode(text.encode())
     assert issubclass(BodyError, HeaderError)
+
+
+@pytest.mark.parametrize("text", ["null", "[]", " [] "])
+def test_null_is_for_the_processor_to_mind(text: str) -> None:
+    with pytest.raises(NullBodyError, match="TopicConfig is null"):
+        TopicConfig.decode(text.encode())
+    assert TopicConfig.decode_or_null(text.encode()) is None
+
+
+@pytest.mark.parametrize(("text", "problem"), [("", "is null"), ("{}", r"topicName is null")])
+def test_no_body_and_no_name_are_never_taken_for_null(text: str, problem: str) -> None:
+    with pytest.raises(NullBodyError, match=problem):
+        TopicConfig.decode_or_null(text.encode())
 
 
 def test_null_fields_and_unknown_fields_leave_defaults() -> None:
@@ -201,7 +214,7 @@ def test_maps_keep_their_order() -> None:
 
 
 def test_what_java_would_index_with_must_be_there() -> None:
-    with pytest.raises(BodyError, match=r"\$\.topicName is missing"):
+    with pytest.raises(BodyError, match=r"TopicConfig\.topicName is null"):
         TopicConfig.decode(b'{"perm":6}')
 
 
