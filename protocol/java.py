@@ -22,6 +22,7 @@ _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 """31 to the power of 64, 63, … 0, modulo 2³²."""
 
 _CACHED_KEYS = 32
+_CACHED_CHARS = 2_000
 
 
 class JavaHashed(Protocol):
@@ -91,7 +92,7 @@ def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> 
     """
     unique = tuple(dict.fromkeys(keys))
     # A broker orders the same few property names for every message.
-    permute = _cached_permutation if len(unique) <= _CACHED_KEYS else _permutation
+    permute = _cached_permutation if _worth_remembering(unique) else _permutation
     return [unique[index] for index in permute(unique, initial_capacity)]
 
 
@@ -102,6 +103,16 @@ def _permutation(
     codes = [java_hash(key) & 0xFFFF_FFFF for key in keys]
     buckets = [(code ^ code >> 16) & mask for code in codes]
     return tuple(sorted(range(len(keys)), key=buckets.__getitem__))
+
+
+def _worth_remembering(keys: tuple[object, ...]) -> bool:
+    # Not what is long: a peer may send any number of them.
+    if len(keys) > _CACHED_KEYS:
+        return False
+    try:
+        return len("".join(keys)) <= _CACHED_CHARS  # type: ignore[arg-type]  # mostly they are texts
+    except TypeError:
+        return not any(isinstance(key, str) for key in keys)
 
 
 _cached_permutation = lru_cache(maxsize=1024)(_permutation)

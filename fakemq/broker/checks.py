@@ -33,12 +33,13 @@ _TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 def check_topic_name(topic: str) -> None:
     """Refuse a name that no topic can have. Source: TopicValidator.java#validateTopic (4.9.7)"""
-    fault = _topic_name_fault(topic)
+    # What is too long is not worth remembering: it may be as long as a frame.
+    find = _known_fault if len(topic) <= TOPIC_MAX_LENGTH else _topic_name_fault
+    fault = find(topic)
     if fault is not None:
         raise Refused(ResponseCode.SYSTEM_ERROR, fault)
 
 
-@lru_cache(maxsize=4096)
 def _topic_name_fault(topic: str) -> str | None:
     if not topic or topic.isspace():
         return "The specified topic is blank."
@@ -47,6 +48,9 @@ def _topic_name_fault(topic: str) -> str | None:
     if len(topic) > TOPIC_MAX_LENGTH:
         return "The specified topic is longer than topic max length."
     return None
+
+
+_known_fault = lru_cache(maxsize=4096)(_topic_name_fault)
 
 
 def check_not_slave(broker: Broker) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.sql_expressions import Expression
 
 
+_KNOWN_CHARS = 10_000
+
+
 def compile_expression(expression_type: str | None, text: str | None) -> Expression:
     """The condition in a subscription's text.
 
@@ -34,7 +37,8 @@ def compile_expression(expression_type: str | None, text: str | None) -> Express
         )
     if text is None:
         raise MQFilterError
-    return compile_sql(text)
+    # What is very long is not remembered: a peer may send any number of them.
+    return (compile_sql if len(text) <= _KNOWN_CHARS else compile_sql.__wrapped__)(text)
 
 
 class ExpressionMessageFilter:
