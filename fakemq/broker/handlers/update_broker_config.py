@@ -20,13 +20,16 @@ from fakemq.broker.handlers import handles
 from fakemq.broker.registration import when_registered
 from fakemq.config_updates import properties_of, update
 from fakemq.dispatch import Parked, Reply, Request
-from fakemq.events import Warned
 from fakemq.not_yet import missing
 from fakemq.protocol import table
+from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+
+
+_NAME = RequestCode.UPDATE_BROKER_CONFIG.name
 
 
 @handles(table.UPDATE_BROKER_CONFIG)
@@ -41,7 +44,7 @@ def update_broker_config(
     not_there = {name: why for name, why in missing(trial).items() if name in properties}
     taken = {name: text for name, text in properties.items() if name not in not_there}
     for text in (*not_there.values(), *update(broker.config, taken)):
-        broker.journal.add(Warned(node=broker.name, text=f"UPDATE_BROKER_CONFIG: {text}"))
+        broker.journal.offences.tell(broker.name, _NAME, f"{_NAME}: {text}")
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

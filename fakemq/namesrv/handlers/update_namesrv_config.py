@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from fakemq.config_updates import properties_of, update
 from fakemq.dispatch import Refused, Reply, Request
-from fakemq.events import Warned
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table
-from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.table import NoHeader
 
+_NAME = RequestCode.UPDATE_NAMESRV_CONFIG.name
 PATH_KEYS = ("kvConfigPath", "configStorePath")
 
 
@@ -31,5 +31,5 @@ def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply
     if any(key in properties for key in PATH_KEYS):
         raise Refused(ResponseCode.NO_PERMISSION, "Can not update config path")
     for text in update(node.config, properties):
-        node.journal.add(Warned(node=node.name, text=f"UPDATE_NAMESRV_CONFIG: {text}"))
+        node.journal.offences.tell(node.name, _NAME, f"{_NAME}: {text}")
     return Reply()
