@@ -67,9 +67,8 @@ class Connection:
         """The bytes to send; LocalProtocolError for what the protocol cannot carry."""
         return encode_frame(command)
 
-    def encode_start(self, command: RemotingCommand, body_bytes: int) -> bytes:
-        """As `encode`, without the body: ``body_bytes`` that are sent right behind."""
-        return encode_frame_start(command, body_bytes)
+    encode_start = staticmethod(encode_frame_start)
+    """As `encode`, without the body: so many bytes that are sent right behind."""
 
     def next_opaque(self) -> int:
         """A number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""

@@ -16,7 +16,7 @@ from fakemq.protocol.errors import (
 )
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
-from fakemq.protocol.layout.twins import FRAME_HEAD, build_frame_head
+from fakemq.protocol.layout.twins import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 
 LENGTH_BYTES = 4
@@ -120,4 +120,13 @@ def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
     size = _HEAD_BYTES + len(header) + body_bytes
     if size > FRAME_MAX_BYTES:
         raise LocalProtocolError(f"{command!r} takes {size} bytes; {FRAME_MAX_BYTES} is the most")
-    return build_frame_head(size - LENGTH_BYTES, command.serialize_type, len(header)) + header
+    header_bytes = len(header)
+    return (
+        FRAME_HEAD.pack(
+            size - LENGTH_BYTES,
+            command.serialize_type,
+            header_bytes >> 16,
+            header_bytes & 0xFFFF,
+        )
+        + header
+    )

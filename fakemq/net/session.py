@@ -14,7 +14,7 @@ from fakemq.clock import NodeClock
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
 from fakemq.journal import Journal, shortened
 from fakemq.protocol.codes import code_name
-from fakemq.protocol.command import FLAG_ONEWAY, Body, RemotingCommand
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
@@ -184,7 +184,7 @@ class Session:
             owner.journal.add(HandlerFailed.of(owner.name, None, error))
 
     def _receive(self, command: RemotingCommand) -> None:
-        if command.is_response:
+        if command.flag & FLAG_RESPONSE:
             waiting = self._waiting.pop(command.opaque, None)
             if waiting is not None:
                 on_reply, timer = waiting
@@ -217,7 +217,7 @@ class Session:
         if body is None:
             body = command.body
         pieces = (body,) if isinstance(body, bytes) else body
-        body_bytes = sum(map(len, pieces))
+        body_bytes = len(body) if isinstance(body, bytes) else sum(map(len, body))
         try:
             start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
