@@ -4,13 +4,14 @@ BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup test lint bench clean
+.PHONY: help serve setup test lint bench fuzz clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
 	@echo "make test    run every test, the conformance suite against real RocketMQ included"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
+	@echo "make fuzz    look for new offences of the parsers, a minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
 
 # A stamp says what was installed, so that a second run costs nothing.
@@ -21,6 +22,8 @@ help:
 
 .venv/.development: pyproject.toml | .venv/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary atheris -e '.[fuzz]' \
+		|| echo "no wheel of atheris for this Python: the fuzz corpus is replayed, nothing is explored"
 	@touch $@ .venv/.runtime
 
 serve: .venv/.runtime
@@ -35,6 +38,9 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 .venv/.bench: pyproject.toml | .venv/.development
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
