@@ -255,7 +255,7 @@ class Peer:
             whole = self._connection.receive()
         except TimeoutError:
             return None
-        came = _decode(whole)
+        came = frame_of(whole)
         if came.flag & RESPONSE:
             self._answers[came.opaque] = came
         else:
@@ -321,7 +321,8 @@ def _body(body: Body) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-def _decode(whole: bytes) -> Frame:
+def frame_of(whole: bytes) -> Frame:
+    """A whole frame, taken apart."""
     serialisation, header, body = split(whole)
     if serialisation != 0:
         command = decode_frame(memoryview(whole))
