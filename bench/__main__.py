@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bench.machine import describe_machine
+from bench.machine import Others, describe_machine
 from bench.measure import Figure, Plan, missed
 from bench.plot import draw
 from bench.table import HEADER, line, report
@@ -38,14 +38,16 @@ def main() -> int:
         f"Other durations: the shortest of {plan.runs} runs.\n\n{HEADER}",
         flush=True,
     )
+    others = Others()
     figures = []
     for figure in measured(args.groups or GROUPS, plan):
         figures.append(figure)
         print(line(figure), flush=True)
+    machine["others meanwhile"] = f"{others.cores():.2f} cores"
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_bytes(report(machine, figures))
     drawn = draw(figures, ", ".join(machine.values()), args.plot)
-    print(f"\n{args.json}\n{drawn}")
+    print(f"\nOther processes took {machine['others meanwhile']}.\n{args.json}\n{drawn}")
     late = missed(figures)
     print(f"{len(late)} targets missed." if late else "All targets met.")
     return 1 if late else 0

@@ -6,6 +6,9 @@ import os
 import platform
 import subprocess
 from pathlib import Path
+from time import perf_counter
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def describe_machine(*, java: bool) -> dict[str, str]:
@@ -38,3 +41,25 @@ def _java() -> str:
     done = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=30)
     said = (done.stderr or done.stdout).splitlines()
     return said[0] if said else "says no version"
+
+
+class Others:
+    """How much of the machine other processes took since this was made."""
+
+    def __init__(self) -> None:
+        self._began_s = perf_counter()
+        self._began_with_s = _busy_s() - _own_s()
+
+    def cores(self) -> float:
+        """As a number of cores; what our children take is taken off once they have ended."""
+        return (_busy_s() - _own_s() - self._began_with_s) / (perf_counter() - self._began_s)
+
+
+def _busy_s() -> float:
+    """Source: proc_stat(5): user, nice, system, idle, iowait, irq, softirq, ..."""
+    ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n")[0].split()[1:8]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / _TICKS_PER_S
+
+
+def _own_s() -> float:
+    return sum(os.times()[:4])

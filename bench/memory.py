@@ -54,7 +54,8 @@ def _of_a_message(fake: Served, fill: Fill) -> tuple[float, int]:
     each = (rss_bytes(fake.process.pid) - before) / MORE
     with Client(fake.namesrv_addr) as client:
         queue = client.publish_queues(TOPIC)[0]
-        record = client.pull(queue, 0, max_messages=1).messages[0].store_size_bytes
+        last = client.max_offset(queue) - 1
+        record = client.pull(queue, last, max_messages=1).messages[0].store_size_bytes
     return each, record
 
 
