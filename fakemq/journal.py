@@ -12,7 +12,14 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from fakemq.clock import Clock
-from fakemq.events import Event, FilterChanged, HandlerFailed, OffsetCommitted, Warned
+from fakemq.events import (
+    Dispatched,
+    Event,
+    HandlerFailed,
+    LogAppended,
+    MessageChecked,
+    Warned,
+)
 from fakemq.offences import Offences
 from fakemq.protocol.codes import code_name
 
@@ -27,13 +34,13 @@ TEXT_MAX_CHARS = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
 
 _OURS = frozenset({"node", "peer", "how", "why", "traceback"})
-_NAMES_NO_TOPIC = frozenset({OffsetCommitted, FilterChanged})
-"""Kinds whose topic need not exist; any other's has passed the checks of names."""
+_OF_STORED = frozenset({MessageChecked, LogAppended, Dispatched})
+"""Kinds whose topic is never long: no record has one of over 127 bytes."""
 
 
 def _texts_of(kind: type[Event]) -> tuple[str, ...]:
     """The fields in which a peer may have put what it liked."""
-    ours = _OURS if kind in _NAMES_NO_TOPIC else _OURS | {"topic"}
+    ours = _OURS | {"topic"} if kind in _OF_STORED else _OURS
     written = get_annotations(kind)
     return tuple(name for name in written if written[name] == "str" and name not in ours)
 
