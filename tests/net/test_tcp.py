@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 import struct
+import threading
 from contextlib import suppress
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from fakemq.events import LinkClosed, Warned
 from fakemq.net.listener import Listener
 from fakemq.net.session import Session
-from fakemq.net.tcp import Port, TcpConnector, TcpLink
+from fakemq.net.tcp import Port, TcpConnector, TcpLink, _inbox
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.limits import FRAME_MAX_BYTES
@@ -311,3 +312,12 @@ def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
         assert connector._tasks == set()
 
     asyncio.run(main())
+
+
+def test_loops_of_two_threads_read_to_places_of_their_own() -> None:
+    views = [_inbox.view, _inbox.view]
+    thread = threading.Thread(target=lambda: views.append(_inbox.view))
+    thread.start()
+    thread.join()
+    assert views[0] is views[1]
+    assert views[0].obj is not views[2].obj
