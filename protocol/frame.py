@@ -22,6 +22,7 @@ from fakemq.protocol.limits import FRAME_MAX_BYTES
 LENGTH_BYTES = 4
 
 _HEAD_BYTES = FRAME_HEAD.size
+_LENGTH_MAX = FRAME_MAX_BYTES - LENGTH_BYTES
 _JSON, _ROCKETMQ = SerializeType.JSON, SerializeType.ROCKETMQ
 _HTTP_VERBS = frozenset(
     (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"CONN", b"PATC", b"TRAC")
@@ -70,13 +71,13 @@ def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, in
     RemoteProtocolError for a frame that is none; the commands before it have been appended.
     """
     start, end = 0, len(data)
-    while end - start >= LENGTH_BYTES:
-        frame_end = start + frame_bytes(data[start : start + LENGTH_BYTES])
-        if frame_end > end:
-            return start, frame_end - start
-        _, serialize_type, length_high, length_low = FRAME_HEAD.unpack_from(data, start)
+    while end - start >= _HEAD_BYTES:
+        length, serialize_type, header_high, header_low = FRAME_HEAD.unpack_from(data, start)
         header_start = start + _HEAD_BYTES
-        header_end = header_start + (length_high << 16 | length_low)
+        frame_end = start + LENGTH_BYTES + length
+        if not header_start <= frame_end <= end or length > _LENGTH_MAX:
+            break  # not whole yet, or none at all
+        header_end = header_start + (header_high << 16 | header_low)
         if header_end > frame_end:
             raise TruncatedError(
                 f"Frame.header of {header_end - header_start} bytes"
@@ -91,7 +92,9 @@ def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, in
         command.body = data[header_end:frame_end]
         commands.append(command)
         start = frame_end
-    return start, LENGTH_BYTES
+    if end - start < LENGTH_BYTES:
+        return start, LENGTH_BYTES
+    return start, frame_bytes(data[start : start + LENGTH_BYTES])
 
 
 def decode_frame(frame: memoryview) -> RemotingCommand:
