@@ -46,6 +46,24 @@ def test_a_timer_fires_by_itself() -> None:
     run(main())
 
 
+def test_the_same_timer_again_takes_no_turn_and_an_earlier_one_does() -> None:
+    async def main() -> None:
+        clock, fired = Clock(), asyncio.Event()
+        driver = Driver(clock, MemoryNetwork())
+        counted = turns(driver)
+        for delay_ms in (60_000, 60_000, 60_000):  # each a pull that was held and answered
+            timer = clock.call_later(delay_ms, fired.set, kind="pull_hold", owner="lab")
+            await asyncio.sleep(0)
+            timer.cancel()
+        assert len(counted) == 1
+        clock.call_later(20, fired.set, kind="pull_hold", owner="lab")
+        await asyncio.wait_for(fired.wait(), 5)
+        assert len(counted) == 3, "one to see the earlier timer, one to fire it"
+        driver.close()
+
+    run(main())
+
+
 def test_nothing_to_do_is_nothing_done() -> None:
     async def main() -> None:
         clock = Clock(frozen=True)
