@@ -37,6 +37,8 @@ class BrokerStatsManager:
         self._table: dict[tuple[str, str], Counter] = {}
         self._puts: dict[str, tuple[Counter, Counter, Counter]] = {}
         """Those that a send adds to, by topic: found by one look instead of three."""
+        self._pulls: dict[tuple[str, str, int | None], tuple[Counter, ...]] = {}
+        """Those that a pull answer adds to, by group, topic and the queue if that counts."""
         self.start()
 
     def start(self) -> None:
@@ -44,6 +46,7 @@ class BrokerStatsManager:
         self._began_ms = self._clock.elapsed_ms()
         self._table.clear()
         self._puts.clear()
+        self._pulls.clear()
 
     # -- what happens -------------------------------------------------------------------------
 
@@ -95,10 +98,15 @@ class BrokerStatsManager:
         Source: broker/processor/PullMessageProcessor.java#processRequest (4.9.7)
         """
         now_ms = self._now_ms()
-        self._get(now_ms, group, topic, num, size_bytes)
-        self._add(now_ms, "BROKER_GET_NUMS", self._config.broker_cluster_name, num, 0)
-        prefix = f"{queue_id}@" if self._config.enable_detail_stat else ""
-        self._add(now_ms, "GROUP_GET_LATENCY", f"{prefix}{topic}@{group}", 0)
+        key = (group, topic, queue_id if self._config.enable_detail_stat else None)
+        counters = self._pulls.get(key)
+        if counters is None:
+            counters = self._pulls[key] = self._counters_of_pull(now_ms, *key)
+        nums, sizes, of_broker, latency = counters
+        nums.add(now_ms, num)
+        sizes.add(now_ms, size_bytes)
+        of_broker.add(now_ms, num, 0)
+        latency.add(now_ms, 0)
 
     def read_for_check(self, group: str, topic: str, num: int, size_bytes: int) -> None:
         """The transaction check read half or op messages.
@@ -128,6 +136,19 @@ class BrokerStatsManager:
         key = f"{topic}@{group}"
         self._add(now_ms, "GROUP_GET_NUMS", key, num)
         self._add(now_ms, "GROUP_GET_SIZE", key, size_bytes)
+
+    def _counters_of_pull(
+        self, now_ms: int, group: str, topic: str, queue_id: int | None
+    ) -> tuple[Counter, ...]:
+        key = f"{topic}@{group}"
+        return (
+            self._counter(now_ms, "GROUP_GET_NUMS", key),
+            self._counter(now_ms, "GROUP_GET_SIZE", key),
+            self._counter(now_ms, "BROKER_GET_NUMS", self._config.broker_cluster_name),
+            self._counter(
+                now_ms, "GROUP_GET_LATENCY", key if queue_id is None else f"{queue_id}@{key}"
+            ),
+        )
 
     def _add_queue(self, now_ms: int, what: str, key: str, num: int, size_bytes: int) -> None:
         if self._config.enable_detail_stat:
@@ -185,3 +206,4 @@ class BrokerStatsManager:
     def _drop(self, unwanted: Callable[[str, str], bool]) -> None:
         self._table = {at: one for at, one in self._table.items() if not unwanted(*at)}
         self._puts.clear()
+        self._pulls.clear()

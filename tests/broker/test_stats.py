@@ -114,3 +114,13 @@ def test_a_start_begins_with_nothing() -> None:
     assert snapshots[0].sum == 0
     world.clock.advance("1ms")
     assert world.stats.tps_group_get_nums("g", "orders") == 0.0
+
+
+def test_pulls_are_counted_anew_after_what_was_counted_is_dropped() -> None:
+    world = World()
+    world.stats.pulled("g", "orders", 7, 4, 400)
+    world.stats.on_group_deleted("g")
+    assert world.minute("GROUP_GET_NUMS", "orders@g") is None
+    world.stats.pulled("g", "orders", 7, 5, 500)
+    assert world.minute("GROUP_GET_NUMS", "orders@g") == (5, 0.5, 5.0)
+    assert world.minute("BROKER_GET_NUMS", "DefaultCluster") is not None
