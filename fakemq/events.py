@@ -6,6 +6,8 @@ names. Times and sequence numbers are the journal's, not the event's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -277,11 +279,14 @@ class DeadLettered(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Delivered(Event, frozen=True, kw_only=True, gc=False):
-    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue."""
+    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue.
+
+    They are a range where none was left out between them: a journal keeps many.
+    """
 
     topic: str
     queue_id: int
-    offsets: tuple[int, ...]
+    offsets: Sequence[int]
     next_offset: int
     group: str
     peer: str

@@ -16,7 +16,7 @@ class JournalFile:
     """A listener of a journal that writes every entry to a file at once."""
 
     def __init__(self, path: str) -> None:
-        self._encoder = msgspec.json.Encoder()
+        self._encoder = msgspec.json.Encoder(enc_hook=list)  # a range
         try:
             # Unbuffered: a test that looks into the file sees all that has happened.
             self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()

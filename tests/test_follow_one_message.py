@@ -90,7 +90,7 @@ def expected(at_producer: str, at_consumer: str, size_bytes: int) -> list[Event]
             node="broker-a-0",
             topic="orders",
             queue_id=0,
-            offsets=(0,),
+            offsets=range(1),
             next_offset=1,
             group="billing",
             peer=at_consumer,

@@ -7,7 +7,7 @@ import pytest
 
 from fakemq.clock import Clock
 from fakemq.errors import FakemqError
-from fakemq.events import NodeStopped, TopicChanged
+from fakemq.events import Delivered, NodeStopped, TopicChanged
 from fakemq.journal import Journal
 from fakemq.journal_file import JournalFile
 
@@ -27,6 +27,28 @@ def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:
     assert lines[0]["event"] == {
         "type": "TopicChanged", "node": "broker-a-0", "topic": "orders", "how": "created",
     }  # fmt: skip
+    file.close()
+
+
+def test_offsets_are_a_list_whether_they_are_a_range_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(Clock(frozen=True))
+    file = JournalFile(str(path))
+    journal.listen(file)
+    for offsets in (range(3, 6), (3, 5)):
+        journal.add(
+            Delivered(
+                node="broker-a-0",
+                topic="orders",
+                queue_id=0,
+                offsets=offsets,
+                next_offset=6,
+                group="billing",
+                peer="127.0.0.1:1",
+            )
+        )
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["event"]["offsets"] for line in lines] == [[3, 4, 5], [3, 5]]
     file.close()
 
 

@@ -48,7 +48,7 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 class _HeldPull:
     """A pull that waits. ``expires_ms`` is when its client's patience ends."""
 
-    __slots__ = ("check", "expires_ms", "message_filter", "parked", "request")
+    __slots__ = ("check", "expires_ms", "message_filter", "parked", "queue", "request")
 
     def __init__(
         self,
@@ -57,14 +57,11 @@ class _HeldPull:
         expires_ms: int,
     ) -> None:
         self.request = request
+        self.queue = (request.header.topic, request.header.queue_id)
         self.message_filter = message_filter
         self.expires_ms = expires_ms
         self.parked: _ParkedPull = Parked()
         self.check: _Check | None = None
-
-    @property
-    def queue(self) -> tuple[str, int]:
-        return self.request.header.topic, self.request.header.queue_id
 
 
 class _Check:

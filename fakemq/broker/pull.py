@@ -5,6 +5,7 @@ Source: broker/processor/PullMessageProcessor.java (4.9.7)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fakemq.broker.positions import Position
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
+    from fakemq.protocol.command import Body
 
 PullRequest: TypeAlias = Request[PullMessageRequestHeader]
 PullReply: TypeAlias = Reply[PullMessageResponseHeader]
@@ -297,18 +299,22 @@ def _reply(
         header.queue_id,
         result.next_begin_offset,
     )
-    body = b""
+    body: Body = b""
     if code is ResponseCode.SUCCESS:
-        body = result.body
+        body = result.buffers
         broker.stats.pulled(
-            header.consumer_group, header.topic, header.queue_id, result.message_count, len(body)
+            header.consumer_group,
+            header.topic,
+            header.queue_id,
+            result.message_count,
+            result.buffer_total_size,
         )
         broker.journal.add(
             Delivered(
                 node=broker.name,
                 topic=header.topic,
                 queue_id=header.queue_id,
-                offsets=_delivered(result, header.queue_offset, body),
+                offsets=_delivered(result, header.queue_offset),
                 next_offset=result.next_begin_offset,
                 group=header.consumer_group,
                 peer=request.session.remote_addr,
@@ -327,16 +333,17 @@ def _reply(
     )
 
 
-def _delivered(result: GetMessageResult, queue_offset: int, body: bytes) -> tuple[int, ...]:
-    """The queue offsets of the records in ``body``."""
+def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
+    """The queue offsets of the records found."""
     if queue_offset + result.message_count == result.next_begin_offset:
-        return tuple(range(queue_offset, result.next_begin_offset))
+        return range(queue_offset, result.next_begin_offset)
     offsets = []
-    at = 0
-    while at < len(body):
-        size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(body, at)
-        offsets.append(offset)
-        at += size_bytes
+    for records in result.buffers:
+        at = 0
+        while at < len(records):
+            size_bytes, offset = _SIZE_AND_QUEUE_OFFSET.unpack_from(records, at)
+            offsets.append(offset)
+            at += size_bytes
     return tuple(offsets)
 
 

@@ -31,6 +31,7 @@ def gather(
     """
     max_phy_offset = log.max_offset
     disk_before = max_phy_offset - memory_bytes
+    in_memory, on_disk = _limits(config, max_msg_nums)
     status = GetMessageStatus.NO_MATCHED_MESSAGE
     view = units  # of the file that has [first, end); none yet
     first = end = run_start = run_end = gone_before = total_bytes = count = phy_offset = 0
@@ -39,13 +40,8 @@ def gather(
         if phy_offset < gone_before:
             continue
         if count:
-            if phy_offset < disk_before:
-                max_bytes = config.max_transfer_bytes_on_message_in_disk
-                max_count = config.max_transfer_count_on_message_in_disk
-            else:
-                max_bytes = config.max_transfer_bytes_on_message_in_memory
-                max_count = config.max_transfer_count_on_message_in_memory
-            if count >= max_msg_nums or count >= max_count or total_bytes + size_bytes > max_bytes:
+            max_count, max_bytes = on_disk if phy_offset < disk_before else in_memory
+            if count >= max_count or total_bytes + size_bytes > max_bytes:
                 looked_at = index
                 break
         if message_filter is not None and not message_filter.is_matched_by_consume_queue(tags_code):
@@ -83,3 +79,17 @@ def gather(
     result.buffer_total_size = total_bytes
     result.next_begin_offset += looked_at
     result.suggest_pulling_from_slave = max_phy_offset - phy_offset > memory_bytes
+
+
+def _limits(config: BrokerConfig, max_msg_nums: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """How many records, and how many bytes of them, one get takes from memory and from disk."""
+    return (
+        (
+            min(max_msg_nums, config.max_transfer_count_on_message_in_memory),
+            config.max_transfer_bytes_on_message_in_memory,
+        ),
+        (
+            min(max_msg_nums, config.max_transfer_count_on_message_in_disk),
+            config.max_transfer_bytes_on_message_in_disk,
+        ),
+    )

@@ -76,7 +76,7 @@ def test_messages_come_as_the_log_has_them(world: World, broker: Broker, peer: P
         node=broker.name,
         topic=TOPIC,
         queue_id=0,
-        offsets=(1, 2),
+        offsets=range(1, 3),
         next_offset=3,
         group=GROUP,
         peer=peer.session.link.local_addr,
