@@ -84,6 +84,9 @@ class Sink:
     outside = True
     clogged = False
 
+    def turn_is_over(self) -> bool:
+        return False
+
     def write(self, data: bytes) -> None: ...
     def close(self) -> None: ...
     def pause_reading(self) -> None: ...

@@ -19,6 +19,10 @@ class MemoryLink:
 
     clogged = False
 
+    def turn_is_over(self) -> bool:
+        """Never: what nodes of a cluster tell each other is little, and has an order."""
+        return False
+
     def __init__(
         self,
         network: MemoryNetwork,

@@ -24,6 +24,9 @@ CLOSED_BY_PEER = "closed by the peer"
 UNREAD = "unread bytes"
 """The kind of offence of a peer that makes us hold too much."""
 
+_LOOK_EVERY = 8
+"""How many commands are handled between looks at the time; a power of two."""
+
 CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
 
@@ -42,6 +45,9 @@ class Link(Protocol):
     """The peer does not read what was written, and is not read from until it does."""
 
     def write(self, data: bytes) -> None: ...
+
+    def turn_is_over(self) -> bool:
+        """Whether others wait too long; then the endpoint leaves the rest until it is `drained`."""
 
     def close(self) -> None:
         """Close from this end; the endpoint hears nothing more."""
@@ -63,7 +69,7 @@ class Endpoint(Protocol):
         """The link is gone, not by this end's will; called once, as the last thing."""
 
     def drained(self) -> None:
-        """The peer reads again: go on with what was left until it does."""
+        """The peer reads again, or it is this end's turn: go on with what was left."""
 
     @property
     def unfinished_bytes(self) -> int:
@@ -113,7 +119,8 @@ class Session:
         # Collects what is written while a batch is being handled.
         self._out: list[bytes | memoryview] | None = None
         self._out_bytes = 0  # of bodies
-        self._left: list[RemotingCommand] = []  # until the peer reads what it has been answered
+        # Until the peer reads what it has been answered, or others have had their turn.
+        self._left: list[RemotingCommand] = []
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -133,13 +140,14 @@ class Session:
         self._handle([*self._left, *commands] if self._left else commands)
 
     def drained(self) -> None:
-        """The peer reads again: handle what it had sent before."""
+        """Go on with what had come before the peer had to read, or others had their turn."""
         if self._left and not self.closed:
             self._handle(self._left)
 
     def _handle(self, commands: list[RemotingCommand]) -> None:
         """Handle one command after another, while the peer reads what they bring."""
         self._out, self._out_bytes, self._left = [], 0, []
+        last = len(commands)
         for number, command in enumerate(commands, 1):
             self._receive(command)
             if self.closed:
@@ -147,13 +155,16 @@ class Session:
                 return
             if self._out_bytes > UNWRITTEN_MAX_BYTES:
                 self._write_out()
-                if self.link.clogged and number < len(commands):
+                if self.link.clogged and number < last:
                     self._left = commands[number:]
                     return
                 self._out, self._out_bytes = [], 0
+            if not number % _LOOK_EVERY and number < last and self.link.turn_is_over():
+                self._left = commands[number:]
+                break
         self._write_out()
         failure = self._connection.failure
-        if failure is not None:
+        if failure is not None and not self._left:
             self.give_up(str(failure), type(failure).__name__)
 
     @property

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Generic, cast
 
 from fakemq.errors import FakemqError
+from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 from fakemq.net.session import CLOSED_BY_PEER, UNREAD, EndpointT, Link
@@ -24,6 +25,7 @@ BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
+_TURN_MS = 5  # so long one connection is served while others wait
 _LINGER_S = 1.0  # so long a peer has to read what it was sent before its connection was closed
 
 
@@ -151,6 +153,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self.endpoint: EndpointT | None = None
         self.clogged = False
         self._paused = False  # by the node
+        self._waits = False  # for its turn
+        self._turn_ends_ms: int | None = 0  # 0: nobody has looked yet; None: never
         self._lost: str | None = None  # while paused
         self._unread_bytes = 0  # at most; counted while clogged
         self._unfinished_bytes = 0
@@ -174,6 +178,21 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             if self._unread_bytes > UNREAD_MAX_BYTES:
                 self.let_go(f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most")
         self._held.put(self, self._unread_bytes + self._unfinished_bytes)
+
+    def turn_is_over(self) -> bool:
+        ends_ms, now_ms = self._turn_ends_ms, real_elapsed_ms()
+        if ends_ms == 0:
+            self._turn_ends_ms = now_ms + _TURN_MS
+        elif ends_ms is not None and now_ms >= ends_ms and not self._waits:
+            self._waits = True
+            self._watch()
+            asyncio.get_running_loop().call_soon(self._take_turn)
+        return self._waits
+
+    def _take_turn(self) -> None:
+        self._waits = False
+        self._go_on()
+        self._watch()
 
     def let_go(self, why: str) -> None:
         """Close the connection on the loop's next turn: whoever writes now is in the middle."""
@@ -207,8 +226,10 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if self._lost is not None:
             self._lose(self._lost)
             return
+        self._turn_ends_ms, self._waits = None, False  # all of it, before anything else happens
         self._go_on()
         self._catch_up()
+        self._turn_ends_ms = 0
         self._watch()
 
     def _catch_up(self) -> None:
@@ -232,11 +253,14 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._take(data)
 
     def _go_on(self) -> None:
-        if not self._paused and not self.clogged and self.endpoint is not None:
-            self.endpoint.drained()
+        if self._paused or self.clogged or self._waits or self.endpoint is None:
+            return
+        if self._turn_ends_ms:
+            self._turn_ends_ms = 0
+        self.endpoint.drained()
 
     def _watch(self) -> None:
-        if self._paused or self.clogged:
+        if self._paused or self.clogged or self._waits:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -274,6 +298,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         endpoint = self.endpoint
         if endpoint is None:
             return
+        if self._turn_ends_ms:
+            self._turn_ends_ms = 0
         endpoint.data_received(data)
         if endpoint.unfinished_bytes != self._unfinished_bytes:
             self._unfinished_bytes = endpoint.unfinished_bytes

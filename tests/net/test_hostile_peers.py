@@ -15,6 +15,7 @@ from fakemq.events import HandlerFailed, LinkClosed, Warned
 from fakemq.net import listener as listener_module
 from fakemq.net import tcp
 from fakemq.net.listener import Listener, descriptor_limit
+from fakemq.net.session import Session
 from fakemq.net.tcp import Port
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
@@ -123,6 +124,35 @@ def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: Ex
         while received < sent // len(request) * len(request):
             received += len(await asyncio.to_thread(greedy.recv, MIB))
         assert lab.taken == sent // len(request), "all of it, once it reads"
+
+    listening(port, use)
+
+
+def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
+    port: Port, crowd: ExitStack
+) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        count = 3_000
+        order: list[str] = []
+
+        def take(session: Session, command: RemotingCommand) -> None:
+            order.append(session.remote_addr)
+            for _ in range(20):  # some work: all of it takes a second or so
+                sum(range(1_000))
+            lab.take(session, command)
+
+        lab.dispatch = take
+        greedy, modest = connect(port, crowd), connect(port, crowd)
+        await until(lambda: len(lab.sessions) == 2)
+        request = Connection().encode(RemotingCommand(7))
+        greedy.sendall(request * count)
+        await until(lambda: len(order) > 0)
+        modest.sendall(request)
+        await until(lambda: name(modest) in order)
+        assert order.index(name(modest)) < count // 2
+        lab.sessions[0].pause()
+        lab.sessions[0].resume()
+        assert len(order) == count + 1, "but who goes on after a pause handles all at once"
 
     listening(port, use)
 

@@ -24,10 +24,17 @@ class LabLink:
         self.written: list[bytes] = []
         self.closed = False
         self.clogged = False
+        self.turns = 0
+        """How many looks at the time there were."""
+        self.turn_ends_at: int | None = None
         self.reading = True
 
     def write(self, data: bytes) -> None:
         self.written.append(data)
+
+    def turn_is_over(self) -> bool:
+        self.turns += 1
+        return self.turns == self.turn_ends_at
 
     def close(self) -> None:
         self.closed = True
@@ -202,6 +209,26 @@ def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
     lab.session.connection_lost()
     lab.session.drained()
     assert len(lab.requests) == 1
+
+
+def test_the_rest_of_many_requests_waits_for_its_turn(lab: Lab) -> None:
+    lab.link.turn_ends_at = 3
+    lab.session.data_received(b"".join(lab.frame(7, opaque) for opaque in range(100)))
+    assert [command.opaque for command in lab.requests] == list(range(24))
+    assert len(lab.sent()) == 24, "what was handled is answered"
+    lab.session.drained()
+    assert [response.opaque for response in lab.sent()] == list(range(24, 100))
+    assert not lab.session.closed
+
+
+def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: Lab) -> None:
+    lab.link.turn_ends_at = 1
+    frames = b"".join(lab.frame(7, opaque) for opaque in range(10))
+    lab.session.data_received(frames + b"\xff" * 8)
+    assert lab.gone == []
+    lab.session.drained()
+    assert lab.gone == [lab.session]
+    assert len(lab.requests) == 10
 
 
 def test_a_long_reason_is_cut(lab: Lab) -> None:

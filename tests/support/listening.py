@@ -9,7 +9,7 @@ from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
 from fakemq.net.held import HeldBytes
 from fakemq.net.listener import Listener
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Dispatch, Link, Session
 from fakemq.net.tcp import Port
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HELD_MAX_BYTES
@@ -33,9 +33,10 @@ class Lab:
         self.paused = False
         self.taken = 0
         self.refused: list[str] = []
+        self.dispatch: Dispatch = self.take
 
     def accept(self, link: Link) -> Session:
-        self.sessions.append(Session(link, self, self.take))
+        self.sessions.append(Session(link, self, self.dispatch))
         if self.paused:
             self.sessions[-1].pause()
         return self.sessions[-1]
