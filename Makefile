@@ -32,7 +32,7 @@ serve: .venv/.runtime
 setup: .venv/.development
 
 test: setup
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -n auto $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

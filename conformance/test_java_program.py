@@ -23,7 +23,7 @@ from conformance.live import FakemqProcess, assert_same, go_and_come, together
 from conformance.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("java")]
 
 TOPIC, QUEUES = "Brokers", 2
 
@@ -63,9 +63,7 @@ def programs(request: pytest.FixtureRequest, quick_pair: QuickPair) -> Iterator[
 
 
 def wanted(request: pytest.FixtureRequest, version: str) -> list[str]:
-    """The scenarios that this process will ask for, the longest first; under xdist who knows."""
-    if hasattr(request.config, "workerinput"):
-        return []
+    """The scenarios that this process will ask for, the longest first."""
     calls = [getattr(item, "callspec", None) for item in request.session.items]
     params = [call.params for call in calls if call is not None]
     chosen = {one.get("scenario") for one in params if one.get("programs") == version}

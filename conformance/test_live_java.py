@@ -19,7 +19,7 @@ from fakemq.events import LinkClosed, PullWoken
 from fakemq.views import Member
 
 # Seconds, not milliseconds: five JVMs start, side by side, for the whole file.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("live")]
 
 TOPIC, QUEUES = "Live", 4
 AT_ONCE_MS = 1000

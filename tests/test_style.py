@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,25 @@ READS_REAL_TIME = {"fakemq/machine_time.py", "fakemq/net/driver.py"}
 DRAWS_RANDOMNESS = {"fakemq/randomness.py"}
 
 
-def sources(*folders: str) -> Iterator[tuple[str, ast.Module, str]]:
+Source = tuple[str, ast.Module, str]
+"""A file's name, tree and text."""
+
+
+def sources(*folders: str) -> Iterator[Source]:
     for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if name.startswith(("fakemq/protocol/", "fakemq/fixtures/")) or "/.cache/" in name:
-                continue  # the links; the files are read where they live
-            text = path.read_text(encoding="utf-8")
-            yield name, ast.parse(text), text
+        yield from read(folder)
+
+
+@cache
+def read(folder: str) -> list[Source]:
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(("fakemq/protocol/", "fakemq/fixtures/")) or "/.cache/" in name:
+            continue  # the links; the files are read where they live
+        text = path.read_text(encoding="utf-8")
+        found.append((name, ast.parse(text), text))
+    return found
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
