@@ -15,8 +15,9 @@ import msgspec
 
 from fakemq.broker.pull import pull_again
 from fakemq.clock import next_tick_ms
-from fakemq.dispatch import Parked, outcome_of
+from fakemq.dispatch import Parked, Refused, outcome_of
 from fakemq.events import PullHeld, PullWoken
+from fakemq.protocol.codes import ResponseCode
 from fakemq.timers import Timer
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 CHECK_PERIOD_MS = 5_000
 """Also the time before the first check."""
+OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
+"""A 4.9.7 consumer pulls again after 3 s."""
 
 _Key = TypeVar("_Key")
 _ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"
@@ -85,6 +88,7 @@ class PullRequestHoldService:
         self._by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
         self._by_session: dict[Session, dict[_HeldPull, None]] = {}
         self._checks: dict[tuple[bool, int], _Check] = {}
+        self._count = 0
         self._started_ms: dict[bool, int] = {}
         broker.store.message_arriving = self.notify_message_arriving
         self.start()
@@ -102,8 +106,15 @@ class PullRequestHoldService:
     ) -> _ParkedPull:
         """Hold a pull for ``timeout_ms``; it is answered up to one check period later.
 
-        Source: PullRequestHoldService.java#suspendPullRequest (4.9.7)
+        Refused where as many are held as may wait for Java's threads; those that are held have no
+        limit there.
+
+        Source: PullRequestHoldService.java#suspendPullRequest, and what
+        remoting/netty/NettyRemotingAbstract.java#processRequestCommand says when a queue is full
         """
+        if self._count >= self._broker.config.pull_thread_pool_queue_capacity:
+            raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+        self._count += 1
         now_ms = self._now_ms(request.session)
         pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms))
         self._by_queue.setdefault(pull.queue, {})[pull] = None
@@ -259,6 +270,7 @@ class PullRequestHoldService:
         )
 
     def _remove(self, pull: _HeldPull) -> None:
+        self._count -= 1
         self._leave_check(pull)
         _take_out(self._by_queue, pull.queue, pull)
         _take_out(self._by_session, pull.request.session, pull)

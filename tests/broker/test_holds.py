@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.holds import OVERLOAD
 from fakemq.config import BrokerConfig
 from fakemq.events import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
@@ -286,6 +287,25 @@ def test_a_paused_broker_answers_late(world: LabWorld, broker: Broker, peer: Pee
     broker.resume()
     world.network.settle()
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
+
+
+def test_no_more_are_held_than_may_wait(
+    world: LabWorld, broker: Broker, producer: Peer, peer: Peer
+) -> None:
+    broker.config.pull_thread_pool_queue_capacity = 3
+    held = [long_pull(peer, queue_id=number) for number in range(3)]
+    refused = long_pull(peer, queue_id=3).response
+    assert refused is not None
+    assert (refused.code, refused.remark) == (ResponseCode.SYSTEM_BUSY, OVERLOAD)
+    assert [code(answer) for answer in held] == [None] * 3
+    send(producer, queue_id=0)
+    assert code(held[0]) == ResponseCode.SUCCESS
+    held.append(long_pull(peer, queue_id=3))
+    assert code(held[-1]) is None, "one has been answered: there is room again"
+    peer.close()
+    other = world.peer(broker.addr, "other")
+    consume(other)
+    assert [code(long_pull(other, queue_id=number)) for number in (1, 2, 3)] == [None] * 3
 
 
 def test_a_thousand_holds_share_one_timer(world: LabWorld, broker: Broker, peer: Peer) -> None:
