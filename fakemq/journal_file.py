@@ -27,10 +27,23 @@ class JournalFile:
         if self._file.closed:
             return
         try:
-            self._file.write(self._encoder.encode(entry) + b"\n")
+            self._file.write(self._encoded(entry) + b"\n")
         except OSError as error:  # a full disk stops the file, not the cluster
             self._file.close()
             _logger.warning("%s: the journal ends here: %s", self._file.name, error.strerror)
+
+    def _encoded(self, entry: Entry) -> bytes:
+        try:
+            return self._encoder.encode(entry)
+        except UnicodeEncodeError:  # half a surrogate pair in what a peer said
+            event = entry.event
+            texts = {
+                name: text.encode("utf-8", "replace").decode()
+                for name, text in msgspec.structs.asdict(event).items()
+                if isinstance(text, str)
+            }
+            sound = msgspec.structs.replace(event, **texts)
+            return self._encoder.encode(msgspec.structs.replace(entry, event=sound))
 
     def close(self) -> None:
         self._file.close()

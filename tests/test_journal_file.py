@@ -67,3 +67,13 @@ def test_a_full_disk_ends_the_file_and_not_the_cluster(caplog: pytest.LogCapture
     assert [record.getMessage() for record in caplog.records] == [
         "/dev/full: the journal ends here: No space left on device"
     ]
+
+
+def test_half_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(Clock(frozen=True, start_at_ms=5))
+    file = JournalFile(str(path))
+    journal.listen(file)
+    journal.add(TopicChanged(node="broker-a-0", topic="a\ud800b", how="created"))
+    assert json.loads(path.read_text())["event"]["topic"] == "a?b"
+    file.close()
