@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHECK_PERIOD_MS = 5_000
 """Also the time before the first check."""
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
-"""A 4.9.7 consumer pulls again after 3 s."""
+"""A 4.9.7 consumer pulls again after a second (pullTimeDelayMillsWhenException)."""
 
 _Key = TypeVar("_Key")
 _ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"
