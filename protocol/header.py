@@ -103,7 +103,8 @@ class Header:
     @classmethod
     def field_specs(cls) -> tuple[tuple[str, str, _Converter], ...]:
         """(wire name, attribute, converter) per field."""
-        return tuple(field[:3] for field in cls._fields or cls._make_fields())
+        fields = cls._make_fields() if cls._fields is None else cls._fields
+        return tuple(field[:3] for field in fields)
 
     @classmethod
     def _make_fields(cls) -> tuple[_Field, ...]:
@@ -128,7 +129,8 @@ class Header:
         header = cls.__new__(cls)
         values = header.__dict__
         text_of = ext_fields.get
-        for wire, attr, convert, known, _ in cls._fields or cls._make_fields():
+        fields = cls._make_fields() if cls._fields is None else cls._fields
+        for wire, attr, convert, known, _ in fields:
             text = text_of(wire)
             if text is None:
                 continue
@@ -146,19 +148,20 @@ class Header:
 
     def encode(self) -> dict[str, str]:
         """Ext fields of a command; what is None or absent is left out, as Java leaves out null."""
-        fields: dict[str, str] = {}
+        texts: dict[str, str] = {}
         value_of = self.__dict__.get
-        for wire, attr, _, _, default in self._fields or self._make_fields():
+        fields = self._make_fields() if self._fields is None else self._fields
+        for wire, attr, _, _, default in fields:
             value = value_of(attr, default)
             if value is None:
                 continue
             if value is True:
-                fields[wire] = "true"
+                texts[wire] = "true"
             elif value is False:
-                fields[wire] = "false"
+                texts[wire] = "false"
             else:
-                fields[wire] = f"{value}"
-        return fields
+                texts[wire] = f"{value}"
+        return texts
 
     if not TYPE_CHECKING:  # a checker that saw it would let every misspelt field pass
 
