@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-from conformance.drivers import Consuming, Driver, DriverError, Producing
+from conformance.drivers import EVENT_TIMEOUT_S, Consuming, Driver, DriverError, Producing
 from conformance.java_cluster import wait_until
 from conformance.raw import call, frame, split
 from fakemq.protocol.bodies.route import TopicRouteData
@@ -42,7 +42,9 @@ def together(*drivers: Driver) -> Iterator[None]:
         yield
 
 
-def wait_received(consumer: Consuming, ids: Collection[str], timeout_s: float = 30.0) -> None:
+def wait_received(
+    consumer: Consuming, ids: Collection[str], timeout_s: float = EVENT_TIMEOUT_S
+) -> None:
     """Wait until a listener has been given every one of ``ids``. Raises DriverError."""
     wanted = set(ids)
     consumer.wait_for(
