@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup test lint bench fuzz clean
+.PHONY: help serve setup test lint bench soak fuzz clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -12,6 +12,7 @@ help:
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
 	@echo "make fuzz    look for new offences of the parsers, a minute each; ARGS='sql --seconds 600 --keep'"
+	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
 
 # A stamp says what was installed, so that a second run costs nothing.
@@ -48,6 +49,9 @@ fuzz: setup
 
 bench: setup .venv/.bench
 	$(BIN)/python -m bench $(ARGS)
+
+soak: setup .venv/.bench
+	$(BIN)/python -m bench.soak $(ARGS)
 
 clean:
 	rm -rf .venv .cache build dist *.egg-info

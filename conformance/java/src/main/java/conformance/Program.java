@@ -16,8 +16,9 @@ import java.util.concurrent.Executors;
  * line of a stack trace, and {@code ended SCENARIO}. Up to AT_ONCE scenarios run at a time, most of which wait; SUFFIX keeps
  * the topics, groups and client ids of runs apart.
  *
- * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and
- * {@code Program NAMESRV latencies ...} a measurement (see {@link Latencies}).
+ * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
+ * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}); {@code Program NAMESRV latencies ...} is a measurement
+ * (see {@link Latencies}).
  */
 public final class Program {
     interface Scenario {
@@ -84,6 +85,10 @@ public final class Program {
                 Drivers.consume(args[0], args);
             } else if (args[1].equals("latencies")) {
                 Latencies.measure(args[0], args);
+            } else if (args[1].equals("soaksend")) {
+                Soak.send(args[0], args);
+            } else if (args[1].equals("soakhear")) {
+                Soak.hear(args[0], args);
             } else {
                 scenarios(args[0], Integer.parseInt(args[2]));
             }

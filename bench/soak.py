@@ -1,0 +1,326 @@
+"""``python -m bench.soak``: an hour's worth of mixed Java traffic, with restarts, in ten minutes.
+
+The cluster's clock is turned five seconds on after each second, for its outside peers too, and the
+Java clients' own intervals are six times shorter. In each round clients come, go and are killed;
+brokers are killed, stop, stand still and come back; a topic is made and deleted; and every group
+has to hear all that was acknowledged. Then the cluster is reset, and what is left is counted: it
+has to stay the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from bench.census import census
+from bench.machine import describe_machine
+from bench.measure import Figure, missed
+from bench.plot import draw
+from bench.process import rss_bytes
+from bench.soak_clients import CONCURRENT, ORDERED, ORDERLY, TOPIC, SoakHearer, SoakSender
+from bench.table import HEADER, line, report
+from conformance.java_cluster import wait_until
+from conformance.java_jars import CLIENT_VERSIONS
+from conformance.live import together
+from fakemq import Cluster
+
+PACE = 6
+"""Seconds of the cluster's time in one real second."""
+PER_SECOND = 180
+"""Messages a second of the senders that stay, so 30 a second of the cluster's time."""
+ROUND_S = 30.0
+DRAIN_S = 90.0
+"""How long the last of a round may take to be heard: what waits for delays, retries and checks."""
+QUEUES = 4
+TOLERANCE = {
+    "memory": (6.0, "MiB"),
+    "descriptors": (3, ""),
+    "tasks": (1, ""),
+    "timers": (6, ""),
+    "sessions": (3, ""),
+    "objects": (2000, ""),
+    "table entries": (150, ""),
+}
+"""What each may be higher at the end than at the beginning, and its unit."""
+TABLE_TOLERANCE = 20
+BUILD = Path(__file__).parents[1] / "build" / "soak"
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """What is left at the end of a round, after a reset, with the clients that stay."""
+
+    minute: float
+    held: dict[str, float]
+    tables: Counter[str]
+
+
+class Tally(msgspec.Struct):
+    """What was done, in numbers."""
+
+    rounds: int = 0
+    acknowledged: int = 0
+    heard: int = 0
+    retries: int = 0
+    failed_sends: int = 0
+    brokers_down: int = 0
+    clients_killed: int = 0
+    clients_stopped: int = 0
+    virtual_s: float = 0
+    slowest_drain_s: float = 0
+
+
+class Soak:
+    """One cluster with two masters, a sender and a hearer of each version that stay, and guests."""
+
+    def __init__(self, minutes: float, round_s: float, per_second: int) -> None:
+        self.tally = Tally()
+        self.samples: list[Sample] = []
+        self._minutes, self._round_s, self._per_second = minutes, round_s, per_second
+        self._mq = Cluster(masters=2, topics={TOPIC: QUEUES, ORDERED: QUEUES})
+        self._senders: list[SoakSender] = []
+        self._hearers: list[SoakHearer] = []
+
+    def run(self, tell: Callable[[Sample], None] = lambda sample: None) -> None:
+        """Rounds until the time is up, three at least. AssertionError says what nobody heard."""
+        with self._mq:
+            rate = self._per_second // len(CLIENT_VERSIONS)
+            self._senders = [self._sender(f"stays{v[0]}", v, rate) for v in CLIENT_VERSIONS]
+            self._hearers = [self._hearer(f"stays{v[0]}", v) for v in CLIENT_VERSIONS]
+            with together(*self._senders, *self._hearers), turned(self._mq, self.tally):
+                began = time.monotonic()
+                for number in count():
+                    minute = (time.monotonic() - began) / 60
+                    if number >= 3 and minute >= self._minutes:
+                        break
+                    self._round(number)
+                    self.samples.append(self._sample((time.monotonic() - began) / 60))
+                    tell(self.samples[-1])
+
+    def _sender(self, name: str, version: str, rate: int) -> SoakSender:
+        return SoakSender(self._mq.namesrv_addr, name, version, PACE, rate)
+
+    def _hearer(self, name: str, version: str) -> SoakHearer:
+        return SoakHearer(self._mq.namesrv_addr, name, version, PACE)
+
+    # -- a round ------------------------------------------------------------------------------
+
+    def _round(self, number: int) -> None:
+        version = CLIENT_VERSIONS[number % len(CLIENT_VERSIONS)]
+        mq, extra = self._mq, f"SoakOnly{number}"
+        a, b = mq.broker("broker-a"), mq.broker("broker-b")
+        sender = self._sender(f"guest{number}", version, self._per_second // 6)
+        hearer = self._hearer(f"guest{number}", version)
+        mq.create_topic(extra, QUEUES)
+        # Until its first look at half messages a 4.9.7 broker has no topic for them, and who
+        # deletes any topic takes all half messages away.
+        mq.clock.advance("61s")
+        self.tally.virtual_s += 61
+        for one in self._senders:
+            one.go()
+        with together(sender, hearer):
+            sender.go()
+            end = hearer.kill if number % 2 else hearer.stop
+            self.tally.clients_killed += 1 + number % 2
+            self.tally.clients_stopped += 1 - number % 2
+            self.tally.brokers_down += 3
+            self._spread(
+                *(b.kill, b.restart, a.stop, a.restart, b.pause, b.resume),
+                *(end, sender.kill, mq.topic(extra).delete),
+            )
+        for one in self._senders:
+            one.pause()
+        self._drain([*self._senders, sender], [*self._hearers, hearer])
+
+    def _spread(self, *events: Callable[[], object]) -> None:
+        """All of this, one after the other, over the time of a round."""
+        step_s = self._round_s / (len(events) + 1)
+        due = time.monotonic()
+        for event in events:
+            due += step_s
+            time.sleep(max(0.0, due - time.monotonic()))
+            event()
+        time.sleep(step_s)
+
+    def _drain(self, senders: list[SoakSender], hearers: list[SoakHearer]) -> None:
+        """Wait until all that was acknowledged is heard; then forget it."""
+        acked = set[str]().union(*(one.acked for one in senders))
+        ordered = {id for id in acked if "-ordered-" in id}
+        wanted = {ORDERLY: ordered, CONCURRENT: acked - ordered}
+        for one in self._hearers:
+            wanted |= dict.fromkeys(one.own_groups, acked - ordered)
+
+        def missing() -> dict[str, list[str]]:
+            left = {
+                group: ids.difference(*(list(one.heard.get(group, ())) for one in hearers))
+                for group, ids in wanted.items()
+            }
+            return {group: sorted(ids)[:10] for group, ids in left.items() if ids}
+
+        began = time.monotonic()
+        # Checks of transactions, and the leases of queues that a killed consumer had locked.
+        self._mq.clock.advance("61s", outside_peers=True)
+        self.tally.virtual_s += 61
+        try:
+            wait_until(lambda: not missing(), DRAIN_S)
+        except TimeoutError:
+            raise AssertionError(f"acknowledged and never heard: {missing()}") from None
+        tally, heard = self.tally, [ids for one in hearers for ids in one.heard.values()]
+        rolled = set[str]().union(*(one.rolled for one in senders))
+        assert not rolled.intersection(set().union(*heard)), "rolled back and heard"
+        tally.rounds += 1
+        tally.acknowledged += len(acked)
+        tally.heard += sum(map(len, heard))
+        tally.retries += sum(one.retries for one in hearers)
+        tally.failed_sends += sum(one.failures for one in senders)
+        tally.slowest_drain_s = max(tally.slowest_drain_s, time.monotonic() - began)
+        for sender in senders:
+            sender.forget()
+        for hearer in hearers:
+            hearer.forget()
+
+    # -- what is left of it -------------------------------------------------------------------
+
+    def _sample(self, minute: float) -> Sample:
+        mq = self._mq
+        # A Java listener that outlives a reset goes on to commit the offset that it had before, and
+        # how far it really is nobody can tell: should its queue be given to another member then,
+        # what it was given and has not listened to is lost. So listeners leave. Senders stay.
+        for one in self._hearers:
+            one.leave()
+        mq.reset()
+        for one in self._hearers:
+            one.join()
+        thread = mq._thread()
+        tables = thread.call(lambda: census(thread.server))
+        del tables["Journal._entries"]  # what has happened since the reset, not what is left
+        tasks = thread.call(lambda: len(asyncio.all_tasks()))
+        gc.collect()
+        return Sample(
+            minute,
+            {
+                "memory": rss_bytes(os.getpid()) / (1 << 20),
+                "descriptors": len(os.listdir("/proc/self/fd")),
+                "tasks": tasks,
+                "timers": len(mq.clock.timers()),
+                "sessions": sum(size for place, size in tables.items() if place in SESSIONS),
+                "objects": len(gc.get_objects()),
+                "table entries": tables.total(),
+            },
+            tables,
+        )
+
+
+SESSIONS = {"Broker.sessions", "NameServer.sessions"}
+
+
+@contextmanager
+def turned(mq: Cluster, tally: Tally) -> Iterator[None]:
+    """The clock is turned on after each second, and counted."""
+    over = threading.Event()
+
+    def turn() -> None:
+        while not over.wait(1.0):
+            mq.clock.advance(f"{PACE - 1}s", outside_peers=True)
+            tally.virtual_s += PACE
+
+    thread = threading.Thread(target=turn, name="soak-clock")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+# -- figures ----------------------------------------------------------------------------------
+
+
+def growth(values: Sequence[float]) -> float:
+    """How much higher the last third is than the first, or what the fitted line says if more.
+
+    A third counts by its mean; a line is fitted by least squares and taken over the whole run.
+    """
+    third = max(1, len(values) // 3)
+    risen = sum(values[-third:]) / third - sum(values[:third]) / third
+    middle = (len(values) - 1) / 2
+    mean = sum(values) / len(values)
+    square = sum((x - middle) ** 2 for x in range(len(values)))
+    slope = sum((x - middle) * (y - mean) for x, y in enumerate(values)) / square if square else 0
+    return max(risen, slope * (len(values) - 1))
+
+
+def figures(soak: Soak) -> Iterator[Figure]:
+    """Curves of what was left after each round, their growth, and what was done."""
+    for sample in soak.samples:
+        for name, value in sample.held.items():
+            yield Figure(
+                group="soak", name=name, value=value, unit=TOLERANCE[name][1],
+                x=round(sample.minute, 2), x_unit="min",
+            )  # fmt: skip
+    warm = soak.samples[1:]  # the first round fills caches
+    for name, (at_most, unit) in TOLERANCE.items():
+        values = [sample.held[name] for sample in warm]
+        yield Figure(
+            group="soak", name=f"growth of {name}", value=growth(values), unit=unit,
+            at_most=at_most, note=f"{values[0]:,.0f} after round two, {values[-1]:,.0f} at last",
+        )  # fmt: skip
+    places = set[str]().union(*(sample.tables for sample in warm))
+    grown = [
+        place for place in sorted(places)
+        if growth([sample.tables[place] for sample in warm]) > TABLE_TOLERANCE
+    ]  # fmt: skip
+    yield Figure(
+        group="soak", name="tables that grew", value=len(grown), unit="", at_most=0,
+        note=", ".join(grown) or f"of {len(places)}",
+    )  # fmt: skip
+    done = msgspec.structs.asdict(soak.tally)
+    done["virtual_min"] = done.pop("virtual_s") / 60
+    for name, value in done.items():
+        words = name.split("_")
+        unit = words.pop() if words[-1] in ("s", "min") else ""
+        yield Figure(group="soak", name=" ".join(words), value=value, unit=unit)
+
+
+def main() -> int:
+    """Soak as long as the command line says; 1 if something grew."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--round-s", type=float, default=ROUND_S, help="of sending, per round")
+    parser.add_argument("--per-second", type=int, default=PER_SECOND, help="messages sent")
+    parser.add_argument("--json", type=Path, default=BUILD / "figures.json", metavar="FILE")
+    parser.add_argument("--plot", type=Path, default=BUILD / "figures.svg", metavar="FILE")
+    args = parser.parse_args()
+    machine = describe_machine(java=True)
+    print("\n".join(f"{key}: {text}" for key, text in machine.items()), end="\n\n")
+    print(" ".join(f"{name:>13}" for name in ("minute", *TOLERANCE)), flush=True)
+    soak = Soak(args.minutes, args.round_s, args.per_second)
+    soak.run(tell)
+    found = list(figures(soak))
+    print(f"\n{HEADER}", *(line(figure) for figure in found if figure.x is None), sep="\n")
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    args.json.write_bytes(report(machine, found))
+    print(f"\n{args.json}\n{draw(found, ', '.join(machine.values()), args.plot)}")
+    return 1 if missed(found) else 0
+
+
+def tell(sample: Sample) -> None:
+    """One round's line of the table."""
+    print(
+        " ".join(f"{value:>13.1f}" for value in (sample.minute, *sample.held.values())), flush=True
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""When something counts as grown over a soak."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from bench.census import census
+from bench.soak import growth
+from fakemq.clock import Clock
+from fakemq.journal import Journal
+
+
+def test_what_rises_and_falls_again_has_not_grown() -> None:
+    assert growth([5, 9, 9, 9, 9, 5]) == 0
+    assert growth([1, 2, 3, 4, 5, 6]) == 5
+    assert growth([1, 1, 1, 1, 1, 7]) == pytest.approx(30 / 7)
+    assert growth([7, 7, 7, 1, 1, 1]) < 0
+    assert growth([3]) == 0
+
+
+def test_tables_are_counted_wherever_they_hang() -> None:
+    counted = census({"a": [1, 2, 3], "b": deque([4])})
+    assert counted[""] == 2
+    assert counted["[]"] == 4
+
+
+def test_the_journal_is_a_ring_and_no_table() -> None:
+    assert not census(Journal(Clock()))
