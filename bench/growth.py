@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from time import process_time
 
-from bench.measure import Figure, Plan
+from bench.measure import Figure, Plan, best_cpu_s
 from bench.requests import BODY, Sink, frames, send_fields
 from fakemq import inspection
 from fakemq.cluster_core import ClusterCore
@@ -285,16 +285,6 @@ RARE: Mapping[str, Callable[[Lab], object]] = {
 """What the loop is stopped by, and what a test does; the last ends what a cluster has become."""
 
 
-def cheapest_ms(do: Callable[[], object], runs: int) -> float:
-    """The processor time of the cheapest of so many runs, in milliseconds."""
-    best = float("inf")
-    for _ in range(runs):
-        begin = process_time()
-        do()
-        best = min(best, process_time() - begin)
-    return best * 1e3
-
-
 def figures(plan: Plan) -> Iterator[Figure]:
     """Curves of CPU time per request, and whether they are flat; then of rarer work."""
     for unit, (grow, sizes) in SIZES.items():
@@ -320,7 +310,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
                 )
             for what, do in rare.items():
                 runs = 1 if what == "reset" else min(plan.runs, 5)  # there is one end only
-                costs_ms = [cheapest_ms(partial(do, lab), runs) for lab in labs]
+                costs_ms = [best_cpu_s(partial(do, lab), runs) * 1e3 for lab in labs]
                 yield from _curve(what, unit, sizes, costs_ms, "ms")
         finally:
             gc.unfreeze()

@@ -9,9 +9,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from time import process_time
 
-from bench.measure import Figure, Plan
+from bench.measure import Figure, Plan, best_cpu_s
 from fakemq.broker.broker import Broker
 from fakemq.cluster_core import ClusterCore
 from fakemq.cluster_spec import cluster_spec
@@ -135,12 +134,7 @@ def frames(
 
 def cpu_us(function: Callable[[], object], runs: int) -> float:
     """The processor time of the cheapest run, in microseconds per request."""
-    best = float("inf")
-    for _ in range(runs):
-        begin = process_time()
-        function()
-        best = min(best, process_time() - begin)
-    return best / REQUESTS * 1e6
+    return best_cpu_s(function, runs) / REQUESTS * 1e6
 
 
 def costs(runs: int) -> Iterator[tuple[str, float]]:

@@ -108,8 +108,7 @@ class Reput:
                     msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
                 )
             )
-            tags = properties.get(TAGS)
-            tags_code = code_of(tags) if tags else 0
+            tags_code = code_of(properties.get(TAGS))
             due_ms = None
             if topic == SCHEDULE_TOPIC:
                 due_ms = self._delay_levels.deliver_timestamp_ms(properties, stored_ms)

@@ -15,15 +15,14 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.batch import BatchMember, decode_batch, encode_batch
 from fakemq.protocol.java import crc32
 from fakemq.protocol.message import (
-    MessageExt,
     RecordStatus,
     check_record,
     decode_record,
     decode_records,
-    encode_record,
 )
 from fakemq.protocol.message_id import decode_offset_id, decode_unique_id
 from fakemq.protocol.subscription import build_subscription_data
+from tests.support.records import encoded_again
 
 DATA = Path(__file__).parent / "data"
 LINES = [
@@ -41,25 +40,6 @@ def recorded(kind: str) -> list[str]:
 
 def golden(pattern: str) -> list[bytes]:
     return [file.read_bytes() for file in sorted((DATA / "golden").glob(pattern))]
-
-
-def encoded_again(message: MessageExt) -> bytes:
-    return encode_record(
-        message.topic,
-        message.body,
-        message.properties_string,
-        queue_id=message.queue_id,
-        born_host=message.born_host,
-        store_host=message.store_host,
-        flag=message.flag,
-        sys_flag=message.sys_flag,
-        queue_offset=message.queue_offset,
-        physical_offset=message.physical_offset,
-        born_timestamp_ms=message.born_timestamp_ms,
-        store_timestamp_ms=message.store_timestamp_ms,
-        reconsume_times=message.reconsume_times,
-        prepared_transaction_offset=message.prepared_transaction_offset,
-    )
 
 
 @pytest.mark.parametrize("line", recorded("record"))

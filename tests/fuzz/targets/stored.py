@@ -21,6 +21,7 @@ from fakemq.protocol.message import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.fuzz import golden
 from tests.fuzz.target import Offence, Target, outcome, same
+from tests.support.records import encoded_again
 
 
 def record(data: bytes) -> None:
@@ -41,22 +42,7 @@ def record(data: bytes) -> None:
 
 def _written_again(message: MessageExt, data: bytes) -> None:
     try:
-        again = encode_record(
-            message.topic,
-            message.body,
-            message.properties_string,
-            queue_id=message.queue_id,
-            born_host=message.born_host,
-            store_host=message.store_host,
-            flag=message.flag,
-            sys_flag=message.sys_flag,
-            queue_offset=message.queue_offset,
-            physical_offset=message.physical_offset,
-            born_timestamp_ms=message.born_timestamp_ms,
-            store_timestamp_ms=message.store_timestamp_ms,
-            reconsume_times=message.reconsume_times,
-            prepared_transaction_offset=message.prepared_transaction_offset,
-        )
+        again = encoded_again(message)
     except LocalProtocolError:
         return  # replaced bytes make a text longer than it was
     if "\ufffd" not in message.topic + message.properties_string:
