@@ -185,6 +185,20 @@ func (l *lab) producer(name string, options ...producer.Option) rocketmq.Produce
 	return made
 }
 
+// settled is a producer whose first look for routes is over: ten milliseconds after its start a client
+// takes for every topic it has sent to that topic's own route, and of one that is being made the name
+// server knows a single broker yet. A second after its start it beats, at the brokers it has met.
+func (l *lab) settled(name string, options ...producer.Option) rocketmq.Producer {
+	made := l.producer(name, options...)
+	need(made.SendSync(background, message(l.createTopic("Settled", 1), "t", "k")))
+	for _, addr := range l.brokers() {
+		await("heartbeat of "+name, func() bool {
+			return ask(addr, getProducerConnectionList, map[string]string{"producerGroup": l.group(name)}, nil).Code == 0
+		})
+	}
+	return made
+}
+
 // beat makes the brokers know the producers of an instance at once: a producer alone is announced
 // a second after its start to the brokers it has met, and then every 30; a consumer at its start.
 func (l *lab) beat(instance, topic string) *ear {

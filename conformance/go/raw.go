@@ -18,6 +18,7 @@ const (
 	getRouteInfoByTopic       = 105
 	getBrokerClusterInfo      = 106
 	updateSubscriptionGroup   = 200
+	getProducerConnectionList = 204
 	invokeBrokerToResetOffset = 222
 )
 

@@ -124,7 +124,7 @@ func oneway(l *lab) {
 
 func batch(l *lab) {
 	topic := l.createTopic("Batch", 1)
-	sender := l.producer("Batch")
+	sender := l.settled("Batch")
 	manual := l.directed("BatchManual")
 	var messages []*primitive.Message
 	for i := range 5 {
@@ -193,7 +193,7 @@ func sendErrors(l *lab) {
 
 func autoTopic(l *lab) {
 	topic := l.topic("Auto")
-	sender := l.producer("Auto")
+	sender := l.settled("Auto")
 	var places []string
 	for i := range round {
 		places = append(places, place(need(sender.SendSync(background, message(topic, "auto", fmt.Sprint("a", i)))).MessageQueue))
@@ -202,7 +202,7 @@ func autoTopic(l *lab) {
 	l.say("route", l.routeAt(2, topic))
 	l.say("stored", len(l.stored(topic, round)))
 	// The client says 4 whatever it was told, but picks among as many as it was told.
-	few := l.producer("AutoFew", producer.WithDefaultTopicQueueNums(2))
+	few := l.settled("AutoFew", producer.WithDefaultTopicQueueNums(2))
 	topic = l.topic("AutoFew")
 	places = nil
 	for i := range round {

@@ -13,7 +13,6 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
-import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.common.UtilAll;
@@ -239,15 +238,6 @@ final class Groups {
         });
     }
 
-    /** How many producers a broker, any, knows of the group. */
-    private static int producers(Lab lab, String topic) throws Exception {
-        try {
-            return lab.admin().examineProducerConnectionInfo(lab.group("Inspected"), topic).getConnectionSet().size();
-        } catch (MQBrokerException noneYet) {
-            return 0;
-        }
-    }
-
     static void inspected(Lab lab) throws Exception {
         String topic = lab.createTopic("Inspected", 1);
         DefaultMQProducer producer = lab.producer("Inspected");
@@ -266,7 +256,7 @@ final class Groups {
             + connection.getConsumeFromWhere() + " clients=" + connection.getConnectionSet().size() + " language="
             + connection.getConnectionSet().iterator().next().getLanguage() + " itself="
             + connection.getConnectionSet().iterator().next().getClientId().equals(client));
-        Lab.await("the producer's heartbeat", () -> producers(lab, topic) == 1);
+        Lab.await("the producer's heartbeat", () -> lab.producers("Inspected", topic) == 1);
         var running = admin.getConsumerRunningInfo(group, client, true);
         lab.say("running", running.getProperties().getProperty("PROP_CONSUME_TYPE") + " orderly="
             + running.getProperties().getProperty("PROP_CONSUMEORDERLY") + " subscriptions=" + running.getSubscriptionSet().size()

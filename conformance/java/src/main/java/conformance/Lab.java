@@ -121,6 +121,28 @@ final class Lab {
         return producer;
     }
 
+    /**
+     * A producer whose first look for routes is over: ten milliseconds after its start a client takes for every topic it has
+     * sent to that topic's own route, and of one that is being made the name server knows a single broker yet. The thread
+     * that looks is the one that beats a second after the start.
+     */
+    DefaultMQProducer settled(String name) throws Exception {
+        DefaultMQProducer producer = producer(name);
+        String topic = createTopic("Settled", 1);
+        producer.send(new Message(topic, new byte[1]));
+        await("heartbeat of " + name, () -> producers(name, topic) == 1);
+        return producer;
+    }
+
+    /** How many producers a broker of a topic, any, knows of a group. */
+    int producers(String group, String topic) throws Exception {
+        try {
+            return admin().examineProducerConnectionInfo(group(group), topic).getConnectionSet().size();
+        } catch (MQBrokerException noneYet) {
+            return 0;
+        }
+    }
+
     void start(DefaultMQProducer producer, String name) throws MQClientException {
         name(producer, "producer-" + name);
         // A JVM that shares two cores with a cluster may start slowly; a timeout would turn that into a retry.

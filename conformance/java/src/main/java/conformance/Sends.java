@@ -199,7 +199,7 @@ final class Sends {
     }
 
     static void autoTopic(Lab lab) throws Exception {
-        DefaultMQProducer producer = lab.producer("Auto");
+        DefaultMQProducer producer = lab.settled("Auto");
         String four = lab.topic("AutoFour");
         List<SendResult> results = new ArrayList<>();
         for (int i = 0; i < ROUND; i++) {
