@@ -92,7 +92,7 @@ class Broker:
         self.holds = PullRequestHoldService(self)
         self.locks = RebalanceLockManager(self)
         self.client_expiry = ClientExpiry(self)
-        self.positions = PullPositions()
+        self.positions = PullPositions(clock)
         self.stats = BrokerStatsManager(clock, config)
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)

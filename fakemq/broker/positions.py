@@ -7,14 +7,19 @@ queue from an offset other than 0 is answered "nothing matched, go on at 0". Its
 remembers the old offset as the one to commit (it never takes a lower one), so what it commits
 counts at most up to what it has been given since. A connection made since the reset is led back
 too, if it comes with an offset that only the life before it can have told: its client lost the
-connection on which it was told.
+connection on which it was told. That is remembered for as long as a broker goes without a sign of
+life from a client: who has not come back by then is forgotten at the next reset.
 """
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
+
 if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
     from fakemq.net.session import Session
 
 Key: TypeAlias = tuple[str, str, int]
@@ -38,17 +43,19 @@ class Position:
 
 
 _NOWHERE: dict[Key, Position] = {}
+_NEVER_TOLD = (0, 0)
 
 
 class PullPositions:
     """All places that live connections read from at one broker."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: NodeClock) -> None:
+        self._clock = clock
         self._table: dict[Session, dict[Key, Position]] = {}
         self._highest: dict[Key, int] = {}
         """The highest offset that anyone was told, since the last reset."""
-        self._former: dict[Key, int] = {}
-        """The highest that anyone was told before it."""
+        self._former: dict[Key, tuple[int, int]] = {}
+        """The highest that anyone was told before it, and when that life ended; oldest first."""
 
     def find(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
@@ -56,7 +63,10 @@ class PullPositions:
         """The place of a connection that comes with ``offset``, if it was ever told one."""
         key = (group, topic, queue_id)
         position = self._table.get(session, _NOWHERE).get(key)
-        if position is None and self._highest.get(key, 0) < offset <= self._former.get(key, 0):
+        if (
+            position is None
+            and self._highest.get(key, 0) < offset <= self._former.get(key, _NEVER_TOLD)[0]
+        ):
             position = self._table.setdefault(session, {})[key] = Position()
             position.outlived_reset = position.stale = True
         return position
@@ -94,9 +104,15 @@ class PullPositions:
 
     def reset(self) -> None:
         """Every queue is empty now: all who are still connected are to go on at 0."""
+        now_ms = self._clock.elapsed_ms(outside=True)  # what the peers live by
         for key, offset in self._highest.items():
-            self._former[key] = max(offset, self._former.get(key, 0))
+            before, _ = self._former.pop(key, _NEVER_TOLD)
+            self._former[key] = max(offset, before), now_ms
         self._highest.clear()
+        expired_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS
+        old = takewhile(lambda entry: entry[1][1] < expired_ms, self._former.items())
+        for key in [key for key, _ in old]:
+            del self._former[key]
         self.forget_closed()
         for positions in self._table.values():
             for position in positions.values():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bench.census import census
 from fakemq.broker.broker import Broker
+from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.events import PullWoken
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
@@ -196,6 +198,45 @@ def test_who_comes_back_on_a_new_connection_is_led_back_too(
     assert (response.code, next_offset(response)) == (ResponseCode.PULL_RETRY_IMMEDIATELY, 0)
     assert next_offset(pull(again, 0)) == 1
     assert broker.offsets.query(GROUP, TOPIC, 0) in (-1, 0)
+
+
+def test_who_stays_away_for_long_is_forgotten_at_the_next_reset(
+    world: World, broker: Broker, peer: Peer, producer: Peer
+) -> None:
+    for _ in range(3):
+        send(producer)
+    assert next_offset(pull(peer)) == 3
+    peer.close()
+    broker.reset()
+
+    def code_at_3() -> int:
+        broker.create_topic(TOPIC, 1)
+        return pull(world.peer(broker.addr), 3).code
+
+    world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2, outside_peers=True)
+    broker.reset()
+    assert code_at_3() == ResponseCode.PULL_RETRY_IMMEDIATELY
+    world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS, outside_peers=True)
+    assert code_at_3() == ResponseCode.PULL_RETRY_IMMEDIATELY  # time alone takes nothing
+    broker.reset()
+    assert code_at_3() == ResponseCode.PULL_OFFSET_MOVED
+
+
+def test_readers_that_are_gone_for_good_do_not_add_up(
+    world: World, broker: Broker, producer: Peer
+) -> None:
+    sizes = []
+    for life in range(10):
+        for reader in range(5):
+            send(producer)
+            peer = world.peer(broker.addr)
+            pull(peer, consumer_group=f"only in {life}, {reader}")
+            peer.close()
+        world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2 + 1, outside_peers=True)
+        broker.reset()
+        sizes.append(sum(census(broker.positions).values()))
+    assert sizes[1] > sizes[0]
+    assert len(set(sizes[1:])) == 1
 
 
 def test_a_restart_alone_leads_nobody_back(
