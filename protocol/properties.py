@@ -73,21 +73,13 @@ def decode_properties(text: str) -> dict[str, str]:
     return properties
 
 
-def encode_properties(properties: Mapping[str, str]) -> str:
-    """``properties`` as a string, in their own order.
-
-    Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
-    """
-    return PROPERTY_SEPARATOR.join(
-        [f"{name}{NAME_VALUE_SEPARATOR}{value}" for name, value in properties.items()]
-    )
-
-
 def encode_properties_as_java(properties: Mapping[str, str], without: str | None = None) -> str:
     """``properties`` as a string, in the order of a HashMap they were put into one by one.
 
     That is what a Java broker stores, since it reads a request's properties into a HashMap.
     ``without`` is a name whose entry is left out of the string, in the order with it.
+
+    Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
     """
     return PROPERTY_SEPARATOR.join(
         [

@@ -10,7 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.protocol.batch import BatchMember, encode_batch, member_properties
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt
-from fakemq.protocol.properties import encode_properties
+from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.broker.conftest import World, send_header, v1
 from tests.support.peer import Peer
@@ -21,7 +21,7 @@ MEMBERS = st.lists(
         BatchMember,
         body=st.binary(max_size=20),
         properties=st.dictionaries(NAMES, NAMES, max_size=3).map(
-            lambda properties: encode_properties(properties).encode()
+            lambda properties: encode_properties_as_java(properties).encode()
         ),
         flag=st.integers(-(2**31), 2**31 - 1),
     ),

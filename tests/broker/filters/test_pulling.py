@@ -10,7 +10,7 @@ from fakemq.events import Delivered
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import decode_records
-from fakemq.protocol.properties import RETRY_TOPIC, encode_properties
+from fakemq.protocol.properties import RETRY_TOPIC, encode_properties_as_java
 from fakemq.protocol.subscription import build_subscription_data
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.protocol.topics import retry_topic
@@ -28,7 +28,7 @@ def broker(world: World) -> Broker:
 
 
 def send(peer: Peer, *, topic: str = TOPIC, **properties: str) -> None:
-    header = send_header(topic, properties=encode_properties(properties))
+    header = send_header(topic, properties=encode_properties_as_java(properties))
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"body").code == 0
 
 
