@@ -40,6 +40,7 @@ class Clock:
         self._seq = 0
         self._holds: list[Hold] = []
         self._firing = False
+        self._moment_ms: int | None = None
         self.settle: Callable[[], None] = _nothing
         self.on_change: Callable[[], None] = _nothing
         wall_ms = self._real_wall_ms()
@@ -59,6 +60,8 @@ class Clock:
 
     def now_ms(self) -> int:
         """Wall time of the cluster, in milliseconds since the epoch."""
+        if self._moment_ms is not None:
+            return self._moment_ms
         axis = self._cluster
         wall_ms = (
             self._real_wall_ms() + self._wall_offset_ms if axis.running else self._frozen_wall_ms
@@ -126,6 +129,7 @@ class Clock:
         fired: list[Timer] = []
         if self._firing:
             return fired
+        self.go_on()
         for axis in (self._cluster, self._outside):
             if axis.running and not (self._holds and axis is self._cluster):
                 self._walk(axis, fired, axis.target_ms())
@@ -133,8 +137,18 @@ class Clock:
 
     # -- moving -------------------------------------------------------------------------------
 
+    def stand_still(self) -> None:
+        """Let the wall stand until `go_on`: requests that were read together are one moment."""
+        if self._moment_ms is None:
+            self._moment_ms = self.now_ms()
+
+    def go_on(self) -> None:
+        """The moment is over."""
+        self._moment_ms = None
+
     def freeze(self) -> None:
         """Let the cluster's time stand still; nothing fires, outside peers go on in real time."""
+        self.go_on()
         if not self.frozen:
             self._frozen_wall_ms = self.now_ms()
             self._cluster.run(False)
@@ -142,6 +156,7 @@ class Clock:
 
     def unfreeze(self) -> None:
         """Let the cluster's time run on from where it stands."""
+        self.go_on()
         if self.frozen:
             self._wall_offset_ms = self._frozen_wall_ms - self._real_wall_ms()
             self._cluster.run(True)
@@ -161,6 +176,7 @@ class Clock:
             raise ValueError(f"time does not go back: {ms} ms")
         if self._firing:
             raise RuntimeError("advance was called from within a timer")
+        self.go_on()
         fired: list[Timer] = []
         if outside_peers:
             self._advance_both(ms, fired)
@@ -317,6 +333,12 @@ class NodeClock:
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         return self._clock.elapsed_ms(outside=outside)
+
+    def stand_still(self) -> None:
+        self._clock.stand_still()
+
+    def go_on(self) -> None:
+        self._clock.go_on()
 
     def call_later(
         self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False

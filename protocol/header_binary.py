@@ -3,8 +3,10 @@
 Its layout is declared in layout/header_binary.py. Length 0 reads as null, so an empty string does
 not survive.
 
-What every client sends is read in one straight pass. What that stumbles over is read again by the
-twins of the declaration, which know what is wrong with it. Tests prove that both read the same.
+A peer's headers mostly have their fields where those of one before had them: the places are
+remembered, and such a header is read in a few calls. Another is read in one straight pass, and what
+that stumbles over again by the twins of the declaration, which know what is wrong with it. Tests
+prove that all three read the same.
 
 Source: remoting/protocol/RocketMQSerializable.java (4.9.7)
 """
@@ -12,6 +14,10 @@ Source: remoting/protocol/RocketMQSerializable.java (4.9.7)
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from functools import lru_cache
+from operator import itemgetter
+from typing import NamedTuple
 
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
@@ -32,6 +38,11 @@ _INT32 = struct.Struct(">I")
 _read_int32, _pack_int32 = _INT32.unpack_from, _INT32.pack
 _pack_int16 = struct.Struct(">h").pack
 _INT16_MAX = 2**15 - 1
+_decode = bytes.decode
+_LENGTHS = [_pack_int32(length).decode("ascii") for length in range(128)]
+"""Of values, as text: with keys and values of ASCII a header's fields are one."""
+_LAYOUTS_MAX = 256
+_LAYOUT_MAX_BYTES = 4096
 
 
 def decode_binary_header(data: bytes, start: int = 0, end: int | None = None) -> RemotingCommand:
@@ -41,35 +52,28 @@ def decode_binary_header(data: bytes, start: int = 0, end: int | None = None) ->
     return _decode_any(data[start:end]) if command is None else command
 
 
-def _decode_usual(data: bytes, at: int, end: int) -> RemotingCommand | None:
+def _decode_usual(data: bytes, start: int, end: int) -> RemotingCommand | None:
     """None if anything is unusual.
 
     Lengths are read unsigned and slices are cut as they come: one that is negative or too large
     leads past the end, where it is noticed. Only the length of a key would not, in a header in
     which 2**15 bytes have room.
     """
-    if end - at > _INT16_MAX:
+    if end - start > _INT16_MAX:
         return None
-    ext_fields = {}
     try:
-        code, language, version, opaque, flag, remark_bytes = _read_start(data, at)
-        at += _START.size
+        code, language, version, opaque, flag, remark_bytes = _read_start(data, start)
+        at = start + _START.size
         remark = data[at : at + remark_bytes].decode() if remark_bytes else None
-        at += remark_bytes
-        (fields_bytes,) = _read_int32(data, at)
-        at += 4
-        fields_end = at + fields_bytes
-        while at < fields_end:
-            key_end = at + 2 + (data[at] << 8 | data[at + 1])
-            (value_bytes,) = _read_int32(data, key_end)
-            key, at = data[at + 2 : key_end], key_end + 4
-            value, at = data[at : at + value_bytes], at + value_bytes
-            # Java keeps nulls in its map, where nobody can tell them from what is not there.
-            if key and value:
-                ext_fields[key.decode()] = value.decode()
+        at += remark_bytes + 4
+        (fields_bytes,) = _read_int32(data, at - 4)
+        fields = data[at : at + fields_bytes]
+        if not at + fields_bytes <= end:
+            return None
+        ext_fields = _read_fields(code, fields)
     except (IndexError, UnicodeDecodeError, struct.error):
         return None
-    if not at == fields_end <= end:
+    if ext_fields is None:
         return None
     return RemotingCommand(
         code,
@@ -82,6 +86,60 @@ def _decode_usual(data: bytes, at: int, end: int) -> RemotingCommand | None:
         version=version,
         serialize_type=_ROCKETMQ,
     )
+
+
+class _Layout(NamedTuple):
+    """Where the values of some ext fields are, and what stands before each: its key, and lengths.
+
+    ``frames_of`` and ``values_of`` cut them out of the bytes of the fields.
+    """
+
+    keys: tuple[str, ...]
+    frames: tuple[bytes, ...]
+    frames_of: Callable[[bytes], tuple[bytes, ...]]
+    values_of: Callable[[bytes], tuple[bytes, ...]]
+
+
+_layouts: dict[tuple[int, int], _Layout] = {}
+"""The last one seen of every code and number of bytes, as long as they are few."""
+
+
+def _read_fields(code: int, fields: bytes) -> dict[str, str] | None:
+    layout = _layouts.get((code, len(fields)))
+    if layout is not None:
+        keys, frames, frames_of, values_of = layout
+        if frames_of(fields) == frames:
+            return dict(zip(keys, map(_decode, values_of(fields)), strict=True))
+    return _walk_fields(code, fields)
+
+
+def _walk_fields(code: int, fields: bytes) -> dict[str, str] | None:
+    ext_fields: dict[str, str] = {}
+    frames: list[slice] = []
+    values: list[slice] = []
+    at, end = 0, len(fields)
+    while at < end:
+        key_end = at + 2 + (fields[at] << 8 | fields[at + 1])
+        value_at = key_end + 4
+        value_end = value_at + _read_int32(fields, key_end)[0]
+        key, value = fields[at + 2 : key_end], fields[value_at:value_end]
+        frames.append(slice(at, value_at))
+        values.append(slice(value_at, value_end))
+        # Java keeps nulls in its map, where nobody can tell them from what is not there.
+        if key and value:
+            ext_fields[key.decode()] = value.decode()
+        at = value_end
+    if at != end:
+        return None
+    # Nulls and repeated keys have no place in a layout, a single field would not come as a tuple.
+    if 1 < len(frames) == len(ext_fields) and end <= _LAYOUT_MAX_BYTES:
+        if len(_layouts) >= _LAYOUTS_MAX:
+            _layouts.clear()
+        frames_of = itemgetter(*frames)
+        _layouts[code, end] = _Layout(
+            tuple(ext_fields), frames_of(fields), frames_of, itemgetter(*values)
+        )
+    return ext_fields
 
 
 def _decode_any(data: bytes) -> RemotingCommand:
@@ -108,21 +166,12 @@ def encode_binary_header(command: RemotingCommand) -> bytes:
     """The binary header of a command; LocalProtocolError for a code beyond 16 bits."""
     try:
         return _encode_usual(command)
-    except (UnicodeEncodeError, struct.error):
+    except (IndexError, UnicodeError, struct.error):
         return _encode_any(command)
 
 
 def _encode_usual(command: RemotingCommand) -> bytes:
     remark = command.remark.encode() if command.remark else b""
-    fields: list[bytes] = []
-    for key, value in command.ext_fields.items():
-        key_bytes, value_bytes = key.encode(), value.encode()
-        fields += (
-            _pack_int16(len(key_bytes)),
-            key_bytes,
-            _pack_int32(len(value_bytes)),
-            value_bytes,
-        )
     start = _pack_start(
         command.code,
         command.language,
@@ -131,8 +180,19 @@ def _encode_usual(command: RemotingCommand) -> bytes:
         command.flag,
         len(remark),
     )
-    field_bytes = b"".join(fields)
-    return start + remark + _pack_int32(len(field_bytes)) + field_bytes
+    fields = "".join(
+        [
+            f"{_key_text(key)}{_LENGTHS[len(value)]}{value}"
+            for key, value in command.ext_fields.items()
+        ]
+    ).encode("ascii")
+    return start + remark + _pack_int32(len(fields)) + fields
+
+
+@lru_cache(maxsize=512)
+def _key_text(key: str) -> str:
+    """A key behind its length, of ASCII characters for the lengths that keys have."""
+    return _pack_int16(len(key)).decode("ascii") + key
 
 
 def _encode_any(command: RemotingCommand) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from array import array
-from functools import lru_cache
 from math import copysign
 from operator import mul
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -20,9 +19,6 @@ LONG_MAX = (1 << 63) - 1
 _CHUNK = 64
 _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
 """31 to the power of 64, 63, … 0, modulo 2³²."""
-
-_CACHED_KEYS = 32
-_CACHED_CHARS = 2_000
 
 
 class JavaHashed(Protocol):
@@ -90,32 +86,11 @@ def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> 
 
     Source: java.util.HashMap#putVal, #resize, #hash (JDK 8 and later)
     """
-    unique = tuple(dict.fromkeys(keys))
-    # A broker orders the same few property names for every message.
-    permute = _cached_permutation if _worth_remembering(unique) else _permutation
-    return [unique[index] for index in permute(unique, initial_capacity)]
-
-
-def _permutation(
-    keys: tuple[str | int | JavaHashed | None, ...], initial_capacity: int
-) -> tuple[int, ...]:
-    mask = _capacity(len(keys), initial_capacity) - 1
-    codes = [java_hash(key) & 0xFFFF_FFFF for key in keys]
+    unique = list(dict.fromkeys(keys))
+    mask = _capacity(len(unique), initial_capacity) - 1
+    codes = [java_hash(key) & 0xFFFF_FFFF for key in unique]
     buckets = [(code ^ code >> 16) & mask for code in codes]
-    return tuple(sorted(range(len(keys)), key=buckets.__getitem__))
-
-
-def _worth_remembering(keys: tuple[object, ...]) -> bool:
-    # Not what is long: a peer may send any number of them.
-    if len(keys) > _CACHED_KEYS:
-        return False
-    try:
-        return len("".join(keys)) <= _CACHED_CHARS  # type: ignore[arg-type]  # mostly they are texts
-    except TypeError:
-        return not any(isinstance(key, str) for key in keys)
-
-
-_cached_permutation = lru_cache(maxsize=1024)(_permutation)
+    return [unique[index] for index in sorted(range(len(unique)), key=buckets.__getitem__)]
 
 
 def _capacity(size: int, initial_capacity: int) -> int:

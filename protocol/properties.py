@@ -81,10 +81,25 @@ def encode_properties_as_java(properties: Mapping[str, str], without: str | None
 
     Source: common/message/MessageDecoder.java#messageProperties2String (4.9.7)
     """
+    names = tuple(properties)
+    order = _orders.get(names)
+    if order is None:
+        order = _order_of(names)
     return PROPERTY_SEPARATOR.join(
-        [
-            f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}"
-            for name in java_hash_map_order(properties)
-            if name != without
-        ]
+        [f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}" for name in order if name != without]
     )
+
+
+_orders: dict[tuple[str, ...], list[str]] = {}
+"""Of names that came together before: a broker orders the same few for every message."""
+_ORDERS_MAX = 1024
+_ORDER_MAX_CHARS = 500
+
+
+def _order_of(names: tuple[str, ...]) -> list[str]:
+    order = java_hash_map_order(names)
+    if sum(map(len, names)) <= _ORDER_MAX_CHARS:  # a peer may send any names, of any length
+        if len(_orders) >= _ORDERS_MAX:
+            _orders.clear()
+        _orders[names] = order
+    return order

@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from fakemq.protocol.command import RemotingCommand
 
 _STORED = {
-    PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-"""The message is in the log, whatever the code says about its copies."""
+"""The message is in the log all the same, whatever the code says about its copies."""
 
 
 def send(
@@ -178,7 +177,8 @@ def random_queue_id(broker: Broker, write_queue_nums: int) -> int:
 def _reply(
     broker: Broker, result: PutMessageResult, queue_id: int
 ) -> Reply[SendMessageResponseHeader]:
-    code = _STORED.get(result.status)
+    status = result.status
+    code = ResponseCode.SUCCESS if status is PutMessageStatus.PUT_OK else _STORED.get(status)
     appended = result.append_result
     if code is None or appended is None:
         raise refusal(broker, result)

@@ -145,6 +145,15 @@ class Session:
             self._handle(self._left)
 
     def _handle(self, commands: list[RemotingCommand]) -> None:
+        """Handle what came together, in one moment of the cluster's time."""
+        clock = self._owner.clock
+        clock.stand_still()
+        try:
+            self._handle_each(commands)
+        finally:
+            clock.go_on()
+
+    def _handle_each(self, commands: list[RemotingCommand]) -> None:
         """Handle one command after another, while the peer reads what they bring."""
         self._out, self._out_bytes, self._left = [], 0, []
         last = len(commands)

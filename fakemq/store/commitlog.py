@@ -83,7 +83,7 @@ class CommitLog:
         phy_offset = self._queue.last_offset + file.position
         topic = message.topic.encode()
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
-        result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host)
+        result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host, [])
         for flag, body, properties, _, record_bytes in members:
             record = build_record(
                 crc32(body),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fakemq.protocol.hosts import Host
 from fakemq.protocol.properties import encode_properties_as_java
 
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 LOCAL_HOST: Host = ("127.0.0.1", 0)
 
 
-class InnerMessage:
-    """What a handler gives the store to put.
+class InnerMessage(msgspec.Struct):
+    """What a handler gives the store to put; fields behind ``body`` are given by name.
 
     ``properties_string`` is what gets stored; ``properties`` the same as a mapping, where tags and
     keys are taken from. Hosts are pairs of an IP address and a port. For `put_messages`, ``body``
@@ -22,52 +24,19 @@ class InnerMessage:
     of its own.
     """
 
-    __slots__ = (
-        "body",
-        "born_host",
-        "born_timestamp_ms",
-        "flag",
-        "prepared_transaction_offset",
-        "properties",
-        "properties_string",
-        "queue_id",
-        "reconsume_times",
-        "store_host",
-        "sys_flag",
-        "topic",
-        "wait_store_msg_ok",
-    )
-
-    def __init__(
-        self,
-        topic: str,
-        queue_id: int,
-        body: bytes,
-        *,
-        properties: dict[str, str] | None = None,
-        properties_string: str = "",
-        flag: int = 0,
-        sys_flag: int = 0,
-        born_timestamp_ms: int = 0,
-        born_host: Host = LOCAL_HOST,
-        store_host: Host = LOCAL_HOST,
-        reconsume_times: int = 0,
-        prepared_transaction_offset: int = 0,
-        wait_store_msg_ok: bool = True,
-    ) -> None:
-        self.topic = topic
-        self.queue_id = queue_id
-        self.body = body
-        self.properties: dict[str, str] = {} if properties is None else properties
-        self.properties_string = properties_string
-        self.flag = flag
-        self.sys_flag = sys_flag
-        self.born_timestamp_ms = born_timestamp_ms
-        self.born_host = born_host
-        self.store_host = store_host
-        self.reconsume_times = reconsume_times
-        self.prepared_transaction_offset = prepared_transaction_offset
-        self.wait_store_msg_ok = wait_store_msg_ok
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: dict[str, str] = {}
+    properties_string: str = ""
+    flag: int = 0
+    sys_flag: int = 0
+    born_timestamp_ms: int = 0
+    born_host: Host = LOCAL_HOST
+    store_host: Host = LOCAL_HOST
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    wait_store_msg_ok: bool = True
 
     @classmethod
     def of(

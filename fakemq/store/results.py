@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from functools import lru_cache
 
+import msgspec
+
 
 class PutMessageStatus(Enum):
     """How a put ended; the first four stand for a message that is stored."""
@@ -36,36 +38,19 @@ class GetMessageStatus(Enum):
     NO_MESSAGE_IN_QUEUE = auto()
 
 
-class AppendMessageResult:
+class AppendMessageResult(msgspec.Struct):
     """Where records went: one, or the neighbouring ones of a batch.
 
     ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
     replication; ``logics_offset`` is the queue offset of the first.
     """
 
-    __slots__ = (
-        "_store_host",
-        "logics_offset",
-        "phy_offsets",
-        "store_timestamp_ms",
-        "wrote_bytes",
-        "wrote_offset",
-    )
-
-    def __init__(
-        self,
-        wrote_offset: int,
-        wrote_bytes: int,
-        store_timestamp_ms: int,
-        logics_offset: int,
-        store_host: bytes,
-    ) -> None:
-        self.wrote_offset = wrote_offset
-        self.wrote_bytes = wrote_bytes
-        self.store_timestamp_ms = store_timestamp_ms
-        self.logics_offset = logics_offset
-        self._store_host = store_host
-        self.phy_offsets: list[int] = []
+    wrote_offset: int
+    wrote_bytes: int
+    store_timestamp_ms: int
+    logics_offset: int
+    store_host: bytes
+    phy_offsets: list[int]
 
     @property
     def msg_num(self) -> int:
@@ -75,7 +60,7 @@ class AppendMessageResult:
     @property
     def msg_id(self) -> str:
         """The offset ids, those of a batch joined by commas."""
-        host = _upper_hex(self._store_host)
+        host = _upper_hex(self.store_host)
         if len(self.phy_offsets) == 1:
             return f"{host}{self.wrote_offset:016X}"
         return ",".join([f"{host}{offset:016X}" for offset in self.phy_offsets])
@@ -92,23 +77,15 @@ def _upper_hex(host: bytes) -> str:
     return host.hex().upper()
 
 
-class PutMessageResult:
+class PutMessageResult(msgspec.Struct):
     """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
 
     ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
     """
 
-    __slots__ = ("append_result", "reason", "status")
-
-    def __init__(
-        self,
-        status: PutMessageStatus,
-        append_result: AppendMessageResult | None = None,
-        reason: str = "",
-    ) -> None:
-        self.status = status
-        self.append_result = append_result
-        self.reason = reason
+    status: PutMessageStatus
+    append_result: AppendMessageResult | None = None
+    reason: str = ""
 
     @property
     def ok(self) -> bool:
