@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fakemq.durations import Duration, duration_ms
 from fakemq.events import HandlerFailed
 from fakemq.machine_time import Axis, MachineTime, TimeSource
-from fakemq.timers import DOMAINS, Domain, Timer, base_kind, domain_of
+from fakemq.timers import Domain, Timer, base_kind, domain_of, kinds_like
 
 if TYPE_CHECKING:
     from fakemq.journal import Journal
@@ -62,10 +62,9 @@ class Clock:
         """Wall time of the cluster, in milliseconds since the epoch."""
         if self._moment_ms is not None:
             return self._moment_ms
-        axis = self._cluster
-        wall_ms = (
-            self._real_wall_ms() + self._wall_offset_ms if axis.running else self._frozen_wall_ms
-        )
+        axis, wall_ms = self._cluster, self._frozen_wall_ms
+        if axis.running:
+            wall_ms = self._real_wall_ms() + self._wall_offset_ms
         return wall_ms if axis.at_ms is None else wall_ms - axis.behind_ms()
 
     @property
@@ -75,8 +74,7 @@ class Clock:
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Time on the cluster's axis, or on that of outside peers; never goes back."""
-        axis = self._outside if outside else self._cluster
-        return axis.target_ms() if axis.at_ms is None else axis.at_ms
+        return (self._outside if outside else self._cluster).elapsed_ms()
 
     def timers(self) -> list[Timer]:
         """Pending timers of both axes, each axis in firing order."""
@@ -138,13 +136,16 @@ class Clock:
     # -- moving -------------------------------------------------------------------------------
 
     def stand_still(self) -> None:
-        """Let the wall stand until `go_on`: requests that were read together are one moment."""
-        if self._moment_ms is None:
+        """Let the cluster's time stand until `go_on`: what was read together is one moment."""
+        if self._moment_ms is None and not self._firing:
             self._moment_ms = self.now_ms()
+            self._cluster.walk_to(self._cluster.target_ms())
 
     def go_on(self) -> None:
         """The moment is over."""
-        self._moment_ms = None
+        if self._moment_ms is not None:
+            self._moment_ms = None
+            self._cluster.walk_to(None)
 
     def freeze(self) -> None:
         """Let the cluster's time stand still; nothing fires, outside peers go on in real time."""
@@ -197,7 +198,7 @@ class Clock:
         pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
         if not pending:
             kinds = sorted({timer.kind for timer in timers})
-            meant = _meant(kind)
+            meant = kinds_like(kind)
             raise LookupError(
                 f"no {kind!r} is pending; pending are: {', '.join(kinds) or 'none'}"
                 f"{meant and f'; is {meant} meant?'}"
@@ -393,15 +394,6 @@ def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) 
     if elapsed_ms <= origin_ms:
         return origin_ms
     return origin_ms + -(-(elapsed_ms - origin_ms) // period_ms) * period_ms
-
-
-def _meant(kind: str) -> str:
-    """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
-    if base_kind(kind) in DOMAINS:
-        return ""
-    from difflib import get_close_matches  # only for who errs
-
-    return " or ".join(get_close_matches(kind, DOMAINS, cutoff=0.5))
 
 
 def _nothing() -> None:

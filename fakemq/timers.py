@@ -136,3 +136,12 @@ class Timeline:
 
     def clear(self) -> None:
         self._heap.clear()
+
+
+def kinds_like(kind: str) -> str:
+    """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
+    if base_kind(kind) in DOMAINS:
+        return ""
+    from difflib import get_close_matches  # only for who errs
+
+    return " or ".join(get_close_matches(kind, DOMAINS, cutoff=0.5))

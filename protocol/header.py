@@ -98,7 +98,7 @@ class Header:
         if not self._attrs.issuperset(fields):
             unknown = sorted(fields.keys() - self._attrs)
             raise TypeError(f"{type(self).__name__} has no field {unknown}")
-        self.__dict__.update(fields)
+        self.__dict__ = fields
 
     @classmethod
     def field_specs(cls) -> tuple[tuple[str, str, _Converter], ...]:

@@ -236,7 +236,6 @@ class Session:
             return
         if body is None:
             body = command.body
-        pieces = (body,) if isinstance(body, bytes) else body
         body_bytes = len(body) if isinstance(body, bytes) else sum(map(len, body))
         try:
             start = self._connection.encode_start(command, body_bytes)
@@ -244,12 +243,15 @@ class Session:
             what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
             self.give_up(f"cannot send the {what}: {error}", type(error).__name__)
             return
+        out = [] if self._out is None else self._out
+        out.append(start)
+        if body_bytes:
+            out += (body,) if isinstance(body, bytes) else body
         if self._out is not None:
-            self._out += (start, *pieces)
             self._out_bytes += body_bytes
             return
         self._last_io_ms = self._elapsed_ms()
-        self._write(b"".join((start, *pieces)))
+        self._write(b"".join(out))
 
     def _write(self, data: bytes) -> None:
         if not self.closed:
