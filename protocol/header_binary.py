@@ -172,6 +172,12 @@ def encode_binary_header(command: RemotingCommand) -> bytes:
 
 def _encode_usual(command: RemotingCommand) -> bytes:
     remark = command.remark.encode() if command.remark else b""
+    # One text of ASCII characters is encoded in one call; for others it raises.
+    texts = [
+        f"{_key_text(key)}{_LENGTHS[len(value)]}{value}"
+        for key, value in command.ext_fields.items()
+    ]
+    fields = "".join(texts).encode("ascii")
     start = _pack_start(
         command.code,
         command.language,
@@ -180,18 +186,12 @@ def _encode_usual(command: RemotingCommand) -> bytes:
         command.flag,
         len(remark),
     )
-    fields = "".join(
-        [
-            f"{_key_text(key)}{_LENGTHS[len(value)]}{value}"
-            for key, value in command.ext_fields.items()
-        ]
-    ).encode("ascii")
-    return start + remark + _pack_int32(len(fields)) + fields
+    return b"".join((start, remark, _pack_int32(len(fields)), fields))
 
 
 @lru_cache(maxsize=512)
 def _key_text(key: str) -> str:
-    """A key behind its length, of ASCII characters for the lengths that keys have."""
+    """A key behind its length, as text."""
     return _pack_int16(len(key)).decode("ascii") + key
 
 
