@@ -13,13 +13,12 @@ from fakemq import Cluster
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message
 from fakemq.protocol.hosts import pack_host, parse_host
-from fakemq.protocol.message import tags_code
 
 CYCLES = 100
 WARM_UP = 300
 """Until every table that keeps a bounded number of dead entries is full of them."""
 NOISE_KIB = 16
-_CACHED = (pack_host, parse_host, tags_code)
+_CACHED = (pack_host, parse_host)
 """Caches of a fixed size, which addresses of clients fill up."""
 
 

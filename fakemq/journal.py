@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from inspect import get_annotations
-from itertools import count
+from itertools import count, islice
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -42,7 +42,7 @@ def _texts_of(kind: type[Event]) -> tuple[str, ...]:
     """The fields in which a peer may have put what it liked."""
     ours = _OURS | {"topic"} if kind in _OF_STORED else _OURS
     written = get_annotations(kind)
-    return tuple(name for name in written if written[name] == "str" and name not in ours)
+    return tuple(name for name in written if "str" in written[name] and name not in ours)
 
 
 def shortened(text: str) -> str:
@@ -50,6 +50,15 @@ def shortened(text: str) -> str:
     if len(text) <= TEXT_MAX_CHARS:
         return text
     return f"{text[: TEXT_MAX_CHARS - 40]}… of {len(text)} characters"
+
+
+def _kept(value: object) -> object:
+    """What is kept of a field in which there are texts."""
+    if isinstance(value, str):
+        return shortened(value)
+    if isinstance(value, tuple):
+        return tuple(map(_kept, value))
+    return value
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -84,9 +93,9 @@ class Journal:
         """Write ``event`` down, and tell whoever listens."""
         texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
         for name in texts:
-            if len(getattr(event, name)) > TEXT_MAX_CHARS:
-                cut = {name: shortened(getattr(event, name))}
-                event = msgspec.structs.replace(event, **cut)
+            value = getattr(event, name)
+            if type(value) is not str or len(value) > TEXT_MAX_CHARS:
+                event = msgspec.structs.replace(event, **{name: _kept(value)})
         at_ms = self._clock.now_ms()
         self._seq += 1
         self._events.append(event)
@@ -128,8 +137,8 @@ class Journal:
         ]
 
     def tail(self, number: int = 20) -> list[Entry]:
-        """The last ``count`` entries, oldest first."""
-        return list(self)[-number:]
+        """The last ``number`` entries, oldest first."""
+        return list(self._entries(max(0, len(self) - number)))
 
     def clear(self) -> None:
         """Forget everything; sequence numbers start at 1 again."""
@@ -138,8 +147,12 @@ class Journal:
         self._seq = 0
 
     def __iter__(self) -> Iterator[Entry]:
-        first = self._seq - len(self) + 1
-        return iter(list(map(Entry, count(first), self._times_ms, self._events)))
+        return iter(list(self._entries(0)))
+
+    def _entries(self, start: int) -> Iterator[Entry]:
+        """Those from the ``start``-th on, as long as nothing is added."""
+        times_ms, events = islice(self._times_ms, start, None), islice(self._events, start, None)
+        return map(Entry, count(self._seq - len(self) + 1 + start), times_ms, events)
 
     def __len__(self) -> int:
         return len(self._events)

@@ -67,7 +67,6 @@ _KNOWN: dict[_Converter, Mapping[str, int | bool]] = {
 }
 """What texts mostly say, to save the conversion."""
 
-
 _Field: TypeAlias = tuple[str, str, _Converter, Mapping[str, int | bool], str | int | bool | None]
 """Wire name, attribute, converter, what it need not convert, value where none was set."""
 

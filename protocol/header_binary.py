@@ -39,9 +39,11 @@ _read_int32, _pack_int32 = _INT32.unpack_from, _INT32.pack
 _pack_int16 = struct.Struct(">h").pack
 _INT16_MAX = 2**15 - 1
 _decode = bytes.decode
+_KEY_LENGTHS = [_pack_int16(length).decode("ascii") for length in range(128)]
 _LENGTHS = [_pack_int32(length).decode("ascii") for length in range(128)]
-"""Of values, as text: with keys and values of ASCII a header's fields are one."""
+"""Of keys and of values, as text: where all is ASCII, the fields of a header are one text."""
 _LAYOUTS_MAX = 256
+_LAYOUT_MAX_FIELDS = 40
 _LAYOUT_MAX_BYTES = 4096
 
 
@@ -64,6 +66,8 @@ def _decode_usual(data: bytes, start: int, end: int) -> RemotingCommand | None:
     try:
         code, language, version, opaque, flag, remark_bytes = _read_start(data, start)
         at = start + _START.size
+        if remark_bytes > end - at:
+            return None
         remark = data[at : at + remark_bytes].decode() if remark_bytes else None
         at += remark_bytes + 4
         (fields_bytes,) = _read_int32(data, at - 4)
@@ -132,7 +136,8 @@ def _walk_fields(code: int, fields: bytes) -> dict[str, str] | None:
     if at != end:
         return None
     # Nulls and repeated keys have no place in a layout, a single field would not come as a tuple.
-    if 1 < len(frames) == len(ext_fields) and end <= _LAYOUT_MAX_BYTES:
+    # What is long is not worth remembering.
+    if 1 < len(frames) == len(ext_fields) <= _LAYOUT_MAX_FIELDS and end <= _LAYOUT_MAX_BYTES:
         if len(_layouts) >= _LAYOUTS_MAX:
             _layouts.clear()
         frames_of = itemgetter(*frames)
@@ -191,8 +196,8 @@ def _encode_usual(command: RemotingCommand) -> bytes:
 
 @lru_cache(maxsize=512)
 def _key_text(key: str) -> str:
-    """A key behind its length, as text."""
-    return _pack_int16(len(key)).decode("ascii") + key
+    """A key behind its length, as text; IndexError for one that is not worth remembering."""
+    return _KEY_LENGTHS[len(key)] + key
 
 
 def _encode_any(command: RemotingCommand) -> bytes:

@@ -338,13 +338,19 @@ def check_record(data: Buffer, offset: int = 0, *, check_crc: bool = True) -> Re
 # -- what is in them ----------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
 def tags_code(tags: str | None) -> int:
     """What a consume-queue entry keeps of TAGS; 0 for none.
 
     Source: common/message/MessageExtBrokerInner.java#tagsString2tagsCode (4.9.7)
     """
-    return java_string_hash(tags) if tags else 0
+    if not tags:
+        return 0
+    return _known_hash(tags) if len(tags) <= _KNOWN_TAGS_CHARS else java_string_hash(tags)
+
+
+_known_hash = lru_cache(maxsize=4096)(java_string_hash)
+_KNOWN_TAGS_CHARS = 100
+"""Those of a longer text are worked out each time: a peer may send any number of them."""
 
 
 def decompressed_body(message: MessageExt) -> bytes:

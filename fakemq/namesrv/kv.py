@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 PRINT_FIRST_MS = 60_000
 PRINT_PERIOD_MS = 600_000
+PRINTED_LINES_MAX = 100
+"""Of one print; Java's has no end."""
 
 
 class TextFile(Protocol):
@@ -141,8 +143,10 @@ class KvConfig:
             for namespace, table in self._config_table.items()
             for key, value in table.items()
         ]
-        lines = (f"configTable SIZE: {len(self._config_table)}", *items)
-        self._journal.add(KvConfigPrinted(node=self._clock.owner, lines=lines))
+        lines = [f"configTable SIZE: {len(self._config_table)}", *items]
+        if len(lines) > PRINTED_LINES_MAX:
+            lines[PRINTED_LINES_MAX:] = [f"… and {len(lines) - PRINTED_LINES_MAX} more"]
+        self._journal.add(KvConfigPrinted(node=self._clock.owner, lines=tuple(lines)))
         self._print_in(PRINT_PERIOD_MS)
 
     def _persist(self) -> None:

@@ -5,19 +5,22 @@ What real brokers and name servers answer to much of this is recorded in conform
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock
 from fakemq.config import BrokerConfig
-from fakemq.events import HandlerFailed
+from fakemq.events import HandlerFailed, KvConfigPrinted
+from fakemq.journal import Journal
+from fakemq.namesrv.kv import PRINTED_LINES_MAX
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
 from tests.broker.conftest import World, send_header
-from tests.support.namesrv import NamesrvLab
+from tests.support.namesrv import NamesrvLab, put_kv
 from tests.support.peer import Peer
 
 FIELDS = {
@@ -99,9 +102,30 @@ def test_no_name_is_kept_that_is_longer_than_its_use(world: World, broker: Broke
     long = "x" * 200_000
     for code in RequestCode:
         peer.send(code, ext_fields=dict.fromkeys(FIELDS.get(code, []), long))
-    texts = (
-        getattr(entry.event, name)
-        for entry in world.journal
-        for name in entry.event.__struct_fields__
-    )
-    assert max(len(text) for text in texts if isinstance(text, str)) < 1_000
+    assert longest_text(world.journal) < 1_000
+
+
+def test_a_name_server_s_journal_keeps_no_more_of_what_it_prints() -> None:
+    lab = NamesrvLab()
+    server = lab.name_server()
+    for number in range(2 * PRINTED_LINES_MAX):
+        put_kv(lab.peer(server), "N", f"k{number}", "x" * 200_000)
+    lab.clock.advance("2m")
+    (printed,) = lab.journal.find(KvConfigPrinted)
+    assert printed.lines[-1] == f"… and {PRINTED_LINES_MAX + 1} more"
+    assert len(printed.lines) == PRINTED_LINES_MAX + 1
+    assert longest_text(lab.journal) < 1_000
+
+
+def longest_text(journal: Journal) -> int:
+    """Of all that a journal keeps, whatever its form."""
+    fields = [msgspec.structs.astuple(entry.event) for entry in journal]
+    return max(len(text) for text in texts_in(fields))
+
+
+def texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one)

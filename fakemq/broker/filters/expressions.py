@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.sql_expressions import Expression
 
 
-_KNOWN_CHARS = 10_000
+_KNOWN_CHARS = 1_000
 
 
 def compile_expression(expression_type: str | None, text: str | None) -> Expression:

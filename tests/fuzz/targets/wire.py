@@ -91,6 +91,8 @@ def binary_header(data: bytes) -> None:
     """The same for one in the binary form."""
     command = outcome(lambda: decode_binary_header(data), RemoteProtocolError)
     if command is not None:
+        by_places = outcome(lambda: decode_binary_header(data), RemoteProtocolError)
+        same("by the places of the first time", by_places, command)
         strings(command)
         written_again(command)
 
