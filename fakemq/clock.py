@@ -127,7 +127,6 @@ class Clock:
         fired: list[Timer] = []
         if self._firing:
             return fired
-        self.go_on()
         for axis in (self._cluster, self._outside):
             if axis.running and not (self._holds and axis is self._cluster):
                 self._walk(axis, fired, axis.target_ms())
@@ -136,7 +135,7 @@ class Clock:
     # -- moving -------------------------------------------------------------------------------
 
     def stand_still(self) -> None:
-        """Let the cluster's time stand until `go_on`: what was read together is one moment."""
+        """Let the cluster's time stand until `go_on`, or until somebody moves it: one moment."""
         if self._moment_ms is None and not self._firing:
             self._moment_ms = self.now_ms()
             self._cluster.walk_to(self._cluster.target_ms())

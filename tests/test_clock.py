@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -289,3 +290,63 @@ def test_without_a_journal_what_a_timer_raises_meets_who_moves_the_time() -> Non
     NodeClock(clock, "n").call_later(1, lambda: print(1 // 0), kind="rpc_timeout")
     with pytest.raises(ZeroDivisionError):
         clock.advance_ms(1)
+
+
+# -- moments ----------------------------------------------------------------------------------
+
+
+def test_a_moment_takes_no_time_for_the_cluster(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    clock.stand_still()
+    before = clock.now_ms(), clock.elapsed_ms()
+    machine.ms += 7
+    assert (clock.now_ms(), clock.elapsed_ms()) == before
+    assert clock.elapsed_ms(outside=True) == 7
+    clock.go_on()
+    assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 7, before[1] + 7)
+
+
+def test_a_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    fired: list[int] = []
+    clock.stand_still()
+    machine.ms += 7
+    clock.call_later(
+        10, lambda: fired.append(clock.elapsed_ms()), kind="kv_config_print", owner="n"
+    )
+    clock.go_on()
+    machine.ms += 2
+    assert not clock.fire_due()
+    machine.ms += 1
+    assert clock.fire_due()
+    assert fired == [10]
+
+
+def test_within_a_timer_there_is_no_other_moment_than_its_own(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    seen: list[tuple[int, int]] = []
+
+    def fire() -> None:
+        clock.stand_still()
+        machine.ms += 3
+        seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
+        clock.go_on()
+        seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
+
+    clock.call_later(100, fire, kind="kv_config_print", owner="n")
+    clock.advance_ms(200)
+    assert seen == [(100, 100), (100, 100)]
+
+
+@pytest.mark.parametrize("move", ["advance", "freeze", "reset"])
+def test_who_moves_the_time_ends_the_moment(machine: Machine, move: str) -> None:
+    clock = Clock(source=machine)
+    clock.stand_still()
+    machine.ms += 7
+    moves: dict[str, Callable[[], object]] = {
+        "advance": partial(clock.advance_ms, 0),
+        "freeze": clock.freeze,
+        "reset": partial(clock.reset, frozen=False),
+    }
+    moves[move]()
+    assert clock.elapsed_ms() == 7
