@@ -15,6 +15,9 @@ from fakemq.protocol.limits import HELD_MAX_BYTES
 class Holder(Protocol):
     """A link that holds bytes for its peer."""
 
+    def measure_held_bytes(self) -> int:
+        """How many they are now; what it has said of them itself may be too much."""
+
     def let_go(self, why: str) -> None:
         """Close the connection, soon: nobody who is just writing to it must notice."""
 
@@ -36,13 +39,20 @@ class HeldBytes:
             self._relieve()
 
     def _relieve(self) -> None:
-        greatest = max(self._by_holder, key=self._by_holder.__getitem__)
-        total_bytes, size_bytes = self.total_bytes, self._by_holder[greatest]
-        self.put(greatest, 0)
-        greatest.let_go(
-            f"all peers make us hold {total_bytes} bytes; {self._max_bytes} is the most,"
-            f" and {size_bytes} of them are for this one"
-        )
+        """Have who holds most let go, until all hold little enough: looked up before it must."""
+        while self.total_bytes > self._max_bytes:
+            greatest = max(self._by_holder, key=self._by_holder.__getitem__)
+            said_bytes, size_bytes = self._by_holder[greatest], greatest.measure_held_bytes()
+            if size_bytes < said_bytes:
+                self._by_holder[greatest] = size_bytes
+                self.total_bytes += size_bytes - said_bytes
+                continue
+            why = (
+                f"all peers make us hold {self.total_bytes} bytes; {self._max_bytes} is the most,"
+                f" and {said_bytes} of them are for this one"
+            )
+            self.total_bytes -= self._by_holder.pop(greatest)
+            greatest.let_go(why)
 
     def let_all_go(self) -> None:
         """Nobody is waited for any more."""

@@ -174,10 +174,16 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def _account(self) -> None:
         """Say how much is held; a peer that does not read loses its connection in the end."""
         if self._unread_bytes > UNREAD_MAX_BYTES:
-            self._unread_bytes = self._transport.get_write_buffer_size()
+            self.measure_held_bytes()
             if self._unread_bytes > UNREAD_MAX_BYTES:
                 self.let_go(f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most")
         self._held.put(self, self._unread_bytes + self._unfinished_bytes)
+
+    def measure_held_bytes(self) -> int:
+        unsent_bytes = self._transport.get_write_buffer_size()
+        if self.clogged:
+            self._unread_bytes = unsent_bytes
+        return unsent_bytes + self._unfinished_bytes
 
     def turn_is_over(self) -> bool:
         ends_ms, now_ms = self._turn_ends_ms, real_elapsed_ms()
@@ -207,7 +213,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._transport.abort()
 
     def close(self) -> None:
-        self.endpoint = None
+        self.endpoint, self._unfinished_bytes = None, 0
         transport = self._transport
         transport.close()
         unsent_bytes = transport.get_write_buffer_size()

@@ -11,8 +11,12 @@ from fakemq.net.held import HeldBytes
 class Link:
     """A link that is told to let go."""
 
-    def __init__(self) -> None:
+    def __init__(self, true_bytes: int = 1 << 30) -> None:
         self.whys: list[str] = []
+        self.true_bytes = true_bytes
+
+    def measure_held_bytes(self) -> int:
+        return self.true_bytes
 
     def let_go(self, why: str) -> None:
         self.whys.append(why)
@@ -39,6 +43,22 @@ def test_who_holds_most_may_be_the_one_who_comes() -> None:
     held.put(here, 60)
     held.put(comes, 61)
     assert (here.whys, len(comes.whys), held.total_bytes) == ([], 1, 60)
+
+
+def test_who_said_too_much_of_itself_stays() -> None:
+    held = HeldBytes(100)
+    quick, slow, last = Link(5), Link(), Link()
+    held.put(slow, 30)
+    held.put(quick, 70)
+    held.put(last, 20)
+    assert ([quick.whys, slow.whys, last.whys], held.total_bytes) == ([[], [], []], 55)
+    held.put(quick, 90)
+    assert held.total_bytes == 55, "looked up again"
+    quick.true_bytes = 50
+    held.put(quick, 90)
+    assert held.total_bytes == 100
+    held.put(last, 21)
+    assert (len(quick.whys), held.total_bytes) == (1, 51)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 200)), max_size=60))

@@ -89,21 +89,37 @@ def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
     listening(port, use)
 
 
+async def read_slowly(lab: Lab, port: Port, crowd: ExitStack, behind_bytes: int) -> None:
+    """A peer that reads, always behind by so much, and by 120 MiB in all."""
+    slow, session = await accepted(lab, port, crowd)
+    left = 0
+    for _ in range(40):
+        for _ in range(3):
+            session.invoke_oneway(RemotingCommand(40, body=bytes(MIB)))
+            left += MIB
+        while left > behind_bytes:
+            data = await asyncio.to_thread(slow.recv, MIB)
+            assert data, "it was closed"
+            left -= len(data)
+    assert not session.closed
+
+
 def test_a_slow_peer_that_reads_is_never_closed(
     port: Port, crowd: ExitStack, unread_max_bytes: int
 ) -> None:
     async def use(lab: Lab, listener: Listener) -> None:
-        slow, session = await accepted(lab, port, crowd)
-        left = 0
-        for _ in range(40):  # always behind by some megabytes, and by 120 in all
-            for _ in range(3):
-                session.invoke_oneway(RemotingCommand(40, body=bytes(MIB)))
-                left += MIB
-            while left > unread_max_bytes // 2:
-                left -= len(await asyncio.to_thread(slow.recv, MIB))
-        assert not session.closed
+        await read_slowly(lab, port, crowd, unread_max_bytes // 2)
 
     listening(port, use)
+
+
+def test_a_slow_peer_that_reads_is_never_closed_for_what_all_have_either(
+    port: Port, crowd: ExitStack
+) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        await read_slowly(lab, port, crowd, 8 * MIB)
+
+    listening(port, use, held_max_bytes=16 * MIB)
 
 
 def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: ExitStack) -> None:
