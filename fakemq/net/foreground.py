@@ -17,6 +17,9 @@ from fakemq.ready import ReadyInfo, ready_info
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
 
+OPEN_MAX = 10_240
+"""Descriptors of a process of macOS, unless it is told of more. Source: its sys/syslimits.h"""
+
 
 def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     """Run the cluster until a signal, then stop it cleanly; gives the exit code.
@@ -36,11 +39,16 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
 
 def _raise_descriptor_limit() -> None:
     """Have as many descriptors as the system allows, as a JVM does (MaxFDLimit)."""
-    with suppress(ImportError, ValueError, OSError):  # Windows, and systems that forbid it
+    try:
         import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except ImportError:  # Windows, whose sockets are no descriptors
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # macOS says that there is no limit, and takes no more than its OPEN_MAX for all that.
+    for wanted in (hard, max(soft, OPEN_MAX)):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return
 
 
 async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:
