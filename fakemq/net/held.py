@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from fakemq.net.session import HELD, UNREAD
 from fakemq.protocol.limits import HELD_MAX_BYTES
 
 
@@ -18,8 +19,11 @@ class Holder(Protocol):
     def measure_held_bytes(self) -> int:
         """How many they are now; what it has said of them itself may be too much."""
 
-    def let_go(self, why: str) -> None:
-        """Close the connection, soon: nobody who is just writing to it must notice."""
+    def let_go(self, why: str, kind: str) -> None:
+        """Close the connection, soon: nobody who is just writing to it must notice.
+
+        ``kind`` is the offence's, as in `Endpoint.give_up`.
+        """
 
 
 class HeldBytes:
@@ -52,10 +56,10 @@ class HeldBytes:
                 f" and {said_bytes} of them are for this one"
             )
             self.total_bytes -= self._by_holder.pop(greatest)
-            greatest.let_go(why)
+            greatest.let_go(why, HELD)
 
     def let_all_go(self) -> None:
         """Nobody is waited for any more."""
         holders, self._by_holder, self.total_bytes = self._by_holder, {}, 0
         for holder in holders:
-            holder.let_go("nobody reads it any more")
+            holder.let_go("nobody reads it any more", UNREAD)

@@ -22,7 +22,8 @@ from fakemq.timers import Timer
 
 CLOSED_BY_PEER = "closed by the peer"
 UNREAD = "unread bytes"
-"""The kind of offence of a peer that makes us hold too much."""
+HELD = "bytes held for all peers"
+"""Kinds of offences: of a peer that does not read, and of one that has most of what all have."""
 
 _LOOK_EVERY = 8
 """How many commands are handled between looks at the time; a power of two."""

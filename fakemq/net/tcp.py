@@ -176,7 +176,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if self._unread_bytes > UNREAD_MAX_BYTES:
             self.measure_held_bytes()
             if self._unread_bytes > UNREAD_MAX_BYTES:
-                self.let_go(f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most")
+                why = f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
+                self.let_go(why, UNREAD)
         self._held.put(self, self._unread_bytes + self._unfinished_bytes)
 
     def measure_held_bytes(self) -> int:
@@ -200,16 +201,16 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._go_on()
         self._watch()
 
-    def let_go(self, why: str) -> None:
+    def let_go(self, why: str, kind: str) -> None:
         """Close the connection on the loop's next turn: whoever writes now is in the middle."""
         if not self._leaving:
             self._leaving = True
-            asyncio.get_running_loop().call_soon(self._give_up, why)
+            asyncio.get_running_loop().call_soon(self._give_up, why, kind)
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, kind: str) -> None:
         endpoint = self.endpoint
         if endpoint is not None:
-            endpoint.give_up(why, UNREAD)
+            endpoint.give_up(why, kind)
         self._transport.abort()
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.net.held import HeldBytes
+from fakemq.net.session import HELD, UNREAD
 
 
 class Link:
@@ -13,13 +14,15 @@ class Link:
 
     def __init__(self, true_bytes: int = 1 << 30) -> None:
         self.whys: list[str] = []
+        self.kinds: list[str] = []
         self.true_bytes = true_bytes
 
     def measure_held_bytes(self) -> int:
         return self.true_bytes
 
-    def let_go(self, why: str) -> None:
+    def let_go(self, why: str, kind: str) -> None:
         self.whys.append(why)
+        self.kinds.append(kind)
 
 
 def test_the_one_who_holds_most_lets_go_when_all_hold_too_much() -> None:
@@ -35,6 +38,7 @@ def test_the_one_who_holds_most_lets_go_when_all_hold_too_much() -> None:
         "all peers make us hold 101 bytes; 100 is the most, and 70 of them are for this one"
     ]
     assert [small.whys, last.whys, held.total_bytes] == [[], [], 31]
+    assert great.kinds == [HELD]
 
 
 def test_who_holds_most_may_be_the_one_who_comes() -> None:
@@ -84,5 +88,6 @@ def test_at_the_end_all_let_go() -> None:
         held.put(link, 5)
     held.let_all_go()
     assert [len(link.whys) for link in links] == [1, 1]
+    assert [link.kinds for link in links] == [[UNREAD], [UNREAD]]
     held.let_all_go()
     assert [len(link.whys) for link in links] == [1, 1]

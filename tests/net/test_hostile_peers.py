@@ -15,7 +15,7 @@ from fakemq.events import HandlerFailed, LinkClosed, Warned
 from fakemq.net import listener as listener_module
 from fakemq.net import tcp
 from fakemq.net.listener import Listener, descriptor_limit
-from fakemq.net.session import Session
+from fakemq.net.session import HELD, UNREAD, Session
 from fakemq.net.tcp import Port
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
@@ -85,6 +85,7 @@ def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
         assert f"{unread_max_bytes} is the most" in closed.why
         (warned,) = lab.journal.find(Warned)
         assert warned.text == f"closed the connection of {name(deaf)}: {closed.why}"
+        assert list(lab.journal.offences._kinds) == [("lab", UNREAD)]
 
     listening(port, use)
 
@@ -192,6 +193,7 @@ def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack
         await until(lambda: len(lab.journal.find(LinkClosed)) == 1)
         (closed,) = lab.journal.find(LinkClosed)
         assert closed.peer in (name(socks[1]), name(socks[3]))
+        assert list(lab.journal.offences._kinds) == [("lab", HELD)]
         assert "all peers make us hold" in closed.why
         await until(lambda: lab.held.total_bytes == (300 + 300 + 500 << 10) + 12)
         assert await works(port)
