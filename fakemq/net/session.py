@@ -212,14 +212,17 @@ class Session:
                 self._owner.clock.cancel(timer)
                 self._tell(on_reply, command)
             return
-        owner = self._owner
-        owner.journal.add(
-            RequestReceived(
-                node=owner.name, code=command.code, peer=self.remote_addr, opaque=command.opaque
+        owner, code = self._owner, command.code
+        try:
+            owner.journal.add(
+                RequestReceived(
+                    node=owner.name, code=code, peer=self.remote_addr, opaque=command.opaque
+                )
             )
-        )
-        if self._dispatch is not None:
-            self._dispatch(self, command)
+            if self._dispatch is not None:
+                self._dispatch(self, command)
+        except Exception as error:  # it harms nobody but who asked
+            owner.journal.add(HandlerFailed.of(owner.name, code, error))
 
     # -- bytes out ----------------------------------------------------------------------------
 

@@ -199,7 +199,6 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def _take_turn(self) -> None:
         self._waits = False
         self._go_on()
-        self._watch()
 
     def let_go(self, why: str, kind: str) -> None:
         """Close the connection on the loop's next turn: whoever writes now is in the middle."""
@@ -234,10 +233,11 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._lose(self._lost)
             return
         self._turn_ends_ms, self._waits = None, False  # all of it, before anything else happens
-        self._go_on()
-        self._catch_up()
-        self._turn_ends_ms = 0
-        self._watch()
+        try:
+            self._go_on()
+            self._catch_up()
+        finally:
+            self._turn_ends_ms = 0
 
     def _catch_up(self) -> None:
         """Read now what the system has kept: the loop would only do so after a late timer."""
@@ -260,11 +260,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._take(data)
 
     def _go_on(self) -> None:
-        if self._paused or self.clogged or self._waits or self.endpoint is None:
-            return
-        if self._turn_ends_ms:
-            self._turn_ends_ms = 0
-        self.endpoint.drained()
+        """Have the endpoint go on with what it has left, and read on if it has nothing left."""
+        try:
+            if self._paused or self.clogged or self._waits or self.endpoint is None:
+                return
+            if self._turn_ends_ms:
+                self._turn_ends_ms = 0
+            self.endpoint.drained()
+        finally:
+            self._watch()
 
     def _watch(self) -> None:
         if self._paused or self.clogged or self._waits:
@@ -333,7 +337,6 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._unread_bytes = 0
         self._account()
         self._go_on()
-        self._watch()
 
 
 class TcpConnector:

@@ -181,6 +181,39 @@ def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
     listening(port, use)
 
 
+@pytest.mark.parametrize("how", ["turn", "read", "paused"])
+def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
+    port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def drained() -> None:
+            monkeypatch.undo()
+            raise ZeroDivisionError
+
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        sock, session = await accepted(lab, port, crowd)
+        link = session.link
+        assert isinstance(link, tcp.TcpLink)
+        monkeypatch.setattr(session, "drained", drained)
+        if how == "turn":
+            link._turn_ends_ms = 1
+            assert link.turn_is_over()
+        elif how == "read":
+            link.pause_writing()
+            with pytest.raises(ZeroDivisionError):
+                link.resume_writing()
+        else:
+            session.pause()
+            with pytest.raises(ZeroDivisionError):
+                session.resume()
+            assert link._turn_ends_ms == 0
+        for _ in range(2):
+            sock.sendall(Connection().encode(RemotingCommand(7)))
+            assert await asyncio.to_thread(sock.recv, 100)
+
+    listening(port, use)
+
+
 def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack) -> None:
     async def use(lab: Lab, listener: Listener) -> None:
         announced = struct.pack(">I", 15 * MIB)
