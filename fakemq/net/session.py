@@ -28,6 +28,9 @@ HELD = "bytes held for all peers"
 _LOOK_EVERY = 8
 """How many commands are handled between looks at the time; a power of two."""
 
+COMMAND_BYTES = 300
+"""What a command that waits takes besides its bytes, more or less: many are smaller than this."""
+
 CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
 
@@ -74,7 +77,7 @@ class Endpoint(Protocol):
 
     @property
     def unfinished_bytes(self) -> int:
-        """How much is held of what has not come whole."""
+        """How much is held of what has not come whole, or is not done with."""
 
     def give_up(self, why: str, kind: str) -> None:
         """Close the link for what the peer does; ``kind`` is a word for that."""
@@ -122,6 +125,7 @@ class Session:
         self._out_bytes = 0  # of bodies
         # Until the peer reads what it has been answered, or others have had their turn.
         self._left: list[RemotingCommand] = []
+        self._left_bytes = 0  # as they came, at most
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -138,7 +142,12 @@ class Session:
         except RemoteProtocolError as error:
             self.give_up(str(error), type(error).__name__)
             return
-        self._handle([*self._left, *commands] if self._left else commands)
+        if self._left:
+            self._left_bytes += len(data)
+            commands = [*self._left, *commands]
+        else:
+            self._left_bytes = len(data)
+        self._handle(commands)
 
     def drained(self) -> None:
         """Go on with what had come before the peer had to read, or others had their turn."""
@@ -179,14 +188,17 @@ class Session:
 
     @property
     def unfinished_bytes(self) -> int:
-        """How much of a frame is there that has not come whole."""
-        return self._connection.unfinished_bytes
+        """How much is held of a frame that has not come whole, and of requests that wait."""
+        size_bytes = self._connection.unfinished_bytes
+        if self._left:
+            size_bytes += self._left_bytes + COMMAND_BYTES * len(self._left)
+        return size_bytes
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone; tells everyone who waits."""
         if self.closed:
             return
-        self.closed = True
+        self.closed, self._left = True, []
         self._owner.clock.cancel(self._idle_timer)
         waiting, self._waiting = self._waiting, {}
         for on_reply, timer in waiting.values():

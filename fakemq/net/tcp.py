@@ -186,6 +186,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._unread_bytes = unsent_bytes
         return unsent_bytes + self._unfinished_bytes
 
+    def _count_unfinished(self) -> None:
+        endpoint = self.endpoint
+        size_bytes = 0 if endpoint is None else endpoint.unfinished_bytes
+        if size_bytes != self._unfinished_bytes:
+            self._unfinished_bytes = size_bytes
+            self._account()
+
     def turn_is_over(self) -> bool:
         ends_ms, now_ms = self._turn_ends_ms, real_elapsed_ms()
         if ends_ms == 0:
@@ -267,6 +274,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             if self._turn_ends_ms:
                 self._turn_ends_ms = 0
             self.endpoint.drained()
+            self._count_unfinished()
         finally:
             self._watch()
 
@@ -312,9 +320,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if self._turn_ends_ms:
             self._turn_ends_ms = 0
         endpoint.data_received(data)
-        if endpoint.unfinished_bytes != self._unfinished_bytes:
-            self._unfinished_bytes = endpoint.unfinished_bytes
-            self._account()
+        self._count_unfinished()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._held.put(self, 0)

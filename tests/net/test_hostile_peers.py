@@ -17,7 +17,7 @@ from fakemq.net import tcp
 from fakemq.net.listener import Listener, descriptor_limit
 from fakemq.net.session import HELD, UNREAD, Session
 from fakemq.net.tcp import Port
-from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 from tests.support.listening import Lab, listening, until
 from tests.support.tcp import HOST, TcpPeer
@@ -148,6 +148,29 @@ def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: Ex
         while received < sent // len(request) * len(request):
             received += len(await asyncio.to_thread(greedy.recv, MIB))
         assert lab.taken == sent // len(request), "all of it, once it reads"
+
+    listening(port, use)
+
+
+def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: ExitStack) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def take(session: Session, command: RemotingCommand) -> None:
+            lab.taken += 1
+            session.send(RemotingCommand(0, flag=FLAG_RESPONSE, body=bytes(MIB)))
+
+        lab.dispatch = take
+        greedy, session = await accepted(lab, port, crowd)
+        greedy.sendall(Connection().encode(RemotingCommand(7)) * 50)
+        await until(lambda: session.link.clogged)
+        link = session.link
+        assert isinstance(link, tcp.TcpLink)
+        assert session.unfinished_bytes > 0
+        assert lab.held.total_bytes == link._unread_bytes + session.unfinished_bytes
+        received = 0
+        while received < 50 * MIB:
+            received += len(await asyncio.to_thread(greedy.recv, MIB))
+        await until(lambda: lab.held.total_bytes == 0)
+        assert lab.taken == 50
 
     listening(port, use)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
-from fakemq.net.session import CHANNEL_IDLE_MS, Session
+from fakemq.net.session import CHANNEL_IDLE_MS, COMMAND_BYTES, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, UNWRITTEN_MAX_BYTES
 from tests.support.session import Lab
@@ -153,6 +153,24 @@ def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
     lab.session.connection_lost()
     lab.session.drained()
     assert len(lab.requests) == 1
+
+
+def test_what_waits_is_counted_until_it_is_handled_or_its_peer_has_gone() -> None:
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab.ask(20)
+    read_bytes = 20 * len(lab.frame(7))
+    assert lab.session.unfinished_bytes > read_bytes
+    lab.session.data_received(lab.frame(7)[:9])
+    assert lab.session.unfinished_bytes > 19 * COMMAND_BYTES + read_bytes
+    lab.clogged_by = 1 << 40
+    while lab.read():
+        pass
+    assert (len(lab.requests), lab.session.unfinished_bytes) == (20, 9)
+    lab.clogged_by = 1
+    lab.ask(2, b"\0")
+    lab.session.connection_lost()
+    assert lab.session.unfinished_bytes == 0
+    assert lab.session._left == []
 
 
 def test_the_rest_of_many_requests_waits_for_its_turn(lab: Lab) -> None:
