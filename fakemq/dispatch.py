@@ -237,7 +237,7 @@ class Dispatcher(Generic[NodeT]):
         except Exception as error:
             outcome = _outcome_of_error(self._node, command.code, error)
         if isinstance(outcome, Parked):
-            outcome.when_resolved(lambda later: self._answer(session, command, later))
+            self._park(session, command, outcome)
         else:
             self._answer(session, command, outcome)
 
@@ -248,6 +248,21 @@ class Dispatcher(Generic[NodeT]):
         row, handler = found
         entry = self._handlers[code] = (row.request_header, handler)
         return entry
+
+    def _park(self, session: Session, command: RemotingCommand, parked: Parked[Any]) -> None:
+        """Answer later, and keep of the request meanwhile only what `_answer` needs.
+
+        What its handler keeps of it, as a header or a body to store, is counted to its peer.
+        """
+        kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
+        command.body, command.ext_fields, command.remark = b"", {}, None
+        session.parked_bytes += kept_bytes
+
+        def answer(outcome: Outcome) -> None:
+            session.parked_bytes -= kept_bytes
+            self._answer(session, command, outcome)
+
+        parked.when_resolved(answer)
 
     def _answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
         if isinstance(outcome, Refused):

@@ -309,3 +309,31 @@ def test_an_answer_that_fits_no_frame_costs_the_connection_but_not_the_answers_b
     assert "cannot send the answer to GET_ALL_TOPIC_CONFIG" in warned.text
     assert f"{FRAME_MAX_BYTES} is the most" in warned.text
     assert not node.journal.find(HandlerFailed)
+
+
+def test_of_a_request_that_waits_only_what_its_answer_needs_is_kept(node: LabNode) -> None:
+    parked: Parked[GetMaxOffsetResponseHeader] = Parked()
+    requests: list[Max] = []
+
+    @node.handles(table.GET_MAX_OFFSET)
+    def handler(node: LabNode, request: Max) -> Parked[GetMaxOffsetResponseHeader]:
+        requests.append(request)
+        return parked
+
+    sent = RemotingCommand(
+        RequestCode.GET_MAX_OFFSET,
+        ext_fields={"topic": "t" * 500, "queueId": "3", "more": "x" * 900},
+        body=bytes(10_000),
+        remark="r" * 700,
+    )
+    answer = node.peer.send_command(sent)
+    (request,) = requests
+    command, session = request.command, request.session
+    assert (command.body, command.ext_fields, command.remark) == (b"", {}, None)
+    assert request.header.topic == "t" * 500
+    assert session.unfinished_bytes == 10_000 + 500 + 1 + 900, "whatever its handler keeps"
+    parked.resolve(Reply(GetMaxOffsetResponseHeader(offset=7)))
+    node.network.settle()
+    assert session.unfinished_bytes == 0
+    assert answer.response is not None
+    assert answer.response.ext_fields == {"offset": "7"}

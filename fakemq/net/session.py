@@ -25,6 +25,9 @@ UNREAD = "unread bytes"
 HELD = "bytes held for all peers"
 """Kinds of offences: of a peer that does not read, and of one that has most of what all have."""
 
+NO_FRAMES = "bytes that are no frames of ours"
+"""That of one that does not speak the protocol, or badly."""
+
 _LOOK_EVERY = 8
 """How many commands are handled between looks at the time; a power of two."""
 
@@ -126,6 +129,8 @@ class Session:
         # Until the peer reads what it has been answered, or others have had their turn.
         self._left: list[RemotingCommand] = []
         self._left_bytes = 0  # as they came, at most
+        self.parked_bytes = 0
+        """Of requests whose answers come later; counted by who answers them."""
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -140,7 +145,7 @@ class Session:
         try:
             commands = self._connection.receive_data(data)
         except RemoteProtocolError as error:
-            self.give_up(str(error), type(error).__name__)
+            self.give_up(str(error), NO_FRAMES)
             return
         if self._left:
             self._left_bytes += len(data)
@@ -184,12 +189,12 @@ class Session:
         self._write_out()
         failure = self._connection.failure
         if failure is not None and not self._left:
-            self.give_up(str(failure), type(failure).__name__)
+            self.give_up(str(failure), NO_FRAMES)
 
     @property
     def unfinished_bytes(self) -> int:
         """How much is held of a frame that has not come whole, and of requests that wait."""
-        size_bytes = self._connection.unfinished_bytes
+        size_bytes = self._connection.unfinished_bytes + self.parked_bytes
         if self._left:
             size_bytes += self._left_bytes + COMMAND_BYTES * len(self._left)
         return size_bytes
@@ -257,7 +262,7 @@ class Session:
             start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
             what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
-            self.give_up(f"cannot send the {what}: {error}", type(error).__name__)
+            self.give_up(f"cannot send the {what}: {error}", "answers that fit no frame")
             return
         out = [] if self._out is None else self._out
         out.append(start)
