@@ -184,11 +184,11 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         unsent_bytes = self._transport.get_write_buffer_size()
         if self.clogged:
             self._unread_bytes = unsent_bytes
+        self._unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
         return unsent_bytes + self._unfinished_bytes
 
     def _count_unfinished(self) -> None:
-        endpoint = self.endpoint
-        size_bytes = 0 if endpoint is None else endpoint.unfinished_bytes
+        size_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
         if size_bytes != self._unfinished_bytes:
             self._unfinished_bytes = size_bytes
             self._account()

@@ -167,6 +167,27 @@ def test_connecting_to_somebody_outside(port: Port) -> None:
     listening(port, use)
 
 
+def test_what_waits_for_an_answer_is_held_until_it_has_one(port: Port) -> None:
+    async def use(lab: Lab, listener: Listener) -> None:
+        def park(session: Session, command: RemotingCommand) -> None:
+            session.parked_bytes += command.code
+
+        lab.dispatch = park
+        with TcpPeer(port.addr) as first, TcpPeer(port.addr) as second:
+            first.send(600)
+            await until(lambda: lab.held.total_bytes == 600)
+            lab.sessions[0].parked_bytes = 100  # most is answered
+            second.send(500)
+            await until(lambda: lab.sessions[1].parked_bytes == 500)
+            assert lab.held.total_bytes == 600
+            second.send(401)
+            await lab.gone.wait()
+            assert [session.closed for session in lab.sessions] == [False, True]
+            assert lab.held.total_bytes == 100
+
+    listening(port, use, held_max_bytes=1000)
+
+
 # -- a paused node ----------------------------------------------------------------------------
 
 
