@@ -86,6 +86,7 @@ class Registration:
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
         self._silent = False
+        self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
         self.first_round = Round(0)
         """The registration that `start` began."""
@@ -155,6 +156,19 @@ class Registration:
         return self._register(
             self._namesrv_addrs, self._everything(), check_order=check_order, oneway=oneway
         )
+
+    def register_soon(self) -> None:
+        """Register everything, one-way, once what is being handled has been.
+
+        One request may make thousands of topics, and Java registers all it has after each.
+        """
+        if not self._soon:
+            self._soon = True
+            self._broker.outbound.soon(self._register_now)
+
+    def _register_now(self) -> None:
+        self._soon = False
+        self.register_all(check_order=False, oneway=True)
 
     def register_topic(self, config: TopicConfig) -> Round:
         """Register one new or changed topic with every name server.

@@ -146,7 +146,7 @@ class TopicConfigManager:
             topic_filter_type=default.topic_filter_type,
         )
         self._put(topic, config, "created")
-        self._broker.registration.register_all(check_order=False, oneway=True)
+        self._broker.registration.register_soon()
         return config
 
     def create_in_send_back(
@@ -167,7 +167,7 @@ class TopicConfigManager:
             topic_sys_flag=topic_sys_flag,
         )
         self._put(topic, config, "created")
-        self._broker.registration.register_all(check_order=False, oneway=True)
+        self._broker.registration.register_soon()
         return config
 
     def create(self, topic: str, queues: int, perm: int = _RW) -> TopicConfig:

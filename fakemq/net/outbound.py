@@ -68,6 +68,10 @@ class Outbound:
 
         self._with_session(addr, send)
 
+    def soon(self, act: Callable[[], None]) -> None:
+        """Call ``act`` once everything that is being handled now has been."""
+        self._network.post(act)
+
     def session(self, addr: str) -> Session | None:
         """The open session to ``addr``, if there is one."""
         session = self._sessions.get(addr)

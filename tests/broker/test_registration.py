@@ -12,6 +12,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from tests.broker.conftest import World
+from tests.support.clients import beat, consumer_data
 from tests.support.namesrv_double import NameServerDouble
 
 ONE, TWO = "10.0.0.1:9876", "10.0.0.2:9876"
@@ -252,3 +253,14 @@ def test_an_acting_master_is_spoken_of_only_if_the_config_does(
     server = world.name_server(ONE)
     world.broker(BrokerConfig(enable_acting_master=said), namesrv_addrs=(ONE,))
     assert server.requests[0].ext_fields.get("enableActingMaster") == text
+
+
+def test_one_request_that_makes_many_topics_registers_once(world: World) -> None:
+    server = world.name_server(ONE)
+    broker = world.broker(namesrv_addrs=(ONE,))
+    server.requests.clear()
+    groups = [consumer_data(f"g{number}", []) for number in range(500)]
+    beat(world.peer(broker.addr), consumers=groups)
+    assert server.codes() == [RequestCode.REGISTER_BROKER]
+    names = {f"%RETRY%g{number}" for number in range(500)}
+    assert registered(server.requests[0]).keys() >= names
