@@ -13,16 +13,19 @@ from fakemq.dispatch import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
+from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def properties_of(body: bytes) -> dict[str, str]:
-    """The properties in a request's body; Refused if they cannot be read."""
+    """The properties in a request's body; Refused if they cannot be read, or are too many."""
     import javaproperties  # seldom needed, and the server starts without
 
     try:
+        if len(body) > CONFIG_BODY_MAX_BYTES:
+            raise ValueError
         # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
         text = body.decode("utf-8", "replace").encode().decode("latin-1")
         return javaproperties.loads(logical_lines(text))

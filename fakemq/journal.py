@@ -181,11 +181,20 @@ def _text(name: str, value: object) -> str:
     return str(value) if isinstance(value, int) else repr(value)
 
 
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def log(entry: Entry) -> None:
-    """Give the logger ``fakemq`` what a user should read: warnings, and bugs of ours."""
+    """Give the logger ``fakemq`` what a user should read: warnings, and bugs of ours.
+
+    A warning may quote a peer: it stays one line, and no terminal obeys it.
+    """
     event = entry.event
     if isinstance(event, Warned):
-        _logger.warning("%s: %s", event.node, event.text)
+        _logger.warning("%s: %s", event.node, _printable(event.text))
     elif isinstance(event, HandlerFailed):
         _logger.error(
             "%s: a bug in fakemq%s\n%s",

@@ -17,7 +17,7 @@ from fakemq.protocol.errors import (
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
 from fakemq.protocol.layout.twins import FRAME_HEAD
-from fakemq.protocol.limits import FRAME_MAX_BYTES
+from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
 
 LENGTH_BYTES = 4
 
@@ -78,6 +78,10 @@ def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, in
         if not header_start <= frame_end <= end or length > _LENGTH_MAX:
             break  # not whole yet, or none at all
         header_end = header_start + (header_high << 16 | header_low)
+        if header_end - header_start > HEADER_MAX_BYTES:
+            raise RemoteProtocolError(
+                f"a header of {header_end - header_start} bytes; {HEADER_MAX_BYTES} is the most"
+            )
         if header_end > frame_end:
             raise TruncatedError(
                 f"Frame.header of {header_end - header_start} bytes"

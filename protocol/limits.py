@@ -5,6 +5,12 @@ from __future__ import annotations
 FRAME_MAX_BYTES = 16_777_216
 """A whole frame, its length word included. Source: remoting/netty/NettyDecoder.java (4.9.7)"""
 
+HEADER_MAX_BYTES = 2 * 1024 * 1024
+"""A header: the worst take a microsecond a byte to read, while others wait. Java has no limit."""
+
+CONFIG_BODY_MAX_BYTES = 1024 * 1024
+"""The properties of a config update, for the same reason. Java has no limit."""
+
 REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
 """A compressed REGISTER_BROKER body, inflated: some 700 000 topics. Java has no limit."""
 

@@ -161,6 +161,15 @@ def test_what_a_user_should_read_is_logged(
     ]
 
 
+def test_what_a_peer_wrote_stays_within_its_line(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal.listen(log)
+    journal.add(Warned(node="broker-a-0", text="key é\nfakemq ready: \x1b[2J\u2028"))
+    (record,) = caplog.records
+    assert record.getMessage() == r"broker-a-0: key é\nfakemq ready: \x1b[2J\u2028"
+
+
 def test_the_journal_as_a_file(journal: Journal, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     file = JournalFile(str(path))

@@ -18,7 +18,7 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.limits import FRAME_MAX_BYTES
+from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
 
 int16 = st.integers(-(2**15), 2**15 - 1)
 int32 = st.integers(-(2**31), 2**31 - 1)
@@ -233,3 +233,9 @@ def test_response_is_written_in_its_serialize_type() -> None:
     for kind in SerializeType:
         response = RemotingCommand(0, flag=FLAG_RESPONSE, serialize_type=kind)
         assert Connection().encode(response)[4] == kind
+
+
+def test_a_header_that_takes_too_long_to_read_is_not_read() -> None:
+    length, mark = HEADER_MAX_BYTES + 1, (HEADER_MAX_BYTES + 1).to_bytes(4)
+    with pytest.raises(RemoteProtocolError, match="a header of 2097153 bytes; 2097152 is the most"):
+        Connection().receive_data((4 + length).to_bytes(4) + mark + b"[" * length)

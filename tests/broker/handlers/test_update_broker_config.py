@@ -9,6 +9,7 @@ from fakemq.events import Warned
 from fakemq.protocol.bodies.topic import DataVersion, RegisterBrokerBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
 from tests.broker.conftest import Send, World
 from tests.support.clients import pull
 from tests.support.peer import Peer
@@ -115,3 +116,8 @@ def test_what_is_not_there_yet_is_left_alone_with_a_warning(broker: Broker, peer
         "UPDATE_BROKER_CONFIG: brokerRole=SLAVE is not there yet; what is: brokerRole=ASYNC_MASTER",
         "UPDATE_BROKER_CONFIG: aclEnable=true is not there yet; what is: aclEnable=false",
     ]
+
+
+def test_more_than_anybody_means_is_refused(peer: Peer) -> None:
+    refused = update(peer, "k" * (CONFIG_BODY_MAX_BYTES + 1))
+    assert (refused.code, refused.remark) == (1, "string2Properties error")
