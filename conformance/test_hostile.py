@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from bench.fill import fill_with_batches
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import ROOT, FakemqProcess, together, wait_received
@@ -25,23 +26,24 @@ from fakemq.offences import LINES
 
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "10"))
 SEED = int(os.environ.get("HOSTILE_SEED", "1"))
-# 10 s of nonsense, and two JVMs before it.
+# 30 s of nonsense, and two JVMs before it.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 2 * SECONDS)]
 
 TOPIC, QUEUES, PER_SECOND = "Hostile", 4, 100
+FILLED = "Filled"
 AT_LEAST_PER_SECOND = 5
 """It sends one after another, and the machine has other things to do as well."""
 CONNECTIONS = 500
-WARM_UP_S = 2.0
+WARM_UP_S = 20.0
+"""Until then entries of nonsense, each of its own size, take the places of others."""
 AFTERWARDS_S = 10.0
 NODES, KINDS = 2, 8
 GET_BROKER_RUNTIME_INFO = 28
 
-ENTRY_BYTES = 300
 MESSAGE_BYTES = 100
 """What a message may take besides its record."""
-SLACK_BYTES = CAPACITY * ENTRY_BYTES + (16 << 20)
-"""The journal may fill up, whose size is bounded; the rest is what allocators leave in between."""
+SLACK_BYTES = 8 << 20
+"""What allocators leave in between, and entries of the journal, which is full, that are larger."""
 
 
 class Taken(NamedTuple):
@@ -94,7 +96,8 @@ def garbage(cluster: FakemqProcess, seconds: float, seed: int) -> Counter[str]:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc here")
 def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> None:
     with FakemqProcess(
-        *("--namesrv-port", "0", "--broker-port", "0", "--topic", f"{TOPIC}:{QUEUES}")
+        *("--namesrv-port", "0", "--broker-port", "0"),
+        *("--topic", f"{TOPIC}:{QUEUES}", "--topic", f"{FILLED}:1"),
     ) as cluster:
         producer = JavaProducer(cluster.namesrv_addr, TOPIC, per_second=PER_SECOND)
         consumer = JavaConsumer(cluster.namesrv_addr, TOPIC)
@@ -105,7 +108,8 @@ def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> Non
             wait_received(consumer, first)
             descriptors = Taken.by(cluster).descriptors
             print(f"{descriptors} descriptors")
-            # What is imported and built when it is first needed is no leak.
+            # What is imported and built when it is first needed is no leak, nor is a full journal.
+            fill_with_batches(cluster.broker_addrs[0], FILLED, 1, CAPACITY)
             garbage(cluster, WARM_UP_S, SEED + 1)
             wait_until(lambda: Taken.by(cluster).descriptors <= descriptors, AFTERWARDS_S)
             logged = Counter(producer.client_log() + consumer.client_log())
