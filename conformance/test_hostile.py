@@ -42,7 +42,7 @@ GET_BROKER_RUNTIME_INFO = 28
 
 MESSAGE_BYTES = 100
 """What a message may take besides its record."""
-SLACK_BYTES = 8 << 20
+SLACK_BYTES = 12 << 20
 """What allocators leave in between, and entries of the journal, which is full, that are larger."""
 
 
