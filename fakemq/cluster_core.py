@@ -13,13 +13,13 @@ from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
 from fakemq.events import ClockMoved, HandlerFailed, Warned
 from fakemq.journal import Journal, log
-from fakemq.namesrv.kv import DiskTextFile
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
+from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
@@ -205,5 +205,6 @@ class ClusterCore:
     def _create_topics(self) -> None:
         """Make the topics of the spec; the name servers are told of all at once, afterwards."""
         for broker in self.running_masters():
-            for topic, queues in self.spec.topics.items():
-                broker.topics.create(topic, queues)
+            with broker.persistence.at_once():
+                for topic, queues in self.spec.topics.items():
+                    broker.topics.create(topic, queues)

@@ -19,6 +19,7 @@ from fakemq.broker.holds import PullRequestHoldService
 from fakemq.broker.hosts import own_host
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
+from fakemq.broker.persistence import Persistence
 from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
@@ -96,6 +97,7 @@ class Broker:
         self.stats = BrokerStatsManager(clock, config)
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)
+        self.persistence = Persistence(self)
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -160,6 +162,7 @@ class Broker:
         """Begin to work, and register with all name servers at once."""
         if self.state == "stopping":
             self._end("stop")  # whoever starts it again does not wait for slow name servers
+        self.persistence.load()
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.stats.start()
@@ -167,6 +170,7 @@ class Broker:
         self.client_expiry.start()
         self.holds.start()
         self.filters.start()
+        self.persistence.start()
         self.delay.start()
         self.transactions.start()
         self.registration.start(namesrv_addrs)
@@ -209,6 +213,8 @@ class Broker:
         self.delay.stop(persist=how == "stop")
         self.registration.stop()
         self.outbound.close(f"broker {how}")
+        if how == "stop":
+            self.persistence.stop()
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
 
@@ -258,6 +264,7 @@ class Broker:
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
         self.filters.reset()  # after the members, whose filters stay
+        self.persistence.reset()
 
     # -- what a test does by hand -------------------------------------------------------------
 

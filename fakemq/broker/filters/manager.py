@@ -90,6 +90,7 @@ class ConsumerFilterManager:
                 subscription.expression_type,
             ):
                 old.data.client_version = version
+                self._broker.persistence.filters.changed()
                 self._revive(old)
                 return
         self._compile(group, topic, subscription)
@@ -208,6 +209,10 @@ class ConsumerFilterManager:
                     self._die(found, LOADED_DEAD_FOR_MS)
         self._watch()
 
+    def forget(self) -> None:
+        """Have no filters, as before a first start."""
+        self._by_group = {}
+
     def reset(self) -> None:
         """Keep only what those who are connected subscribe to."""
         for group, filters in list(self._by_group.items()):
@@ -297,6 +302,7 @@ class ConsumerFilterManager:
         self._watch()
 
     def _changed(self, group: str, topic: str, how: str) -> None:
+        self._broker.persistence.filters.changed()
         self._broker.journal.add(
             FilterChanged(node=self._broker.name, group=group, topic=topic, how=how)
         )
