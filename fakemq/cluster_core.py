@@ -72,14 +72,7 @@ class ClusterCore:
         config.listen_port, config.ha_listen_port = port, port + 1
         name = config.node_name
         clock = NodeClock(self.clock, name, self.journal)
-        store = MessageStore(
-            config,
-            MemoryFiles(clock, self.spec.memory_limit_bytes),
-            clock,
-            self.journal,
-            name,
-            self.spec.ram_size_bytes,
-        )
+        store = self._make_store(config, clock)
         broker = Broker(
             name,
             config,
@@ -90,6 +83,22 @@ class ClusterCore:
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
         return broker
+
+    def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
+        journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
+        root = config.store_path_root_dir
+        if root is None:
+            memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
+            return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
+        # What most clusters do without.
+        from fakemq.store.directory_files import DirectoryFiles
+        from fakemq.store.disk import Disk
+
+        files = DirectoryFiles(root, clock, config.store_path_commit_log)
+        store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
+        randomness = self.randomness.stream(f"crashes of {name}")
+        Disk(store, files, clock, journal, name, self.network.post, randomness)
+        return store
 
     def start(self) -> None:
         """Start every node; on return all brokers are registered and all topics are there."""

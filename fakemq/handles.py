@@ -175,9 +175,9 @@ class BrokerView(_Handle):
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         return self._call(lambda: self._broker.state)
 
-    def kill(self) -> None:
-        """Be gone at once, as by kill -9: nobody is told, the port refuses connections."""
-        self._call(lambda: self._running().server.kill_broker(self._broker))
+    def kill(self, *, lose_unsynced: bool = False) -> None:
+        """Be gone at once, as by kill -9; ``lose_unsynced`` takes what no flush made safe, too."""
+        self._call(lambda: self._running().server.kill_broker(self._broker, lose_unsynced))
 
     def pause(self) -> None:
         """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""

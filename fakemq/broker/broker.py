@@ -163,6 +163,9 @@ class Broker:
         if self.state == "stopping":
             self._end("stop")  # whoever starts it again does not wait for slow name servers
         self.persistence.load()
+        disk = self.store.disk
+        if disk is not None:
+            disk.start()
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.stats.start()
@@ -195,11 +198,15 @@ class Broker:
 
         self.registration.unregister_all().when_done(end)
 
-    def kill(self) -> None:
-        """Be gone at once: nobody is told, nothing is answered any more."""
+    def kill(self, *, lose_unsynced: bool = False) -> None:
+        """Be gone at once: nobody is told, nothing is answered any more.
+
+        With ``lose_unsynced`` the machine is gone, too: its disk has of the store what was flushed,
+        and of the rest some pages, as the cluster's seed has it.
+        """
         if self.state != "stopped":
             self._close_sessions("broker killed")
-            self._end("kill")
+            self._end("kill", lose_unsynced)
 
     def _close_sessions(self, why: str) -> None:
         # Taken away first, so that no member hears of the others' leaving.
@@ -208,13 +215,16 @@ class Broker:
             session.close(why)
         self._forget_clients()
 
-    def _end(self, how: str) -> None:
+    def _end(self, how: str, lose_unsynced: bool = False) -> None:
         self.state = "stopped"
         self.delay.stop(persist=how == "stop")
         self.registration.stop()
         self.outbound.close(f"broker {how}")
         if how == "stop":
             self.persistence.stop()
+        disk = self.store.disk
+        if disk is not None:
+            disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
 

@@ -71,9 +71,20 @@ def reply_when_durable(
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
     """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
 
-    With ASYNC_FLUSH and ASYNC_MASTER that is at once.
+    With ASYNC_FLUSH and ASYNC_MASTER that is at once, and with a store in memory.
     """
-    return reply
+    disk = broker.store.disk
+    if result.flush_to is None or disk is None:
+        return reply
+    parked = Parked[SendMessageResponseHeader]()
+
+    def flushed(in_time: bool) -> None:
+        if not in_time and reply.code == ResponseCode.SUCCESS:
+            reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
+        parked.resolve(reply)
+
+    disk.flush.when_flushed(result.flush_to, flushed)
+    return parked
 
 
 def _put_one(

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.store.mapped_file_queue import MappedFileQueue
+from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 
 if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
-    from fakemq.store.files import Files
+    from fakemq.store.files import File, Files
 
 FOLDER = "consumequeue"
 UNIT_BYTES = UNIT.size
@@ -68,6 +68,58 @@ class ConsumeQueue:
             return
         self.max_physic_offset = phy_offset + size_bytes
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
+
+    def load(self, now_ms: int) -> None:
+        """Take the files that are there."""
+        self._queue.load(now_ms)
+
+    def recover(self) -> list[Cut]:
+        """Find out where the entries end, by the last three files; gives what stood behind.
+
+        Source: store/ConsumeQueue.java#recover (4.9.7)
+        """
+        queue = self._queue
+        if not queue.row:
+            return []
+        index = max(0, len(queue.row) - 3)
+        while True:
+            position = self._entries_end(queue.row[index], None)
+            end = queue.first_offset_of(index) + position
+            index += 1
+            if position < queue.file_size_bytes or index == len(queue.row):
+                return queue.truncate(end)
+
+    def truncate(self, phy_offset: int) -> list[Cut]:
+        """Drop the entries of records at or behind ``phy_offset``; gives what was there.
+
+        Source: store/ConsumeQueue.java#truncateDirtyLogicFiles (4.9.7)
+        """
+        queue = self._queue
+        self.max_physic_offset = phy_offset
+        cuts: list[Cut] = []
+        while queue.last is not None:
+            if _unpack_unit(queue.last.view)[0] < phy_offset:
+                position = self._entries_end(queue.last, phy_offset)
+                return cuts + queue.truncate(queue.last_offset + position)
+            cut = queue.drop_last()
+            if cut is not None:
+                cuts.append(cut)
+        return cuts
+
+    def _entries_end(self, file: File, phy_offset: int | None) -> int:
+        """Where the entries of a file end that name a record, one before an offset if given."""
+        count = 0
+        for offset, size_bytes, _ in UNIT.iter_unpack(file.view):
+            if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
+                break
+            count += 1
+            self.max_physic_offset = offset + size_bytes
+        return count * UNIT_BYTES
+
+    @property
+    def last_file(self) -> File | None:
+        """The file that takes the entries."""
+        return self._queue.last
 
     def units_from(self, offset: int) -> memoryview | None:
         """The entries from ``offset`` to the end of its file; None if there are none.

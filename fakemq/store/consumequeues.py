@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING
 
-from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
+from fakemq.store.consumequeue import FOLDER, UNIT_BYTES, ConsumeQueue
 
 if TYPE_CHECKING:
     from fakemq.store.files import Files
@@ -32,6 +32,14 @@ class ConsumeQueues:
             queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
             self._table.setdefault(topic, {})[queue_id] = queue
         return queue
+
+    def load(self, now_ms: int) -> None:
+        """Take the queues that are there. Source: DefaultMessageStore.java#loadConsumeQueue"""
+        paths = (path.split("/") for path in self._files.list(FOLDER))
+        found = {(path[1], path[2]) for path in paths if len(path) > 3}
+        for topic, queue_id in sorted(found):
+            if queue_id.isdecimal():  # Java passes over what is no number
+                self.find_or_make(topic, int(queue_id)).load(now_ms)
 
     def topics(self) -> Set[str]:
         """The topics that have queues, as they come and go."""

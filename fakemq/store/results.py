@@ -95,18 +95,21 @@ def _upper_hex(host: bytes) -> str:
 class PutMessageResult:
     """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
 
+    The put is safe once the log is flushed to ``flush_to``, if that is to be waited for.
     ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
     """
 
-    __slots__ = ("append_result", "reason", "status")
+    __slots__ = ("append_result", "flush_to", "reason", "status")
 
     def __init__(
         self,
         status: PutMessageStatus,
         append_result: AppendMessageResult | None = None,
         reason: str = "",
+        flush_to: int | None = None,
     ) -> None:
         self.status = status
+        self.flush_to = flush_to
         self.append_result = append_result
         self.reason = reason
 

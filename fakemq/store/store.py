@@ -5,12 +5,12 @@ Source: store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.events import AppendRefused, Warned
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
@@ -22,6 +22,7 @@ from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
 from fakemq.store.members import Member, members_of_batch, members_of_message
+from fakemq.store.memory_files import machine_ram_bytes
 from fakemq.store.reput import MessageArrivingListener, MessageScheduledListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
     from fakemq.journal import Journal
+    from fakemq.store.disk import Disk
     from fakemq.store.files import Files
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
@@ -69,14 +71,16 @@ class MessageStore:
         self.message_arriving: MessageArrivingListener | None = None
         self.message_scheduled: MessageScheduledListener | None = None
         self.stats = StoreStats(clock)
-        self.ram_size_bytes = _machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
+        self.ram_size_bytes = machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
         self._files = files
         self._clock = clock
         self._journal = journal
         self._node = node
-        self._start_empty()
+        self.disk: Disk | None = None
+        self.start_empty()
 
-    def _start_empty(self) -> None:
+    def start_empty(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
+        """Forget all but the files; gives what is to be filled again."""
         config, files = self.config, self._files
         self._log = CommitLog(files, config.mapped_file_size_commit_log)
         self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
@@ -85,11 +89,14 @@ class MessageStore:
             config, self._queues, self._index, self.delay_levels, self._journal, self._node
         )
         self._warned_full = False
+        return self._log, self._queues, self._index
 
     def reset(self) -> None:
         """Drop everything, back to an empty store."""
         self._files.clear()
-        self._start_empty()
+        _, _, index = self.start_empty()
+        if self.disk is not None:
+            self.disk.emptied(index)
         self.stats.start()
 
     # -- putting ------------------------------------------------------------------------------
@@ -129,24 +136,29 @@ class MessageStore:
         if not self._files.has_room(size_bytes + UNIT_BYTES * len(members)):
             return self._no_room(message)
         now_ms = self._clock.now_ms()
-        result = self._log.append(message, members, size_bytes, now_ms)
+        try:
+            result = self._log.append(message, members, size_bytes, now_ms)
+        except StoreError as error:
+            return self._refused(message, PutMessageStatus.CREATE_MAPEDFILE_FAILED, str(error))
         self.stats.put(len(members), size_bytes)
-        self._reput.appended(
-            message, members, result, self.message_arriving, self.message_scheduled
-        )
-        return PutMessageResult(PUT_OK, result)
+        try:
+            self._reput.appended(
+                message, members, result, self.message_arriving, self.message_scheduled
+            )
+        except StoreError as error:  # the record is there, and is found by the next start
+            self._files.broken = str(error)
+        disk = self.disk
+        return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
 
     def _no_room(self, message: InnerMessage) -> PutMessageResult:
         reason = self._files.full_reason()
         if not self._warned_full:
             self._warned_full = True
-            self._journal.add(
-                Warned(
-                    node=self._node,
-                    text=f"{reason}: messages are refused with"
-                    " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset",
-                )
+            text = (
+                f"{reason}: messages are refused with"
+                " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset"
             )
+            self._journal.add(Warned(node=self._node, text=text))
         return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
 
     def _refused(
@@ -385,7 +397,3 @@ class MessageStore:
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
-
-
-def _machine_ram_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

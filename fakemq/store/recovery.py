@@ -1,0 +1,270 @@
+"""What a store directory holds, found out at the start: where the log ends, what queues lack.
+
+Source: store/DefaultMessageStore.java#load, #start, store/CommitLog.java#recoverNormally,
+#recoverAbnormally (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.message import (
+    MESSAGE_MAGIC_CODE,
+    RecordCheck,
+    RecordStatus,
+    check_record,
+    record_size_bytes,
+    tags_code,
+)
+from fakemq.protocol.properties import TAGS
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.commitlog import UNQUEUED
+from fakemq.store.consumequeue import FOLDER as QUEUES
+from fakemq.store.consumequeue import UNIT_BYTES
+
+if TYPE_CHECKING:
+    from fakemq.config import BrokerConfig
+    from fakemq.protocol.message import MessageExt
+    from fakemq.store.checkpoint import StoreCheckpoint
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.delay_levels import DelayLevels
+    from fakemq.store.files import File
+    from fakemq.store.index import IndexService
+    from fakemq.store.mapped_file_queue import Cut
+
+Repaired = Callable[[str, int, int, str], None]
+"""Told path, offset in it, bytes cut and why."""
+
+_FILES_LOOKED_AT = 3
+_SECTOR_BYTES = 512
+_FILE_NAME_MOST_BYTES = 255
+_HEAD_BYTES = 60  # up to the store time of a record whose born host is of IPv4
+
+
+class Recovery:
+    """One recovery of a store whose files have been loaded."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        index: IndexService,
+        delay_levels: DelayLevels,
+        repaired: Repaired,
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._delay_levels = delay_levels
+        self._repaired = repaired
+        self.dispatched = 0
+        """How many records the queues were given again."""
+
+    def run(self, now_ms: int, checkpoint: StoreCheckpoint, *, clean: bool) -> None:
+        """Load everything, cut what is bad, and bring queues and offsets up to the log."""
+        log, queues = self._log, self._queues
+        log.load(now_ms)
+        queues.load(now_ms)
+        for queue in queues:
+            self._tell(queue.recover(), "no entries of a consume queue")
+        if not log.files:
+            self._drop_queues()
+        else:
+            self._recover_log(checkpoint, clean)
+            self._set_offsets()
+            self._reput()
+        self._set_offsets()
+        if not clean:
+            self._set_times()
+        newest_ms = None if clean else checkpoint.index_ms
+        self._tell(self._index.load(now_ms, newest_ms), "an index file that is made anew")
+
+    # -- the log ------------------------------------------------------------------------------
+
+    def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool) -> None:
+        log = self._log
+        newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
+        first = self._first_file(checkpoint, clean)
+        end, why = self._scan(first, after_crash=not clean)
+        cuts = log.truncate(end)
+        if why:
+            self._tell(cuts, why)
+        if newest >= end:
+            for queue in self._queues:
+                self._tell(queue.truncate(end), f"entries of records behind the log's end, {end}")
+
+    def _first_file(self, checkpoint: StoreCheckpoint, clean: bool) -> int:
+        """Which file to look at first, all before are believed."""
+        files = self._log.files
+        if clean:
+            return max(0, len(files) - _FILES_LOOKED_AT)
+        config = self._config
+        with_index = config.message_index_enable and config.message_index_safe
+        until_ms = checkpoint.min_with_index_ms if with_index else checkpoint.min_ms
+        for index in range(len(files) - 1, 0, -1):
+            stored_ms = _first_stored_ms(files[index][1])
+            if 0 < stored_ms <= until_ms:
+                return index
+        return 0
+
+    def _scan(self, index: int, *, after_crash: bool) -> tuple[int, str]:
+        """Look at every record from a file on; gives where the good ones end, and why there.
+
+        After a crash the queues are given them. Where the last file ends with a blank, that is
+        written once more by the next record.
+        """
+        files = self._log.files
+        check_crc = self._config.check_crc_on_recover
+        while True:
+            first, file = files[index]
+            at = 0
+            while True:
+                check = self._check(file, at, file.size_bytes, check_crc, after_crash)
+                if check.message is None:
+                    break
+                if after_crash:
+                    self._dispatch(check.message, first + at, file)
+                    file.mtime_ms = check.message.store_timestamp_ms
+                at += check.size_bytes
+            index += 1
+            if check.status is RecordStatus.BAD or index == len(files):
+                return first + at, check.reason
+
+    def _check(
+        self, file: File, at: int, end: int, check_crc: bool, after_crash: bool
+    ) -> RecordCheck:
+        """What stands at a place of a file, as Java sees it, or worse.
+
+        A crash may have kept the first pages of a record and not the others. Nothing sums up what
+        is behind the body, so Java would deliver zeros for a topic or properties.
+        """
+        check = check_record(file.view[:end], at, check_crc=check_crc)
+        message = check.message
+        if message is None:
+            return check
+        why = ""
+        try:
+            self._tags_code(message)
+        except NumberFormatError as error:
+            why = str(error)
+        if after_crash and _is_torn(file.view, at, message):
+            why = "topic or properties were never written"
+        return RecordCheck(RecordStatus.BAD, 0, reason=why) if why else check
+
+    # -- queues -------------------------------------------------------------------------------
+
+    def _drop_queues(self) -> None:
+        """Source: DefaultMessageStore.java#destroyLogics (4.9.7)"""
+        for queue in self._queues:
+            path = f"{QUEUES}/{queue.topic}/{queue.queue_id}"
+            self._repaired(path, 0, queue.max_offset * UNIT_BYTES, "the commit log is gone")
+        for topic in list(self._queues.topics()):
+            self._queues.destroy(topic)
+
+    def _reput(self) -> None:
+        """Give the queues what the log has behind the last record that any of them knows."""
+        log = self._log
+        newest = max((queue.max_physic_offset for queue in self._queues), default=0)
+        at = max(log.min_offset, newest, 0)
+        while at < log.max_offset:
+            found = log.find_file(at)
+            if found is None:
+                return
+            file, first = found
+            check = self._check(file, at - first, file.position, False, False)
+            if check.message is not None:
+                self._dispatch(check.message, at, file)
+                at += check.size_bytes
+                continue
+            if check.status is RecordStatus.BAD:
+                why = f"passed over to the next file: {check.reason}"
+                self._repaired(file.path, at - first, 0, why)
+            at = log.next_file_offset(at)
+
+    def _dispatch(self, message: MessageExt, phy_offset: int, file: File) -> None:
+        """Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)"""
+        if message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+            return
+        topic = message.topic
+        if not _can_be_a_folder(topic):
+            at = phy_offset % self._log.file_size_bytes
+            self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
+            return
+        self.dispatched += 1
+        self._queues.find_or_make(topic, message.queue_id).append(
+            phy_offset,
+            message.store_size_bytes,
+            self._tags_code(message),
+            message.queue_offset,
+            message.store_timestamp_ms,
+        )
+
+    def _tags_code(self, message: MessageExt) -> int:
+        properties = message.properties
+        if message.topic == SCHEDULE_TOPIC:
+            due_ms = self._delay_levels.deliver_timestamp_ms(properties, message.store_timestamp_ms)
+            if due_ms is not None:
+                return due_ms
+        return tags_code(properties.get(TAGS))
+
+    def _set_offsets(self) -> None:
+        """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""
+        table = self._log.topic_queue_table
+        table.clear()
+        for queue in self._queues:
+            table[queue.topic, queue.queue_id] = queue.max_offset
+            queue.correct_min_offset(self._log.min_offset)
+
+    def _set_times(self) -> None:
+        # The machine's clock, not the cluster's, may have set the time of what was being written.
+        for queue in self._queues:
+            file, unit = queue.last_file, queue.unit_at(queue.max_offset - 1)
+            if file is not None and unit is not None:
+                stored_ms = self._log.store_timestamp_ms(unit[0], unit[1])
+                file.mtime_ms = stored_ms if stored_ms > 0 else file.mtime_ms
+
+    def _tell(self, cuts: Iterable[Cut], why: str) -> None:
+        for path, offset, cut_bytes in cuts:
+            self._repaired(path, offset, cut_bytes, why)
+
+
+def _is_torn(view: memoryview, at: int, message: MessageExt) -> bool:
+    """Whether topic or properties of the record at a place are zeros up to a sector's edge."""
+    end = at + message.store_size_bytes
+    topic = at + record_size_bytes(message.sys_flag, len(message.body), 0, 0) - 2
+    properties = topic + view[topic - 1] + 2
+    for start, stop in ((topic, properties - 2), (properties, end)):
+        while start < stop:
+            edge = min(stop, (start // _SECTOR_BYTES + 1) * _SECTOR_BYTES)
+            if not view[start] and not any(view[start:edge]):
+                return True
+            start = edge
+    return False
+
+
+def _first_stored_ms(file: File) -> int:
+    """When the first record of a file was stored; 0 if it begins with none.
+
+    Source: store/CommitLog.java#isMappedFileMatchedRecover (4.9.7)
+    """
+    view = file.view
+    if len(view) < _HEAD_BYTES + 20 or int.from_bytes(view[4:8], signed=True) != MESSAGE_MAGIC_CODE:
+        return 0
+    sys_flag = int.from_bytes(view[36:40], signed=True)
+    at = 68 if sys_flag & MessageSysFlag.BORNHOST_V6 else 56
+    return int.from_bytes(view[at : at + 8], signed=True)
+
+
+def _can_be_a_folder(topic: str) -> bool:
+    return (
+        topic not in ("", ".", "..")
+        and "/" not in topic
+        and "\0" not in topic
+        and len(topic.encode("utf-8", "replace")) <= _FILE_NAME_MOST_BYTES
+    )
