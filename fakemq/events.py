@@ -149,6 +149,13 @@ class Dispatched(Event, frozen=True, kw_only=True, gc=False):
     phy_offset: int
 
 
+class FilesExpired(Event, frozen=True, kw_only=True, gc=False):
+    """So many files of the commit log were deleted; it begins at ``min_phy_offset`` now."""
+
+    log_files: int
+    min_phy_offset: int
+
+
 class StoreRecovered(Event, frozen=True, kw_only=True, gc=False):
     """A store directory was opened: the log is [min, max), and what its queues lacked was put in.
 

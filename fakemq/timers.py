@@ -36,6 +36,8 @@ DOMAINS: dict[str, Domain] = {
     "config_persist": Domain.DEADLINE,  # ConfigManager: offsets 10 s / 5 s, filters 10 s / 10 s
     "txn_check": Domain.DEADLINE,  # TransactionalMessageCheckService, 60 s / 60 s
     "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
+    "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s
+    "delete_files": Domain.DEADLINE,  # deleteCommitLogFilesInterval, 100 ms
     # store in a directory
     "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s

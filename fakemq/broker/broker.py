@@ -174,6 +174,7 @@ class Broker:
         self.holds.start()
         self.filters.start()
         self.persistence.start()
+        self.store.retention.start()
         self.delay.start()
         self.transactions.start()
         self.registration.start(namesrv_addrs)

@@ -76,6 +76,12 @@ class CommitLog:
         """
         return self._queue.min_offset
 
+    @property
+    def oldest_but_last(self) -> File | None:
+        """The first file, unless it is also the last."""
+        row = self._queue.row
+        return row[0] if len(row) > 1 else None
+
     def fits(self, size_bytes: int) -> bool:
         """Whether a record, or a batch, of this size can stand in a file at all."""
         return size_bytes + BLANK_MIN_BYTES <= self._queue.file_size_bytes

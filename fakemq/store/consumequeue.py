@@ -186,6 +186,20 @@ class ConsumeQueue:
             target = right
         return max(0, first // UNIT_BYTES + target)
 
+    def delete_expired_files(self, min_phy_offset: int) -> None:
+        """Delete files of which no record is left, but never the last, and correct the minimum.
+
+        Source: store/MappedFileQueue.java#deleteExpiredFileByOffset (4.9.7)
+        """
+        queue = self._queue
+        size_bytes = queue.file_size_bytes
+        while len(queue.row) > 1:
+            (last_phy_offset, _, _) = _unpack_unit(queue.row[0].view, size_bytes - UNIT_BYTES)
+            if last_phy_offset >= min_phy_offset:
+                break
+            queue.delete_before(queue.min_offset + size_bytes)
+        self.correct_min_offset(min_phy_offset)
+
     def correct_min_offset(self, min_phy_offset: int) -> None:
         """Move the minimum past the entries of the first file whose records are deleted.
 

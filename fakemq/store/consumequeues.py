@@ -49,6 +49,13 @@ class ConsumeQueues:
         """The queue ids of a topic's queues, ascending."""
         return sorted(self._table.get(topic, _NONE))
 
+    def destroy_one(self, topic: str, queue_id: int) -> None:
+        """Delete one queue, and with the last one its topic."""
+        queues = self._table[topic]
+        queues.pop(queue_id).destroy()
+        if not queues:
+            del self._table[topic]
+
     def destroy(self, topic: str) -> list[int]:
         """Delete the queues of a topic; gives their ids."""
         queues = self._table.pop(topic, _NONE)

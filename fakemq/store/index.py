@@ -240,6 +240,14 @@ class IndexService:
         known = found.index_count > 1 and found.end_phy_offset < self._log.max_offset
         return found if known else None
 
+    def delete_expired_files(self, min_phy_offset: int) -> None:
+        """Delete files of which no record is left, but never the last.
+
+        Source: store/index/IndexService.java#deleteExpiredFile (4.9.7)
+        """
+        while len(self.files) > 1 and self.files[0].end_phy_offset < min_phy_offset:
+            self._store.delete(self.files.pop(0).path)
+
     def _build_to(self, end_offset: int) -> None:
         try:
             for phy_offset, record in self._log.records(self._built_to, end_offset):

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import AppendRefused, Warned
+from fakemq.events import AppendRefused
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
@@ -31,6 +31,7 @@ from fakemq.store.results import (
     PutMessageStatus,
     QueryMessageResult,
 )
+from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class MessageStore:
         self._journal = journal
         self._node = node
         self.disk: Disk | None = None
+        self.retention = Retention(config, files, clock, journal, node)
         self.start_empty()
 
     def start_empty(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
@@ -88,7 +90,7 @@ class MessageStore:
         self._reput = Reput(
             config, self._queues, self._index, self.delay_levels, self._journal, self._node
         )
-        self._warned_full = False
+        self.retention.over(self._log, self._queues, self._index)
         return self._log, self._queues, self._index
 
     def reset(self) -> None:
@@ -98,6 +100,7 @@ class MessageStore:
         if self.disk is not None:
             self.disk.emptied(index)
         self.stats.start()
+        self.retention.reset()
 
     # -- putting ------------------------------------------------------------------------------
 
@@ -133,13 +136,16 @@ class MessageStore:
         if not self._log.fits(size_bytes):
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
-        if not self._files.has_room(size_bytes + UNIT_BYTES * len(members)):
-            return self._no_room(message)
         now_ms = self._clock.now_ms()
+        reason = self.retention.refusal(size_bytes + UNIT_BYTES * len(members), now_ms)
+        if reason is not None:
+            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
         try:
             result = self._log.append(message, members, size_bytes, now_ms)
         except StoreError as error:
             return self._refused(message, PutMessageStatus.CREATE_MAPEDFILE_FAILED, str(error))
+        if result.wrote_offset % self._log.file_size_bytes == 0:
+            self.retention.plan()  # the file before may go some day
         self.stats.put(len(members), size_bytes)
         try:
             self._reput.appended(
@@ -149,17 +155,6 @@ class MessageStore:
             self._files.broken = str(error)
         disk = self.disk
         return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
-
-    def _no_room(self, message: InnerMessage) -> PutMessageResult:
-        reason = self._files.full_reason()
-        if not self._warned_full:
-            self._warned_full = True
-            text = (
-                f"{reason}: messages are refused with"
-                " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset"
-            )
-            self._journal.add(Warned(node=self._node, text=text))
-        return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -357,7 +352,7 @@ class MessageStore:
         """Forget the queues of a topic; its records stay in the log."""
         for queue_id in self._queues.destroy(topic):
             self._log.topic_queue_table.pop((topic, queue_id), None)
-        self._warned_full = False
+        self.retention.warned_full = False
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
         """Forget the queues of every topic that is not one of ``topics``.
@@ -372,12 +367,7 @@ class MessageStore:
 
         The queues' minimum offsets move with it.
         """
-        count = self._log.delete_before(phy_offset)
-        if count:
-            for queue in self._queues:
-                queue.correct_min_offset(self._log.min_offset)
-            self._warned_full = False
-        return count
+        return self.retention.delete_before(phy_offset)
 
     # -- state --------------------------------------------------------------------------------
 
@@ -389,11 +379,11 @@ class MessageStore:
     @property
     def total_bytes(self) -> int:
         """What the store could hold at most."""
-        return self._files.total_bytes
+        return self.retention.total_bytes
 
     def used_ratio(self) -> float:
         """How full the store is, from 0 to 1: what Java reads from its disk."""
-        return self._files.used_ratio()
+        return self.retention.used_ratio()
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
