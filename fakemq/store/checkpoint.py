@@ -26,6 +26,7 @@ class StoreCheckpoint:
         self.logics_ms: int
         self.index_ms: int
         self.physic_ms, self.logics_ms, self.index_ms = CHECKPOINT.unpack_from(file.view)
+        self._written = self._packed()
 
     @property
     def min_ms(self) -> int:
@@ -39,10 +40,17 @@ class StoreCheckpoint:
 
     def flush(self, now_ms: int) -> None:
         """Write the times down, and have them on the disk."""
-        self._file.write_at(
-            0, CHECKPOINT.pack(self.physic_ms, self.logics_ms, self.index_ms), now_ms
-        )
+        self._written = self._packed()
+        self._file.write_at(0, self._written, now_ms)
         self._file.flush()
+
+    @property
+    def written(self) -> bool:
+        """Whether the file has the times as they are."""
+        return self._written == self._packed()
+
+    def _packed(self) -> bytes:
+        return CHECKPOINT.pack(self.physic_ms, self.logics_ms, self.index_ms)
 
     def clear(self, now_ms: int) -> None:
         """Begin again, as with an empty store."""

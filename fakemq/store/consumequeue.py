@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 FOLDER = "consumequeue"
 UNIT_BYTES = UNIT.size
-_PRE_BLANK = UNIT.pack(0, 0x7FFFFFFF, 0)
+_BLANK_SIZE = 0x7FFFFFFF
+_PRE_BLANK = UNIT.pack(0, _BLANK_SIZE, 0)
 _pack_unit = UNIT.pack
 _unpack_unit = UNIT.unpack_from
 
@@ -98,7 +99,8 @@ class ConsumeQueue:
         self.max_physic_offset = phy_offset
         cuts: list[Cut] = []
         while queue.last is not None:
-            if _unpack_unit(queue.last.view)[0] < phy_offset:
+            first, size_bytes, _ = _unpack_unit(queue.last.view)
+            if first < phy_offset and size_bytes > 0:
                 position = self._entries_end(queue.last, phy_offset)
                 return cuts + queue.truncate(queue.last_offset + position)
             cut = queue.drop_last()
@@ -113,7 +115,8 @@ class ConsumeQueue:
             if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
                 break
             count += 1
-            self.max_physic_offset = offset + size_bytes
+            if size_bytes != _BLANK_SIZE:
+                self.max_physic_offset = offset + size_bytes
         return count * UNIT_BYTES
 
     @property

@@ -192,8 +192,10 @@ class descriptor:  # noqa: N801 - reads as the call it stands for
 
 
 def store_error(path: str, what: str, error: Exception) -> StoreError:
-    """The error that names a file and what the system says of it."""
-    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    """The error that names a file, or the folder that is in the way, and what the system says."""
+    why = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        path, why = error.filename or path, error.strerror
     return StoreError(f"{path}: {what}: {why}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,6 +125,9 @@ class DirectoryFiles:
             prefix = folder.rstrip("/") + ("" if beyond == "." else f"/{beyond}")
             found += [f"{prefix}/{name}" for name in names]
         return sorted(found)
+
+    def opened(self) -> Iterable[DirectoryFile]:
+        return self._files.values()
 
     def dirty(self, folder: str) -> Sequence[DirectoryFile]:
         prefix = folder + "/"

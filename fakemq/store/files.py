@@ -6,7 +6,7 @@ retention and look-ups by time go by the cluster's clock, not by the machine's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 
@@ -72,6 +72,9 @@ class Files(Protocol):
 
     def list(self, folder: str) -> list[str]:
         """Paths of all files below ``folder``, sorted."""
+
+    def opened(self) -> Iterable[File]:
+        """Every file that was opened and not deleted since."""
 
     def dirty(self, folder: str) -> Sequence[File]:
         """The files below ``folder`` that have something to flush."""

@@ -69,7 +69,7 @@ class Flush:
             "flush_consume_queue",
             self._queue_periods,
             self._flush_queues,
-            lambda: files.dirty(QUEUES),
+            lambda: files.dirty(QUEUES) or not checkpoint.written,
         )
         index.on_full = self._index_file_is_full
 
@@ -175,6 +175,7 @@ class Flush:
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
             self._checkpoint.physic_ms = self._flushed_ms[LOG]
+            self._queue_loop.arm()  # which writes the checkpoint down
 
     def _queue_periods(self) -> tuple[int, int]:
         config = self._config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class MemoryFile:
         return self.position
 
     def data_end(self, start: int) -> int:
-        return start + len(bytes(self.view[start:]).rstrip(b"\0"))
+        return start + len(bytes(self.view[start : self.position]).rstrip(b"\0"))
 
     def flush(self) -> None:
         """Nothing to do: memory does not outlive the process."""
@@ -119,6 +119,9 @@ class MemoryFiles:
     def list(self, folder: str) -> list[str]:
         prefix = folder.rstrip("/") + "/"
         return sorted(path for path in self._files if path.startswith(prefix))
+
+    def opened(self) -> Iterable[MemoryFile]:
+        return self._files.values()
 
     def dirty(self, folder: str) -> Sequence[MemoryFile]:
         return ()

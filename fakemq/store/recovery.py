@@ -71,8 +71,9 @@ class Recovery:
         log, queues = self._log, self._queues
         log.load(now_ms)
         queues.load(now_ms)
-        for queue in queues:
-            self._tell(queue.recover(), "no entries of a consume queue")
+        if clean:
+            for queue in queues:
+                self._tell(queue.recover(), "no entries of a consume queue")
         if not log.files:
             self._drop_queues()
         else:
@@ -85,17 +86,31 @@ class Recovery:
         newest_ms = None if clean else checkpoint.index_ms
         self._tell(self._index.load(now_ms, newest_ms), "an index file that is made anew")
 
+    def adopt(self, now_ms: int) -> None:
+        """Load everything from files that are known to be right, and end where they end."""
+        self._log.load(now_ms)
+        self._queues.load(now_ms)
+        for queue in self._queues:
+            queue.recover()
+        self._set_offsets()
+        self._index.load(now_ms, None)
+
     # -- the log ------------------------------------------------------------------------------
 
     def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool) -> None:
         log = self._log
         newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
-        first = self._first_file(checkpoint, clean)
-        end, why = self._scan(first, after_crash=not clean)
+        index = self._first_file(checkpoint, clean)
+        if not clean:
+            # Java leaves entries where they are, and where a crash took some before them, it
+            # never puts those in again.
+            for queue in self._queues:
+                queue.truncate(log.files[index][0])
+        end, why = self._scan(index, after_crash=not clean)
         cuts = log.truncate(end)
         if why:
             self._tell(cuts, why)
-        if newest >= end:
+        if clean and newest >= end:
             for queue in self._queues:
                 self._tell(queue.truncate(end), f"entries of records behind the log's end, {end}")
 

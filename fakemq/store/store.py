@@ -5,7 +5,7 @@ Source: store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fakemq.config import BrokerConfig
     from fakemq.journal import Journal
     from fakemq.store.disk import Disk
-    from fakemq.store.files import Files
+    from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
 
@@ -73,7 +73,7 @@ class MessageStore:
         self.message_scheduled: MessageScheduledListener | None = None
         self.stats = StoreStats(clock)
         self.ram_size_bytes = machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
-        self._files = files
+        self.files = files
         self._clock = clock
         self._journal = journal
         self._node = node
@@ -83,7 +83,7 @@ class MessageStore:
 
     def start_empty(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
         """Forget all but the files; gives what is to be filled again."""
-        config, files = self.config, self._files
+        config, files = self.config, self.files
         self._log = CommitLog(files, config.mapped_file_size_commit_log)
         self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
         self._index = IndexService(config, files, self._log)
@@ -95,12 +95,17 @@ class MessageStore:
 
     def reset(self) -> None:
         """Drop everything, back to an empty store."""
-        self._files.clear()
+        self.files.clear()
         _, _, index = self.start_empty()
         if self.disk is not None:
             self.disk.emptied(index)
         self.stats.start()
         self.retention.reset()
+
+    def settled_files(self) -> Iterable[File]:
+        """The files, with everything in them that they are to have."""
+        self._index.catch_up()
+        return list(self.files.opened())
 
     # -- putting ------------------------------------------------------------------------------
 
@@ -152,7 +157,7 @@ class MessageStore:
                 message, members, result, self.message_arriving, self.message_scheduled
             )
         except StoreError as error:  # the record is there, and is found by the next start
-            self._files.broken = str(error)
+            self.files.broken = str(error)
         disk = self.disk
         return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
 
@@ -374,7 +379,7 @@ class MessageStore:
     @property
     def bytes_used(self) -> int:
         """What the store holds: records, queue entries and index entries."""
-        return self._files.used_bytes
+        return self.files.used_bytes
 
     @property
     def total_bytes(self) -> int:
