@@ -15,6 +15,7 @@ from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.memory_files import size_text
+from fakemq.store.scan import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from random import Random
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FOLDERS = (LOG_FOLDER, "consumequeue", "index")
 """What a store fills with files of fixed size."""
-_SECTOR_BYTES = 512
 _LEAST_FREE_BYTES = 16 << 20
 """Left to others: what is mapped and already reserved never needs it."""
 
@@ -210,8 +210,8 @@ class DirectoryFiles:
             file.lose(page)
         if written:
             file, page = pages[written - 1]
-            sectors = randomness.randrange(PAGE_BYTES // _SECTOR_BYTES)
-            file.lose(page, sectors * _SECTOR_BYTES)
+            sectors = randomness.randrange(PAGE_BYTES // SECTOR_BYTES)
+            file.lose(page, sectors * SECTOR_BYTES)
         return len(pages), len(pages) - written
 
     def __repr__(self) -> str:

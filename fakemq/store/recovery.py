@@ -9,25 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.errors import NumberFormatError
-from fakemq.protocol.message import (
-    MESSAGE_MAGIC_CODE,
-    RecordCheck,
-    RecordStatus,
-    check_record,
-    record_size_bytes,
-    tags_code,
-)
-from fakemq.protocol.properties import TAGS
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.commitlog import UNQUEUED
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.scan import End, Seen, look
 
 if TYPE_CHECKING:
     from fakemq.config import BrokerConfig
-    from fakemq.protocol.message import MessageExt
     from fakemq.store.checkpoint import StoreCheckpoint
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues
@@ -40,7 +30,6 @@ Repaired = Callable[[str, int, int, str], None]
 """Told path, offset in it, bytes cut and why."""
 
 _FILES_LOOKED_AT = 3
-_SECTOR_BYTES = 512
 _FILE_NAME_MOST_BYTES = 255
 _HEAD_BYTES = 60  # up to the store time of a record whose born host is of IPv4
 
@@ -135,42 +124,23 @@ class Recovery:
         written once more by the next record.
         """
         files = self._log.files
-        check_crc = self._config.check_crc_on_recover
+        check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
         while True:
             first, file = files[index]
-            at = 0
+            view, size_bytes, at = file.view, file.size_bytes, 0
             while True:
-                check = self._check(file, at, file.size_bytes, check_crc, after_crash)
-                if check.message is None:
+                seen = look(
+                    view, at, size_bytes, levels, check_crc=check_crc, check_torn=after_crash
+                )
+                if isinstance(seen, End):
                     break
                 if after_crash:
-                    self._dispatch(check.message, first + at, file)
-                    file.mtime_ms = check.message.store_timestamp_ms
-                at += check.size_bytes
+                    self._dispatch(seen, first + at, file)
+                    file.mtime_ms = seen.store_timestamp_ms
+                at += seen.size_bytes
             index += 1
-            if check.status is RecordStatus.BAD or index == len(files):
-                return first + at, check.reason
-
-    def _check(
-        self, file: File, at: int, end: int, check_crc: bool, after_crash: bool
-    ) -> RecordCheck:
-        """What stands at a place of a file, as Java sees it, or worse.
-
-        A crash may have kept the first pages of a record and not the others. Nothing sums up what
-        is behind the body, so Java would deliver zeros for a topic or properties.
-        """
-        check = check_record(file.view[:end], at, check_crc=check_crc)
-        message = check.message
-        if message is None:
-            return check
-        why = ""
-        try:
-            self._tags_code(message)
-        except NumberFormatError as error:
-            why = str(error)
-        if after_crash and _is_torn(file.view, at, message):
-            why = "topic or properties were never written"
-        return RecordCheck(RecordStatus.BAD, 0, reason=why) if why else check
+            if not seen.blank or index == len(files):
+                return first + at, seen.why
 
     # -- queues -------------------------------------------------------------------------------
 
@@ -192,41 +162,32 @@ class Recovery:
             if found is None:
                 return
             file, first = found
-            check = self._check(file, at - first, file.position, False, False)
-            if check.message is not None:
-                self._dispatch(check.message, at, file)
-                at += check.size_bytes
+            seen = look(file.view, at - first, file.position, self._delay_levels, check_crc=False)
+            if isinstance(seen, Seen):
+                self._dispatch(seen, at, file)
+                at += seen.size_bytes
                 continue
-            if check.status is RecordStatus.BAD:
-                why = f"passed over to the next file: {check.reason}"
+            if not seen.blank:
+                why = f"passed over to the next file: {seen.why}"
                 self._repaired(file.path, at - first, 0, why)
             at = log.next_file_offset(at)
 
-    def _dispatch(self, message: MessageExt, phy_offset: int, file: File) -> None:
+    def _dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
         """Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)"""
-        if message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+        if seen.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
             return
-        topic = message.topic
-        if not _can_be_a_folder(topic):
-            at = phy_offset % self._log.file_size_bytes
-            self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
-            return
+        topic, queue_id = seen.topic, seen.queue_id
+        queue = self._queues.find(topic, queue_id)
+        if queue is None:
+            if not _can_be_a_folder(topic):
+                at = phy_offset % self._log.file_size_bytes
+                self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
+                return
+            queue = self._queues.find_or_make(topic, queue_id)
         self.dispatched += 1
-        self._queues.find_or_make(topic, message.queue_id).append(
-            phy_offset,
-            message.store_size_bytes,
-            self._tags_code(message),
-            message.queue_offset,
-            message.store_timestamp_ms,
+        queue.append(
+            phy_offset, seen.size_bytes, seen.tags_code, seen.queue_offset, seen.store_timestamp_ms
         )
-
-    def _tags_code(self, message: MessageExt) -> int:
-        properties = message.properties
-        if message.topic == SCHEDULE_TOPIC:
-            due_ms = self._delay_levels.deliver_timestamp_ms(properties, message.store_timestamp_ms)
-            if due_ms is not None:
-                return due_ms
-        return tags_code(properties.get(TAGS))
 
     def _set_offsets(self) -> None:
         """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""
@@ -247,20 +208,6 @@ class Recovery:
     def _tell(self, cuts: Iterable[Cut], why: str) -> None:
         for path, offset, cut_bytes in cuts:
             self._repaired(path, offset, cut_bytes, why)
-
-
-def _is_torn(view: memoryview, at: int, message: MessageExt) -> bool:
-    """Whether topic or properties of the record at a place are zeros up to a sector's edge."""
-    end = at + message.store_size_bytes
-    topic = at + record_size_bytes(message.sys_flag, len(message.body), 0, 0) - 2
-    properties = topic + view[topic - 1] + 2
-    for start, stop in ((topic, properties - 2), (properties, end)):
-        while start < stop:
-            edge = min(stop, (start // _SECTOR_BYTES + 1) * _SECTOR_BYTES)
-            if not view[start] and not any(view[start:edge]):
-                return True
-            start = edge
-    return False
 
 
 def _first_stored_ms(file: File) -> int:
