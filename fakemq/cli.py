@@ -78,7 +78,7 @@ def _print(text: str) -> None:
 
 
 def _run(ctx: click.Context, spec: ClusterSpec) -> None:
-    require_supported(spec)
+    require_supported(spec.broker_configs)
     from fakemq import serve
 
     ctx.exit(serve.serve(spec))
@@ -113,6 +113,11 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     "--store",
     metavar="memory|DIR",
     help="Keep everything in memory, or each broker's in DIR/<broker>.  [default: memory]",
+)
+@click.option(
+    "--store-from",
+    metavar="DIR",
+    help="Begin with a copy of the stores in DIR, fakemq's or Java's; they stay as they are.",
 )
 @click.option(
     "--memory-limit",

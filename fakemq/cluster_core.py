@@ -6,12 +6,13 @@ network. The TCP server, and later the simulator, are two ways of holding it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from fakemq import inspection
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
-from fakemq.events import ClockMoved, HandlerFailed, Warned
+from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, Warned
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
@@ -24,6 +25,7 @@ from fakemq.text_files import DiskTextFile
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.config import BrokerConfig
+    from fakemq.snapshots import NodeImage, Snapshot
     from fakemq.views import Deadline
 
 
@@ -56,6 +58,11 @@ class ClusterCore:
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
         self.brokers: dict[str, Broker] = {}
+        self._beginning: dict[str, NodeImage] = {}
+        if spec.store_from is not None:
+            from fakemq.snapshots import images_in  # few clusters begin with something
+
+            self._beginning = images_in(spec.store_from, spec.broker_configs)
         for config, port in zip(spec.broker_configs, broker_ports, strict=True):
             broker = self._make_broker(config, port)
             self.brokers[broker.name] = broker
@@ -82,6 +89,11 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        folder = config.store_path_root_dir
+        if folder is not None:
+            broker.persistence.keep_in(
+                lambda name: DiskTextFile(os.path.join(folder, "config", name))
+            )
         return broker
 
     def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
@@ -107,8 +119,10 @@ class ClusterCore:
             self.network.listen(addr, name_server.accept, name_server.name)
         for broker in self.brokers.values():
             self.start_broker(broker)
+        self._begin_with_copy()
         if self.spec.topics:
             self._create_topics()
+        if self.spec.topics or self._beginning:
             for broker in self.running_masters():
                 broker.register_all()
         self.network.settle()
@@ -136,6 +150,7 @@ class ClusterCore:
             broker.reset()
         for name_server in self.name_servers:
             name_server.reset()
+        self._begin_with_copy()
         self.randomness.reset()
         self.journal.clear()
         self._create_topics()
@@ -144,6 +159,22 @@ class ClusterCore:
         self.network.settle()
         self.journal.clear()
         self._moved("reset", 0)
+
+    def _begin_with_copy(self) -> None:
+        """Have the brokers hold what the spec's ``store_from`` holds."""
+        for name, image in self._beginning.items():
+            self.brokers[name].restore(image)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Hold what a snapshot holds; every broker is to be running. The clock goes on."""
+        snapshot.require_fit(self)
+        for broker in self.brokers.values():
+            broker.resume()
+        snapshot.put_into(self)
+        for broker in self.brokers.values():
+            broker.register_all()
+        self.network.settle()
+        self.journal.add(SnapshotRestored(node=inspection.NODE))
 
     # -- time ---------------------------------------------------------------------------------
 

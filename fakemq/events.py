@@ -47,6 +47,10 @@ class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
     by_ms: int
 
 
+class SnapshotRestored(Event, frozen=True, kw_only=True, gc=False):
+    """The brokers hold what they held when a snapshot was taken."""
+
+
 class Warned(Event, frozen=True, kw_only=True, gc=False):
     """Something a user should read; also logged."""
 

@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
+    from fakemq.config import BrokerConfig, Value
     from fakemq.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.hosts import Host
+    from fakemq.snapshots import NodeImage
     from fakemq.store.store import MessageStore
 
 
@@ -276,6 +277,31 @@ class Broker:
         self._forget_clients()
         self.filters.reset()  # after the members, whose filters stay
         self.persistence.reset()
+
+    def changed_config(self) -> dict[str, Value]:
+        """What of the config was changed since the start, by attribute."""
+        first = self._start_config
+        now = vars(self.config).items()
+        return {name: value for name, value in now if getattr(first, name) != value}
+
+    def restore(self, image: NodeImage) -> None:
+        """Hold what an image of a broker holds; connections stay, name servers are not told."""
+        from fakemq.store import image as images  # few tests do this
+
+        self.config.restore(self._start_config)
+        self.config.assign({**image.config, **image.store.sizes})
+        self.config_version = self.config_version.next(self.clock.now_ms())
+        self.delay.stop(persist=False)
+        images.restore(self.store, image.store, self.clock.now_ms())
+        self.persistence.load_texts(dict(image.texts))
+        self.stats.start()
+        self.delay.start()
+        self.transactions.reset()
+        offsets = self.offsets
+        self.positions.reset(lambda key: max(0, offsets.query(*key)))  # before the held pulls
+        self._forget_clients()
+        self.filters.start()
+        self.persistence.persist_all()
 
     # -- what a test does by hand -------------------------------------------------------------
 

@@ -227,13 +227,18 @@ class Persistence:
         broker.topics.reset()
         broker.groups.reset()
         broker.offsets.reset()
-        broker.filters.forget()
+        broker.filters.reset()  # which leaves those of members, if there are any
         broker.delay.forget()
         for file in self.files:
             if texts is None:
                 file.load()
             elif text := texts.get(file.name):
                 file.decode(text)
+
+    def persist_all(self) -> None:
+        """Write every file, as after much has changed."""
+        for file in self.files:
+            file.persist()
 
     def start(self) -> None:
         """Begin the grids of those that are written on one; delays see to themselves.

@@ -7,7 +7,8 @@ queue from an offset other than 0 is answered "nothing matched, go on at 0". Its
 remembers the old offset as the one to commit (it never takes a lower one), so what it commits
 counts at most up to what it has been given since. A connection made since the reset is led back
 too, if it comes with an offset that only the life before it can have told: its client lost the
-connection on which it was told.
+connection on which it was told. A restored snapshot does the same, with what the group had
+committed in the place of 0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.net.session import Session
 
 Key: TypeAlias = tuple[str, str, int]
@@ -40,6 +43,10 @@ class Position:
 _NOWHERE: dict[Key, Position] = {}
 
 
+def _at_the_start(_: Key) -> int:
+    return 0
+
+
 class PullPositions:
     """All places that live connections read from at one broker."""
 
@@ -49,6 +56,7 @@ class PullPositions:
         """The highest offset that anyone was told, since the last reset."""
         self._former: dict[Key, int] = {}
         """The highest that anyone was told before it."""
+        self._go_on_at: Callable[[Key], int] = _at_the_start
 
     def find(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
@@ -58,6 +66,7 @@ class PullPositions:
         position = self._table.get(session, _NOWHERE).get(key)
         if position is None and self._highest.get(key, 0) < offset <= self._former.get(key, 0):
             position = self._table.setdefault(session, {})[key] = Position()
+            position.next_offset = self._go_on_at(key)
             position.outlived_reset = position.stale = True
         return position
 
@@ -92,13 +101,14 @@ class PullPositions:
         for session in [session for session in self._table if session.closed]:
             del self._table[session]
 
-    def reset(self) -> None:
-        """Every queue is empty now: all who are still connected are to go on at 0."""
+    def reset(self, go_on_at: Callable[[Key], int] = _at_the_start) -> None:
+        """Every queue has other messages now, or none: who is connected goes on elsewhere."""
+        self._go_on_at = go_on_at
         for key, offset in self._highest.items():
             self._former[key] = max(offset, self._former.get(key, 0))
         self._highest.clear()
         self.forget_closed()
         for positions in self._table.values():
-            for position in positions.values():
-                position.next_offset = 0
+            for key, position in positions.items():
+                position.next_offset = go_on_at(key)
                 position.outlived_reset = position.stale = True

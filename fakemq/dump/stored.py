@@ -218,10 +218,10 @@ def find_nodes(path: str) -> list[StoredNode]:
     """
     if not os.path.isdir(path):
         raise ConfigError(f"{path}: there is no such directory")
-    if _is_node(path):
+    if is_node(path):
         return [StoredNode(path)]
     below = [os.path.join(path, name) for name in listed(path)]
-    nodes = [StoredNode(one) for one in below if _is_node(one)]
+    nodes = [StoredNode(one) for one in below if is_node(one)]
     if not nodes:
         raise ConfigError(
             f"{path}: no store: neither it nor a directory in it has any of {', '.join(PARTS)}"
@@ -229,5 +229,6 @@ def find_nodes(path: str) -> list[StoredNode]:
     return nodes
 
 
-def _is_node(path: str) -> bool:
+def is_node(path: str) -> bool:
+    """Whether there is something of a store in a folder."""
     return any(os.path.isdir(os.path.join(path, part)) for part in PARTS)

@@ -17,6 +17,8 @@ from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.clock import NodeClock
     from fakemq.journal import Journal
     from fakemq.text_files import TextFile
@@ -83,6 +85,15 @@ class KvConfig:
         if table is None:
             return None
         return KVTable(table={key: table[key] for key in java_hash_map_order(table)})
+
+    def tables(self) -> dict[str, dict[str, str]]:
+        """A copy of everything, by namespace."""
+        return {namespace: dict(table) for namespace, table in self._config_table.items()}
+
+    def restore(self, tables: Mapping[str, Mapping[str, str]]) -> None:
+        """Have exactly this, at once in the file too."""
+        self._config_table = {namespace: dict(table) for namespace, table in tables.items()}
+        self._persist()
 
     def start_printing(self) -> None:
         """Print after a minute and then every ten, whatever there is."""

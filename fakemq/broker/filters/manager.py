@@ -192,7 +192,8 @@ class ConsumerFilterManager:
                 found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)
                 if data.dead_time >= data.born_time:
                     found.died_ms = clock.elapsed_ms() - (clock.now_ms() - data.dead_time)
-        self._by_group = by_group
+        # Who is connected, at a restored snapshot, knows better.
+        self._by_group = by_group | self._by_group
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -208,10 +209,6 @@ class ConsumerFilterManager:
                 for found in filters.values():
                     self._die(found, LOADED_DEAD_FOR_MS)
         self._watch()
-
-    def forget(self) -> None:
-        """Have no filters, as before a first start."""
-        self._by_group = {}
 
     def reset(self) -> None:
         """Keep only what those who are connected subscribe to."""
