@@ -219,7 +219,7 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
             " msg properties length limit 32KB.",
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
-        full = broker.store.used_ratio()
+        full = broker.store.retention.rounded_ratio()
         reason = f" Here {result.reason}." if result.reason else ""
         return Refused(
             ResponseCode.SERVICE_NOT_AVAILABLE,

@@ -39,7 +39,7 @@ class Disk:
     """
 
     flush: Flush
-    """Set by `start`."""
+    """There from `start` to `stop` or `kill`."""
 
     def __init__(
         self,
@@ -113,7 +113,8 @@ class Disk:
             return
         try:
             self.flush.everything()
-            self.files.delete(ABORT)
+            if not self._store.retention.disk_full:  # as if it had crashed, says Java
+                self.files.delete(ABORT)
         except StoreError as error:
             self.failed(error)
         self.flush.end()
@@ -141,6 +142,8 @@ class Disk:
         self._close()
 
     def _close(self) -> None:
+        if self._running:
+            del self.flush, self._checkpoint  # or they would hold files open
         self._running = False
         self._store.start_empty()
         self.files.close()

@@ -43,10 +43,7 @@ _HOURS_AHEAD = 26
 
 
 class Retention:
-    """Looks after the age and size of one store; made with it, and `start` with its broker.
-
-    ``disk_size_bytes`` says how large the disk is, if not as large as it is.
-    """
+    """Looks after the age and size of one store; made with it, and `start` with its broker."""
 
     def __init__(
         self, config: BrokerConfig, files: Files, clock: NodeClock, journal: Journal, node: str
@@ -91,13 +88,8 @@ class Retention:
 
     # -- how full it is -----------------------------------------------------------------------
 
-    @property
-    def disk_size_bytes(self) -> int | None:
-        """How large the disk is said to be; None for its own size."""
-        return self._disk_size_bytes
-
-    @disk_size_bytes.setter
-    def disk_size_bytes(self, size_bytes: int | None) -> None:
+    def resize_disk(self, size_bytes: int | None) -> None:
+        """Take the disk for so large, with this store alone on it; None is as large as it is."""
         self._disk_size_bytes = size_bytes
         self.plan()
 
@@ -114,8 +106,11 @@ class Retention:
             return self._files.used_ratio()
         return min(1.0, self._files.used_bytes / size_bytes) if size_bytes else 1.0
 
-    def _rounded_ratio(self) -> float:
-        # Source: common/UtilAll.java#getDiskPartitionSpaceUsedPercent (4.9.7)
+    def rounded_ratio(self) -> float:
+        """The same, rounded up to whole percents.
+
+        Source: common/UtilAll.java#getDiskPartitionSpaceUsedPercent (4.9.7)
+        """
         return ceil(round(self.used_ratio() * 100, 6)) / 100
 
     def refusal(self, size_bytes: int, now_ms: int) -> str | None:
@@ -157,7 +152,7 @@ class Retention:
 
         Source: DefaultMessageStore.java#isSpaceFull, #isSpaceToDelete (4.9.7)
         """
-        ratio = self._rounded_ratio()
+        ratio = self.rounded_ratio()
         full = ratio > DISK_SPACE_WARNING_LEVEL_RATIO
         self._clean_immediately = ratio > DISK_SPACE_CLEAN_FORCIBLY_RATIO
         if full != self.disk_full:
@@ -210,7 +205,7 @@ class Retention:
         expires_at_ms = self._expires_at_ms()
         if expires_at_ms is None:
             return None
-        ratio = self._rounded_ratio()
+        ratio = self.rounded_ratio()
         if ratio > DISK_SPACE_CLEAN_FORCIBLY_RATIO and config.clean_file_forcibly_enable:
             return first_ms
         behind_ms = self._clock.elapsed_ms() - self._clock.now_ms()

@@ -99,7 +99,7 @@ def test_queues_and_index_begin_where_the_log_does() -> None:
 
 def test_at_most_ten_files_go_at_one_look_a_tenth_of_a_second_apart() -> None:
     one = lab(file_reserved_time=0)
-    one.store.retention.disk_size_bytes = 20 * FILE_BYTES  # over 75 %: no hour has to be waited for
+    one.store.retention.resize_disk(20 * FILE_BYTES)  # over 75 %: no hour has to be waited for
     fill(one, 17)
     one.advance(60_000)
     assert one.store.min_phy_offset == FILE_BYTES
@@ -112,7 +112,7 @@ def test_at_most_ten_files_go_at_one_look_a_tenth_of_a_second_apart() -> None:
 
 def test_without_an_interval_a_look_deletes_its_ten_at_once() -> None:
     one = lab(file_reserved_time=0, delete_commit_log_files_interval=0)
-    one.store.retention.disk_size_bytes = 20 * FILE_BYTES
+    one.store.retention.resize_disk(20 * FILE_BYTES)
     fill(one, 17)
     one.advance(60_000)
     assert one.store.min_phy_offset == 10 * FILE_BYTES
@@ -120,7 +120,7 @@ def test_without_an_interval_a_look_deletes_its_ten_at_once() -> None:
 
 def test_over_75_percent_only_what_is_old_goes_and_over_85_anything() -> None:
     one = lab()
-    one.store.retention.disk_size_bytes = 10 * FILE_BYTES
+    one.store.retention.resize_disk(10 * FILE_BYTES)
     fill_to(one, 0.78)
     one.advance(2 * HOUR_MS)
     assert deleted(one) == 0
@@ -132,7 +132,7 @@ def test_over_75_percent_only_what_is_old_goes_and_over_85_anything() -> None:
 
 def test_without_the_force_over_85_percent_only_what_is_old_goes() -> None:
     one = lab(clean_file_forcibly_enable=False)
-    one.store.retention.disk_size_bytes = 10 * FILE_BYTES
+    one.store.retention.resize_disk(10 * FILE_BYTES)
     fill(one, 9)
     one.advance(2 * HOUR_MS)
     assert deleted(one) == 0
@@ -142,7 +142,7 @@ def test_without_the_force_over_85_percent_only_what_is_old_goes() -> None:
 
 def test_over_90_percent_puts_are_refused_until_there_is_room_again() -> None:
     one = lab(clean_file_forcibly_enable=False)
-    one.store.retention.disk_size_bytes = 4 * FILE_BYTES
+    one.store.retention.resize_disk(4 * FILE_BYTES)
     fill_to(one, 0.93)
     one.advance(999)
     assert one.put(b"").ok
@@ -154,7 +154,7 @@ def test_over_90_percent_puts_are_refused_until_there_is_room_again() -> None:
         "the disk of the store is 97% full: messages are refused with SERVICE_NOT_AVAILABLE"
         " until it is at most 90% full"
     )
-    one.store.retention.disk_size_bytes = 40 * FILE_BYTES
+    one.store.retention.resize_disk(40 * FILE_BYTES)
     assert not one.put(b"").ok
     one.advance(10_000)
     assert one.put(b"").ok
@@ -163,7 +163,7 @@ def test_over_90_percent_puts_are_refused_until_there_is_room_again() -> None:
 
 def test_a_full_disk_that_may_be_cleaned_is_soon_free_again() -> None:
     one = lab()
-    one.store.retention.disk_size_bytes = 10 * FILE_BYTES
+    one.store.retention.resize_disk(10 * FILE_BYTES)
     fill_to(one, 0.93)
     one.advance(1_000)
     assert not one.put(b"").ok
@@ -205,7 +205,7 @@ def test_queues_without_records_go_on_request() -> None:
 
 def test_a_reset_forgets_the_size_that_was_set_and_that_it_was_full() -> None:
     one = lab()
-    one.store.retention.disk_size_bytes = 100
+    one.store.retention.resize_disk(100)
     one.advance(1_000)
     assert not one.put().ok
     one.store.reset()
@@ -246,7 +246,7 @@ def test_whatever_happens_the_queues_name_only_what_is_there(
         elif what == "wait":
             one.advance(number * number)
         elif what == "size":
-            one.store.retention.disk_size_bytes = number * 20 or None
+            one.store.retention.resize_disk(number * 20 or None)
         elif what == "manual":
             one.store.retention.execute_delete_files_manually()
         else:
