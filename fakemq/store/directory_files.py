@@ -169,10 +169,10 @@ class DirectoryFiles:
     # -- room ---------------------------------------------------------------------------------
 
     def _ask_disk(self) -> DiskSize:
-        try:
-            status = os.statvfs(self.root)
-        except OSError as error:
-            raise store_error(self.root, "is on a disk that does not say its size", error) from None
+        root = self.root
+        while not os.path.exists(root) and root != os.path.dirname(root):
+            root = os.path.dirname(root)  # where it is going to be made
+        status = os.statvfs(root)
         return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
 
     @property
@@ -180,12 +180,14 @@ class DirectoryFiles:
         return self.disk().total_bytes
 
     def has_room(self, size_bytes: int) -> bool:
+        if self.broken:
+            return False
         self._room_bytes -= size_bytes
-        if self._room_bytes < 0 or self.broken:
+        if self._room_bytes < 0:
             # Asked again after a sixteenth of what there was: others write to the disk, too.
             free_bytes = self.disk().free_bytes - _LEAST_FREE_BYTES
             self._room_bytes = free_bytes // 16
-            return free_bytes >= size_bytes and not self.broken
+            return free_bytes >= size_bytes
         return True
 
     def used_ratio(self) -> float:

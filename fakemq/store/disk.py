@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ABORT = "abort"
 """There as long as a broker runs on the store, and afterwards if it was not stopped."""
+NOT_OPEN = "the broker is not running"
 
 
 class Disk:
@@ -61,10 +62,12 @@ class Disk:
         self._lock = DirectoryLock(files.root)
         self._running = False
         store.disk = self
+        files.broken = NOT_OPEN
 
     def start(self) -> None:
         """Open the store and bring it into order; StoreError if that cannot be."""
         self._lock.take()
+        self.files.broken = ""
         try:
             self._load()
         except BaseException:
@@ -147,6 +150,7 @@ class Disk:
         self._running = False
         self._store.start_empty()
         self.files.close()
+        self.files.broken = NOT_OPEN
         self._lock.release()
 
     def emptied(self, index: IndexService) -> None:

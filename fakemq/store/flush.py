@@ -61,16 +61,22 @@ class Flush:
         self._waiting: list[_Wait] = []
         self._flushed_ms: dict[str, int] = {LOG: checkpoint.physic_ms, QUEUES: checkpoint.logics_ms}
         self._index_timer: Timer | None = None
-        self._log_loop = _Loop(
-            clock, "flush_commit_log", self._log_periods, self._flush_log, lambda: files.dirty(LOG)
-        )
-        self._queue_loop = _Loop(
-            clock,
-            "flush_consume_queue",
-            self._queue_periods,
-            self._flush_queues,
-            lambda: files.dirty(QUEUES) or not checkpoint.written,
-        )
+        self._loops = {
+            LOG: _Loop(
+                clock,
+                "flush_commit_log",
+                self._log_periods,
+                self._flush_log,
+                lambda: files.dirty(LOG),
+            ),
+            QUEUES: _Loop(
+                clock,
+                "flush_consume_queue",
+                self._queue_periods,
+                self._flush_queues,
+                lambda: files.dirty(QUEUES) or not checkpoint.written,
+            ),
+        }
         index.on_full = self._index_file_is_full
 
     # -- what is asked of it ------------------------------------------------------------------
@@ -80,8 +86,8 @@ class Flush:
         if self._config.flush_disk_type == "SYNC_FLUSH":
             self._commit_soon()
         else:
-            self._log_loop.arm()
-        self._queue_loop.arm()
+            self._loops[LOG].arm()
+        self._loops[QUEUES].arm()
 
     def when_flushed(self, offset: int, done: Callable[[bool], None]) -> None:
         """Call ``done`` once the log is flushed to ``offset``: with False if that takes too long.
@@ -100,8 +106,8 @@ class Flush:
         self._stalled = stalled
         if not stalled:
             self._commit_soon()
-            self._log_loop.arm()
-            self._queue_loop.arm()
+            for loop in self._loops.values():
+                loop.arm()
 
     def everything(self) -> None:
         """Bring all of it to the disk, the index and the checkpoint with it, in Java's order.
@@ -122,9 +128,12 @@ class Flush:
         if killed:
             self._waiting = []
         self._answer(True)
-        self._log_loop.disarm()
-        self._queue_loop.disarm()
+        for loop in self._loops.values():
+            loop.disarm()
         self._clock.cancel(self._index_timer)
+        # Circles would keep files open until somebody collects garbage.
+        self._loops.clear()
+        self._index.on_full = _nothing
 
     # -- group commit -------------------------------------------------------------------------
 
@@ -175,7 +184,7 @@ class Flush:
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
             self._checkpoint.physic_ms = self._flushed_ms[LOG]
-            self._queue_loop.arm()  # which writes the checkpoint down
+            self._loops[QUEUES].arm()  # which writes the checkpoint down
 
     def _queue_periods(self) -> tuple[int, int]:
         config = self._config
@@ -286,6 +295,10 @@ class _Loop:
         self._flush((tick - 1) // every > (self._last - 1) // every)
         if self._behind():
             self.arm()
+
+
+def _nothing(_: IndexFile) -> None:
+    pass
 
 
 def _is_worth_it(file: File, least_pages: int) -> bool:

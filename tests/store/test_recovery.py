@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import struct
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from fakemq.errors import StoreError
 from fakemq.protocol.properties import encode_properties
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.results import PutMessageStatus
 from tests.store.disk_lab import START_MS, DiskLab
 
 RECORD = "commitlog/00000000000000000000"
@@ -330,6 +333,34 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     )
     with DiskLab(tmp_path):
         pass
+
+
+def test_nothing_is_put_into_a_store_that_is_not_open(tmp_path: Path) -> None:
+    lab = DiskLab(tmp_path / "store")
+    for _ in range(2):
+        result = lab.put()
+        assert (result.status, result.reason) == (
+            PutMessageStatus.SERVICE_NOT_AVAILABLE,
+            "the broker is not running",
+        )
+        assert not (tmp_path / "store" / "abort").exists()
+        lab.start()
+        assert lab.put().ok
+        lab.stop()
+
+
+def test_a_directory_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, crash=False)
+    opened = os.open
+
+    def refuse(path: str, flags: int, *more: int) -> int:
+        if path.endswith(SECOND):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return opened(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StoreError, match=f"{SECOND}: cannot be opened: Permission denied"):
+        DiskLab(tmp_path).start()
 
 
 def test_a_reset_empties_the_directory(tmp_path: Path) -> None:
