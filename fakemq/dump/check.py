@@ -5,7 +5,7 @@ A finding is about bytes that no clean or killed broker leaves behind once it ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.broker.persistence import NAMES
@@ -73,11 +73,11 @@ def _more(file: str, count: int) -> Iterator[Finding]:
 def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Records one behind the other, each whole and with its entry in its queue."""
     yield from _check_row(node.log, 1)
-    for file in node.log.files:
-        last = file is node.log.files[-1]
+    for number, file in enumerate(node.log.files, 1):
+        behind = node.log.files[number:]
         for one in records(file, passed, check_crc=True):
             if isinstance(one, LogEnd):
-                yield from _check_end(file, one, last)
+                yield from _check_end(file, one, behind)
                 break
             position, (_, _, message, _) = one
             if message is None:
@@ -111,14 +111,16 @@ def _check_row(row: Row, unit_bytes: int) -> Iterator[Finding]:
         expected = file.offset + file.size_bytes
 
 
-def _check_end(file: StoredFile, end: LogEnd, last: bool) -> Iterator[Finding]:
+def _check_end(
+    file: StoredFile, end: LogEnd, files_behind: Sequence[StoredFile]
+) -> Iterator[Finding]:
     left_bytes = file.size_bytes - end.position
     if end.why == "zeros":
         behind = file.data_from(end.position)
         if behind is not None:
             text = f"the records end here, and at {behind} there is something again"
             yield Finding(file.name, end.position, text)
-        elif not last:
+        elif any(one.data_from(0) is not None for one in files_behind):  # Java makes them early
             text = f"{left_bytes} bytes without a record or a blank, and another file follows"
             yield Finding(file.name, end.position, text)
     elif end.why not in ("blank", "full"):
