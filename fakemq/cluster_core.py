@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fakemq import inspection
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
-from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, Warned
+from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
@@ -50,7 +50,7 @@ class ClusterCore:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
-        self.journal.listen(log, Warned, HandlerFailed)
+        self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         self.network = MemoryNetwork()
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)

@@ -228,3 +228,21 @@ def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"Error: {tmp_path}/file/{NODE}")
     assert "Not a directory" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_repair_is_one_line_with_file_offset_and_bytes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with fakemq.Cluster(store=str(tmp_path), topics={"orders": 1}) as mq:
+        mq.seed("orders", [b"one", b"two", b"six"])
+        at = mq.messages("orders")[1].commit_log_offset
+    log = tmp_path / NODE / "commitlog" / f"{0:020}"
+    with open(log, "r+b") as file:
+        file.seek(at + 88)
+        file.write(b"T")
+    with fakemq.Cluster(store=str(tmp_path), topics={"orders": 1}) as mq:
+        assert bodies(mq) == [b"one"]
+    lines = [record.getMessage() for record in caplog.records if "/commitlog/" in record.message]
+    assert [line.partition(": CRC")[0] for line in lines] == [
+        f"{NODE}: repaired {log} at {at}, {2 * at} bytes cut"
+    ]
