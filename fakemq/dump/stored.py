@@ -138,6 +138,7 @@ class StoredNode:
         self._files = OpenFiles()
         self.log = Row(self._files, os.path.join(root, "commitlog"), "commitlog")
         self._queues: dict[tuple[str, int], Row | None] = {}
+        self._last_asked: tuple[int, MessageExt | None] = (-1, None)
 
     def queues(self) -> Iterator[tuple[str, int, Row]]:
         """Topic, queue id and files of every consume queue, sorted."""
@@ -170,6 +171,11 @@ class StoredNode:
 
     def record(self, phy_offset: int) -> MessageExt | None:
         """The record that begins at an offset, whole or not at all; its CRC is not looked at."""
+        if phy_offset != self._last_asked[0]:  # the index has several entries in a row for one
+            self._last_asked = phy_offset, self._read_record(phy_offset)
+        return self._last_asked[1]
+
+    def _read_record(self, phy_offset: int) -> MessageExt | None:
         head = self.log.read(phy_offset, 4)
         if head is None:
             return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.cli import main
@@ -256,7 +256,7 @@ def damages(draw: st.DrawFn) -> tuple[float, str, int]:
 
 
 @given(damages())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60)
 def test_no_damage_is_too_much_for_it(
     whole: Path, tmp_path_factory: pytest.TempPathFactory, damage: tuple[float, str, int]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.protocol import fastjson
@@ -26,6 +26,7 @@ def sorted_again(tree: Any) -> Any:
     return dict(sorted(tree.items()))
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("tT"), MORE, max_size=3), MORE, MORE)
 def test_what_was_read_is_written_again(
     topics: dict[str, dict[str, Any]], version: dict[str, Any], outside: dict[str, Any]

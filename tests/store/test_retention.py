@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.events import FilesExpired, Warned
@@ -227,6 +227,7 @@ def test_hours_that_are_none_delete_nothing(when: str) -> None:
     assert deleted(one) == 0
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
