@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fakemq
 from conformance.capture_requests import properties, send_fields
 from conformance.java_cluster import JavaBroker, JavaCluster
-from conformance.raw import RawConnection, frame, json_header
+from conformance.raw import RawConnection, frame, json_header, split
+from conformance.store_walk import SIZES, java_config
+from fakemq.client import Client
 from fakemq.dump.command import check_store, dump
 
 # Each starts a JVM.
@@ -75,3 +78,27 @@ def test_a_real_brokers_store_is_read_as_it_is(java: None, how: str) -> None:
             assert mq.messages("orders")[-1].body == b"more"
         assert len(stored) == MESSAGES
         assert digest(broker.store) == before
+
+
+def test_a_real_broker_reads_our_config_files(java: None, tmp_path: Path) -> None:
+    options: Any = {"store": tmp_path, "clock": "frozen", "topics": {"orders": 3}}
+    with fakemq.Cluster(config=SIZES, **options) as mq:
+        mq.group("billing").set(retry_max_times=3, consume_enable=False)
+        with Client(mq.namesrv_addr, consumer_group="billing") as client:
+            queue = client.subscribe_queues("orders")[1]
+            client.update_offset(queue, 7, oneway=False)
+    root = tmp_path / "broker-a-0"
+    with JavaCluster(config=java_config(root)) as real:
+        addr = real.broker("broker-a").addr
+        with RawConnection(addr) as connection:
+            topics = split(connection.call(frame(21, {})))[2]
+            groups = split(connection.call(frame(201, {})))[2]
+            fields = {"consumerGroup": "billing", "topic": "orders", "queueId": "1"}
+            offset = json_header(connection.call(frame(14, fields)))
+    assert b'"orders":{"order":false,"perm":6,"readQueueNums":3,' in topics
+    assert (
+        b'"groupName":"billing","notifyConsumerIdsChangedEnable":true,"retryMaxTimes":3' in groups
+    )
+    assert offset["extFields"] == {"offset": "7"}
+    lines: list[str] = []
+    assert check_store(str(root), lines.append) == 0, lines
