@@ -23,6 +23,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.properties import WAIT_STORE_MSG_OK
 from tests.broker.conftest import send_header
 from tests.support.peer import Answer, Peer
+from tests.support.transactions import end_header, send_half
 
 NODE = "broker-a-0"
 SMALL = {"mappedFileSizeCommitLog": 65_536, "mappedFileSizeConsumeQueue": 2_000}
@@ -153,6 +154,19 @@ def test_the_answer_comes_after_the_flush(sync: SyncBroker) -> None:
     assert sync.broker.store.max_offset_in_queue("orders", 0) == 1
     sync.flush.stalled = False
     sync.core.advance(0)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SUCCESS
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+def test_the_answer_to_a_commit_comes_after_the_flush(sync: SyncBroker, in_time: bool) -> None:
+    half = send_half(sync.peer)
+    sync.flush.stalled = True
+    answer = sync.peer.send(RequestCode.END_TRANSACTION, end_header(half), timeout_ms=60_000)
+    sync.core.advance(4_999)
+    assert not answer.over
+    sync.flush.stalled = not in_time
+    sync.core.advance(1)
     assert answer.response is not None
     assert answer.response.code == ResponseCode.SUCCESS
 

@@ -145,13 +145,21 @@ class ScheduleMessageService:
         return self._offset_table.get(level, 0) if found is None else found.next_offset
 
     def _load(self) -> None:
-        # Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
-        self._offset_table = dict(self._persisted)
-        store = self._broker.store
-        for number, offset in self._offset_table.items():
-            queue_id = delay_level_to_queue_id(number)
-            if number in store.delay_levels.table and queue_id in store.queue_ids(SCHEDULE_TOPIC):
-                self._offset_table[number] = self._within(queue_id, offset)
+        """Go on from what was persisted, as far as there are messages.
+
+        A crash may have taken those that it speaks of. It is written down at once where Java does
+        so after ten seconds: if it crashed again before, it would pass over what came instead.
+        Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
+        """
+        levels = self._broker.store.delay_levels.table
+        self._offset_table = {
+            number: self._within(delay_level_to_queue_id(number), offset)
+            if number in levels
+            else offset
+            for number, offset in self._persisted.items()
+        }
+        if self._offset_table != self._persisted:
+            self._persist()
 
     def _within(self, queue_id: int, offset: int) -> int:
         """The nearest offset that the queue has, or will have next."""

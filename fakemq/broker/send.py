@@ -25,6 +25,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
@@ -67,20 +68,25 @@ def send(
 
 
 def reply_when_durable(
-    broker: Broker, result: PutMessageResult, reply: Reply[SendMessageResponseHeader]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    broker: Broker,
+    result: PutMessageResult,
+    reply: Reply[ResponseHeader],
+    *,
+    late: ResponseCode = ResponseCode.FLUSH_DISK_TIMEOUT,
+) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
     """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
 
-    With ASYNC_FLUSH and ASYNC_MASTER that is at once, and with a store in memory.
+    With ASYNC_FLUSH and ASYNC_MASTER that is at once, and with a store in memory. Success that is
+    too long in coming has the code ``late``.
     """
     disk = broker.store.disk
     if result.flush_to is None or disk is None:
         return reply
-    parked = Parked[SendMessageResponseHeader]()
+    parked = Parked[ResponseHeader]()
 
     def flushed(in_time: bool) -> None:
         if not in_time and reply.code == ResponseCode.SUCCESS:
-            reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
+            reply.code = late
         parked.resolve(reply)
 
     disk.flush.when_flushed(result.flush_to, flushed)

@@ -10,6 +10,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
+from fakemq.store.inner_message import InnerMessage
 from tests.broker.conftest import World
 
 
@@ -156,12 +157,32 @@ def test_what_cannot_be_written_is_said_and_the_broker_goes_on(
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_delay_progress_is_read_from_its_file(world: World, tmp_path: Path, how: str) -> None:
     broker = broker_in(world, tmp_path)
-    (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:7,3:9}}')
+    for level in (1, 3, 3):
+        put_delayed(broker, level)
+    (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:1,3:2}}')
     broker.kill()
     broker.start()
-    assert broker.delay.offsets == {1: 7, 3: 9}
+    assert broker.delay.offsets == {1: 1, 3: 2}
     getattr(broker, how)()
     world.network.settle()
-    assert fastjson.loads((tmp_path / "delayOffset.json").read_text()) == {
-        "offsetTable": {1: 7, 3: 9}
-    }
+    assert delays_in(tmp_path) == {1: 1, 3: 2}
+
+
+def test_delay_progress_that_a_crash_has_overtaken_is_put_right_at_once(
+    world: World, tmp_path: Path
+) -> None:
+    broker = broker_in(world, tmp_path)
+    put_delayed(broker, 3)
+    (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:7,3:9,99:5}}')
+    broker.kill()
+    broker.start()
+    assert delays_in(tmp_path) == {1: 0, 3: 1, 99: 5}
+
+
+def put_delayed(broker: Broker, level: int) -> None:
+    properties = {"DELAY": str(level)}
+    assert broker.store.put_message(InnerMessage("orders", 0, b"late", properties=properties)).ok
+
+
+def delays_in(folder: Path) -> object:
+    return fastjson.loads((folder / "delayOffset.json").read_text())["offsetTable"]
