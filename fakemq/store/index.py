@@ -209,6 +209,8 @@ class IndexService:
 
         That is one of another size, one that knows records that are gone from the log, and after a
         crash one that is newer than the checkpoint's ``newest_ms``. All behind it go with it.
+        Where files are gone, the last record of the others is indexed once more, as Java does after
+        each crash: some of its keys may have been in the next file.
         Source: store/index/IndexService.java#load (4.9.7), which drops only the last kind
         """
         size_bytes = HEADER_BYTES + self._slots * SLOT_BYTES + self._max_count * ENTRY_BYTES
@@ -226,9 +228,10 @@ class IndexService:
         if not self._config.message_index_enable:
             self._built_to = self._log.max_offset
         elif self.files:
-            last = self.files[-1].end_phy_offset
+            last = self._built_to = self.files[-1].end_phy_offset
             record = self._log.record_at(last)
-            self._built_to = last + (0 if record is None else len(record))
+            if record is not None and newest_ms is None and not cuts:
+                self._built_to += len(record)
         return cuts
 
     def _load_one(self, path: str, size_bytes: int, now_ms: int) -> IndexFile | None:

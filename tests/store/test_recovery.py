@@ -215,6 +215,20 @@ def test_a_missing_or_odd_index_is_made_again(tmp_path: Path) -> None:
         assert (tmp_path / "index" / "README").exists()
 
 
+def test_a_record_whose_keys_are_in_two_index_files_is_found_by_all_after_a_crash(
+    tmp_path: Path,
+) -> None:
+    keys = [f"k{number}" for number in range(10)]
+    with DiskLab(tmp_path, max_index_num=8) as lab:
+        lab.put(properties=f"KEYS\x01{' '.join(keys)}\x02")
+        lab.disk.flush.everything()
+        assert len(list((tmp_path / "index").iterdir())) == 2
+        lab.kill()
+    with DiskLab(tmp_path, max_index_num=8) as lab:
+        for key in keys:
+            assert lab.store.query_message("orders", key, 64, 0, 2 * START_MS).buffers, key
+
+
 def test_a_missing_checkpoint_is_no_harm(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=True)
     (tmp_path / "checkpoint").unlink()
