@@ -20,8 +20,10 @@ from fakemq.cluster_spec import cluster_spec
 from fakemq.errors import StoreError
 from fakemq.events import StoreRecovered, UnsyncedLost
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.properties import WAIT_STORE_MSG_OK
 from tests.broker.conftest import send_header
+from tests.support.clients import beat, consumer_data
 from tests.support.peer import Answer, Peer
 from tests.support.transactions import end_header, send_half
 
@@ -167,6 +169,38 @@ def test_the_answer_to_a_commit_comes_after_the_flush(sync: SyncBroker, in_time:
     assert not answer.over
     sync.flush.stalled = not in_time
     sync.core.advance(1)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SUCCESS
+
+
+@pytest.mark.parametrize("in_time", [True, False])
+def test_the_answer_to_a_reply_comes_after_the_flush(sync: SyncBroker, in_time: bool) -> None:
+    asker = Peer(sync.core.network, sync.core.clock, sync.core.journal, sync.broker.addr)
+    beat(asker, "asker@1", producers=["askers"])
+    sync.flush.stalled = True
+    header = send_header("DefaultCluster_REPLY_TOPIC", properties="REPLY_TO_CLIENT\x01asker@1")
+    code = RequestCode.SEND_REPLY_MESSAGE_V2
+    answer = sync.peer.send(code, header, b"the reply", timeout_ms=60_000)
+    sync.core.network.settle()
+    asker.answer()
+    sync.core.advance(4_999)
+    assert not answer.over
+    sync.flush.stalled = not in_time
+    sync.core.advance(1)
+    assert answer.response is not None
+    assert answer.response.code == ResponseCode.SUCCESS
+    assert answer.response.ext_fields["queueOffset"] == "0"
+
+
+def test_a_message_sent_back_is_not_waited_for(sync: SyncBroker) -> None:
+    header = ConsumerSendMsgBackRequestHeader(offset=0, group="g", delay_level=3)
+    beat(sync.peer, "consumer@1", consumers=[consumer_data("g")])
+    sent = sync.send()
+    sync.core.advance(0)
+    assert sent.over
+    sync.flush.stalled = True
+    answer = sync.peer.send(RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout_ms=60_000)
+    sync.core.network.settle()
     assert answer.response is not None
     assert answer.response.code == ResponseCode.SUCCESS
 
