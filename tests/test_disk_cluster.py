@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import fakemq
-from bench.measure import ENVIRONMENT
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 from fakemq.cluster_core import ClusterCore
@@ -227,18 +224,6 @@ def test_who_says_so_does_not_wait(sync: SyncBroker) -> None:
 # -- the command line -------------------------------------------------------------------------
 
 
-def serve(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a cluster that is expected not to start."""
-    ports = ("--namesrv-port", "0", "--broker-port", "0")
-    return subprocess.run(
-        [sys.executable, "-m", "fakemq", *ports, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env=ENVIRONMENT,
-    )
-
-
 def test_the_ready_file_names_the_directory(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     root = tmp_path / "mine"
@@ -246,36 +231,6 @@ def test_the_ready_file_names_the_directory(tmp_path: Path) -> None:
     with fakemq.Cluster(config=config, ready_file=str(ready)):
         assert json.loads(ready.read_text())["brokers"][0]["store"] == str(root)
         assert (root / "abort").exists()
-
-
-def test_a_store_that_cannot_be_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / NODE / "commitlog").mkdir(parents=True)
-    (tmp_path / NODE / "commitlog" / f"{0:020}").write_bytes(b"short")
-    done = serve("--store", str(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"Error: {tmp_path}/{NODE}/commitlog/{0:020}: has 5 bytes where the config says"
-        " 1073741824; start with the sizes it was written with, or move it away\n"
-    )
-
-
-def test_a_directory_that_is_in_use_is_one_line(tmp_path: Path) -> None:
-    with fakemq.Cluster(store=str(tmp_path)):
-        done = serve("--store", str(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"Error: {tmp_path}/{NODE}: Lock failed,MQ already started:"
-        " another broker has this store open\n"
-    )
-
-
-def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = serve("--store", str(tmp_path / "file"))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"Error: {tmp_path}/file/{NODE}")
-    assert "Not a directory" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_repair_is_one_line_with_file_offset_and_bytes(

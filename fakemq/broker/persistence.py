@@ -8,12 +8,13 @@ Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fakemq.clock import next_tick_ms
-from fakemq.errors import ConfigError
+from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
 
@@ -70,7 +71,7 @@ class ConfigFile(Generic[B]):
     def load(self) -> None:
         """Read the file, or where there is none, it is empty or damaged, its backup.
 
-        ConfigError where Java does not start: neither file is missing, and neither can be read.
+        StoreError where Java does not start: neither file is missing, and neither can be read.
         Source: common/ConfigManager.java#load (4.9.7)
         """
         self._unknown = {}
@@ -90,7 +91,7 @@ class ConfigFile(Generic[B]):
                 self.decode(text)
         except (OSError, ProtocolError, ValueError) as error:
             damage = damage or f"{path} has nothing"
-            raise ConfigError(f"{damage}; {path}.bak: {_reason(error)}") from None
+            raise StoreError(f"{damage}; {path}.bak: {_reason(error)}") from None
         if damage:
             instead = "its backup" if text else "nothing, for there is no backup"
             text = f"{damage}; the broker begins with {instead}"
@@ -214,11 +215,14 @@ class Persistence:
         return self.topics.file is not None
 
     def load(self) -> None:
-        """Have what the files say, and of the rest what a first boot has; ConfigError as Java.
+        """Have what the files say, and of the rest what a first boot has; StoreError as Java.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
-        if self.kept:
+        if self.topics.file is not None:
+            folder = os.path.dirname(self.topics.file.path)
+            if os.path.exists(folder) and not os.path.isdir(folder):
+                raise StoreError(f"{folder}: Not a directory")
             self.load_texts(None)
 
     def load_texts(self, texts: dict[str, str] | None) -> None:

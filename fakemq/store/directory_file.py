@@ -73,6 +73,10 @@ class DirectoryFile:
         if start == self.flushed:
             files.unflushed[self] = None
         files.used_bytes += end - start
+        if end == self.size_bytes:
+            # Look-ups by time go by it, also those of who finds the file after a kill: by itself
+            # it has the time of when its last page was first written to.
+            self.set_time()
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         end = offset + len(data)
