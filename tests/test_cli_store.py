@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,10 +14,14 @@ import pytest
 
 import fakemq
 from bench.measure import ENVIRONMENT
+from fakemq.client.blocking import Client
+from fakemq.client.errors import MQClientError
+from fakemq.client.messages import Message
 
 NODE = "broker-a-0"
 SIZES = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
 LOG, QUEUE = "commitlog/00000000000000008192", "consumequeue/orders/0/00000000000000000400"
+PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 TOPICS = "NODE/config/topics.json"
 AS_ORDINARY_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--")
 """What is forbidden to root, too."""
@@ -39,9 +44,8 @@ def node(written: Path, tmp_path: Path) -> Path:
 
 def serve(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Run a cluster that is expected not to start."""
-    ports = ("--namesrv-port", "0", "--broker-port", "0")
     return subprocess.run(
-        [*before, sys.executable, "-m", "fakemq", *ports, *arguments],
+        [*before, sys.executable, "-m", "fakemq", *PORTS, *arguments],
         capture_output=True,
         text=True,
         timeout=20,
@@ -161,6 +165,36 @@ def test_no_space(tmp_path: Path) -> None:
     before = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
     line = complaint(tmp_path / NODE, before=before)
     assert line == "NODE/lock: cannot be locked: File too large"
+
+
+def test_no_space_for_the_first_message(tmp_path: Path) -> None:
+    limited = ("sh", "-c", 'ulimit -f 64; exec "$@"', "sh")
+    command = [*limited, sys.executable, "-m", "fakemq", *PORTS, "--store", str(tmp_path)]
+    with subprocess.Popen(
+        [*command, "--topic", "orders:1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        ready = re.search(r"namesrv (\S+),", process.stdout.readline())
+        assert ready is not None
+        try:
+            with Client(ready[1]) as client:
+                for _ in range(2):
+                    with pytest.raises(MQClientError) as raised:
+                        client.send(Message("orders", b"x"))
+        finally:
+            process.terminate()
+        _, errors = process.communicate(timeout=20)
+    log = f"{tmp_path}/{NODE}/commitlog/{0:020}"
+    assert f"broken. Here {log}: cannot be opened: File too large." in str(raised.value.__cause__)
+    assert process.returncode == 0
+    assert errors == (
+        f"{NODE}: {log}: cannot be opened: File too large: messages are refused with"
+        " CREATE_MAPEDFILE_FAILED until something is deleted or the cluster is reset\n"
+    )
 
 
 def test_a_store_that_cannot_be_is_one_line(tmp_path: Path) -> None:

@@ -213,9 +213,11 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
     Source: SendMessageProcessor.java#handlePutMessageResult (4.9.7)
     """
     status = result.status
+    reason = f" Here {result.reason}." if result.reason else ""
     if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
         return Refused(
-            ResponseCode.SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
+            ResponseCode.SYSTEM_ERROR,
+            f"create mapped file failed, server is busy or broken.{reason}",
         )
     if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
         return Refused(
@@ -226,7 +228,6 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
         full = broker.store.retention.rounded_ratio()
-        reason = f" Here {result.reason}." if result.reason else ""
         return Refused(
             ResponseCode.SERVICE_NOT_AVAILABLE,
             "service not available now. It may be caused by one of the following reasons: "

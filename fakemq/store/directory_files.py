@@ -78,8 +78,8 @@ class DirectoryFiles:
 
     def _map(self, path: str, size_bytes: int, now_ms: int) -> DirectoryFile:
         full_path = self.path_of(path)
+        made = not os.path.exists(full_path)
         try:
-            made = not os.path.exists(full_path)
             if made:
                 os.makedirs(os.path.dirname(full_path), exist_ok=True)
             with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
@@ -95,6 +95,9 @@ class DirectoryFiles:
                     self.used_bytes += status.st_blocks * 512
                 pages = mmap.mmap(number, size_bytes)
         except (OSError, ValueError, OverflowError) as error:
+            if made:
+                with suppress(OSError):
+                    os.unlink(full_path)  # or the next try would meet a file of the wrong size
             raise store_error(full_path, "cannot be opened", error) from None
         time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
         return DirectoryFile(self, path, pages, time_ms, made)

@@ -129,15 +129,17 @@ class Retention:
         size = self._disk_size_bytes
         if size is not None and self._files.used_bytes + size_bytes > size:
             return f"the disk of {size} bytes is full"
-        return None if self._files.has_room(size_bytes) else self._no_room()
+        if self._files.has_room(size_bytes):
+            return None
+        return self.warn(self._files.full_reason(), "SERVICE_NOT_AVAILABLE")
 
-    def _no_room(self) -> str:
-        reason = self._files.full_reason()
+    def warn(self, reason: str, status: str) -> str:
+        """Say once why there is no room, and how puts are refused; gives the reason."""
         if not self.warned_full:
             self.warned_full = True
             text = (
                 f"{reason}: messages are refused with"
-                " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset"
+                f" {status} until something is deleted or the cluster is reset"
             )
             self._journal.add(Warned(node=self._node, text=text))
         return reason

@@ -148,7 +148,8 @@ class MessageStore:
         try:
             result = self._log.append(message, members, size_bytes, now_ms)
         except StoreError as error:
-            return self._refused(message, PutMessageStatus.CREATE_MAPEDFILE_FAILED, str(error))
+            failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
+            return self._refused(message, failed, self.retention.warn(str(error), failed.name))
         if result.wrote_offset % self._log.file_size_bytes == 0:
             self.retention.plan()  # the file before may go some day
         self.stats.put(len(members), size_bytes)
@@ -157,7 +158,7 @@ class MessageStore:
                 message, members, result, self.message_arriving, self.message_scheduled
             )
         except StoreError as error:  # the record is there, and is found by the next start
-            self.files.broken = str(error)
+            self.files.broken = str(error)  # of which the next put tells
         disk = self.disk
         return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
 
