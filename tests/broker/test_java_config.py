@@ -15,7 +15,7 @@ import pytest
 from conformance.capture_config import FILTERS, GONE, GROUPS, TOPICS
 from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
-from fakemq.errors import ConfigError
+from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
@@ -165,7 +165,7 @@ def test_damaged_files_are_taken_as_a_real_broker_takes_them(
         if text is not None:
             (tmp_path / name).write_text(text, encoding="utf-8")
     if not starts:
-        with pytest.raises(ConfigError, match=r"topics\.json: .*; .*topics\.json\.bak: "):
+        with pytest.raises(StoreError, match=r"topics\.json: .*; .*topics\.json\.bak: "):
             world.broker(config_folder=tmp_path)
         return
     broker = world.broker(config_folder=tmp_path)
