@@ -14,14 +14,16 @@ TIMEOUT_S = 60.0
 _BODY = b"x" * BODY_BYTES
 
 
-def fill_with_batches(broker_addr: str, topic: str, queues: int, count: int) -> None:
+def fill_with_batches(
+    broker_addr: str, topic: str, queues: int, count: int, body: bytes = _BODY
+) -> None:
     """Sends ``count`` messages of a Java producer's shape in large batches, to queues in turn."""
     with RawConnection(broker_addr, TIMEOUT_S) as connection:
         for number, begin in enumerate(range(0, count, BATCH)):
-            members = (_member(index) for index in range(begin, min(begin + BATCH, count)))
+            members = (_member(index, body) for index in range(begin, min(begin + BATCH, count)))
             fields = _fields(topic, number % queues) | {"i": "", "m": "true"}
-            body = encode_batch(members)
-            connection.send(frame(RequestCode.SEND_BATCH_MESSAGE, fields, body))
+            whole = encode_batch(members)
+            connection.send(frame(RequestCode.SEND_BATCH_MESSAGE, fields, whole))
             _check(connection)
 
 
@@ -48,9 +50,9 @@ def _fields(topic: str, queue: int) -> dict[str, str]:
     return send_fields(0) | {"b": topic, "e": str(queue)}
 
 
-def _member(number: int) -> BatchMember:
+def _member(number: int, body: bytes) -> BatchMember:
     properties = f"UNIQ_KEY\x01FD0000000000000000000000000000024{number:015X}\x02"
-    return BatchMember(flag=0, body=_BODY, properties=properties.encode())
+    return BatchMember(flag=0, body=body, properties=properties.encode())
 
 
 def _check(connection: RawConnection) -> None:

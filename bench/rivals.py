@@ -44,11 +44,14 @@ Measure = Callable[[Side], Mapping[str, float]]
 
 
 class Rivals:
-    """Both clusters; a context manager that leaves nothing running."""
+    """Both clusters; a context manager that leaves nothing running.
 
-    def __init__(self) -> None:
+    ``config`` are properties of Java's broker, beside its defaults.
+    """
+
+    def __init__(self, **config: str) -> None:
         # Its JVMs' defaults, as the clients have: a quarter of the memory, no warning of ours.
-        self._java = JavaCluster(masters=1, jvm=(), config=JAVA_CONFIG)
+        self._java = JavaCluster(masters=1, jvm=(), config=JAVA_CONFIG | config)
         self._turns = 0
 
     def __enter__(self) -> Self:
@@ -75,9 +78,9 @@ class Rivals:
             node.pause()
 
     @contextmanager
-    def fake(self) -> Iterator[Side]:
+    def fake(self, *arguments: str) -> Iterator[Side]:
         """The fake's turn."""
-        with served(*MEMORY_LIMIT) as fake:
+        with served(*MEMORY_LIMIT, *arguments) as fake:
             yield self._side("fake", fake.namesrv_addr, fake.broker_addr)
 
     def alternate(self, rounds: int, measure: Measure) -> dict[str, list[Round]]:

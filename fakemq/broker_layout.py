@@ -80,6 +80,7 @@ def lay_out(
         if store is not None:
             folder = None if store == MEMORY else os.path.join(store, config.node_name)
             config.store_path_root_dir = folder
+            config.store_path_commit_log = None  # the place of what the flag stands against
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
@@ -175,18 +176,21 @@ def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
     names: set[str] = set()
     folders: dict[str, str] = {}
     for config in configs:
-        node, folder = config.node_name, config.store_path_root_dir
+        node = config.node_name
         if node in names:
             raise ConfigError(
                 f"two brokers are called {node}; brokers of one brokerName need one master"
                 " (brokerRole) and slaves with brokerIds of their own"
             )
         names.add(node)
-        if folder is None:
-            continue
-        if folder in folders:
-            raise ConfigError(f"storePathRootDir={folder} is of both {folders[folder]} and {node}")
-        folders[folder] = node
+        for key, folder in (
+            ("storePathRootDir", config.store_path_root_dir),
+            ("storePathCommitLog", config.store_path_root_dir and config.store_path_commit_log),
+        ):
+            if folder in folders:
+                raise ConfigError(f"{key}={folder} is of both {folders[folder]} and {node}")
+            if folder is not None:
+                folders[folder] = node
 
 
 def _brokers(count: int) -> str:

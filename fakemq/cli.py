@@ -78,7 +78,7 @@ def _print(text: str) -> None:
 
 
 def _run(ctx: click.Context, spec: ClusterSpec) -> None:
-    require_supported(spec)
+    require_supported(spec.broker_configs)
     from fakemq import serve
 
     ctx.exit(serve.serve(spec))
@@ -113,6 +113,11 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     "--store",
     metavar="memory|DIR",
     help="Keep everything in memory, or each broker's in DIR/<broker>.  [default: memory]",
+)
+@click.option(
+    "--store-from",
+    metavar="DIR",
+    help="Begin with a copy of the stores in DIR, fakemq's or Java's; they stay as they are.",
 )
 @click.option(
     "--memory-limit",
@@ -218,6 +223,59 @@ def broker(
         _print(spec.broker_configs[0].printed(important=not print_config))
         return
     _run(ctx, spec)
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path())
+@click.option("--commitlog", "parts", flag_value="commitlog", multiple=True, help="The records.")
+@click.option("--consumequeue", "parts", flag_value="consumequeue", multiple=True, help="Entries.")
+@click.option("--index", "parts", flag_value="index", multiple=True, help="Entries by key.")
+@click.option(
+    "--offsets",
+    "parts",
+    flag_value="offsets",
+    multiple=True,
+    help="How far groups and delay levels have come, and the checkpoint.",
+)
+@click.option(
+    "--config", "parts", flag_value="config", multiple=True, help="Topics, groups and filters."
+)
+@click.option("--topic", metavar="NAME", help="Only what belongs to this topic.")
+@click.option("--queue", type=click.IntRange(0), metavar="N", help="Only what is of this queue id.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="So many rows of each part.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
+@click.option(
+    "--check", is_flag=True, help="Say what is damaged or does not fit; the exit code is then 1."
+)
+@click.pass_context
+def dump(
+    ctx: click.Context,
+    directory: str,
+    parts: tuple[str, ...],
+    topic: str | None,
+    queue: int | None,
+    limit: int | None,
+    as_json: bool,
+    check: bool,
+) -> None:
+    """What a store holds, fakemq's or Java's: of one node, or of all in DIR.
+
+    Shows everything unless parts are named. Nothing is locked or written.
+    """
+    from fakemq.dump import command
+
+    if check:
+        ctx.exit(command.check_store(directory, command.write_line, as_json=as_json))
+    ctx.exit(
+        command.dump(
+            *(directory, command.write_line),
+            parts=parts,
+            topic=topic,
+            queue_id=queue,
+            limit=limit,
+            as_json=as_json,
+        )
+    )
 
 
 @main.command()

@@ -33,6 +33,7 @@ from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
+    from fakemq.snapshots import Snapshot
 
 T = TypeVar("T")
 
@@ -121,11 +122,34 @@ class ClusterBase:
         that is still attached sees an empty topic, from offset 0.
         """
         self.faults.clear()
+        self._run_all()
+        self._thread().call(self._core.reset)
+
+    def _run_all(self) -> None:
+        """Start the brokers that are down."""
         thread = self._thread()
         for broker in self._core.brokers.values():
             if not broker.running:
                 thread.wait(thread.server.restart_broker(broker))
-        thread.call(self._core.reset)
+
+    def snapshot(self) -> Snapshot:
+        """All that the brokers hold now: messages, topics, groups, offsets and settings."""
+        from fakemq.snapshots import Snapshot  # few tests do this
+
+        core = self._core
+        return self._thread().call(lambda: Snapshot.of(core))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Have the brokers hold again what they held then; the clock and the journal go on.
+
+        Brokers that are down or paused run again. Live connections stay; a consumer that is still
+        attached goes on where its group had committed by then. ValueError for a snapshot of other
+        brokers.
+        """
+        core, thread = self._core, self._thread()
+        snapshot.require_fit(core)
+        self._run_all()
+        thread.call(lambda: core.restore(snapshot))
 
     @property
     def running(self) -> bool:

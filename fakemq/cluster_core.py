@@ -6,24 +6,26 @@ network. The TCP server, and later the simulator, are two ways of holding it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from fakemq import inspection
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
-from fakemq.events import ClockMoved, HandlerFailed, Warned
+from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.journal import Journal, log
-from fakemq.namesrv.kv import DiskTextFile
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
+from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.config import BrokerConfig
+    from fakemq.snapshots import NodeImage, Snapshot
     from fakemq.views import Deadline
 
 
@@ -48,7 +50,7 @@ class ClusterCore:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
-        self.journal.listen(log, Warned, HandlerFailed)
+        self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         self.network = MemoryNetwork()
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
@@ -56,6 +58,11 @@ class ClusterCore:
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
         self.brokers: dict[str, Broker] = {}
+        self._beginning: dict[str, NodeImage] = {}
+        if spec.store_from is not None:
+            from fakemq.snapshots import images_in  # few clusters begin with something
+
+            self._beginning = images_in(spec.store_from, spec.broker_configs)
         for config, port in zip(spec.broker_configs, broker_ports, strict=True):
             broker = self._make_broker(config, port)
             self.brokers[broker.name] = broker
@@ -72,14 +79,7 @@ class ClusterCore:
         config.listen_port, config.ha_listen_port = port, port + 1
         name = config.node_name
         clock = NodeClock(self.clock, name, self.journal)
-        store = MessageStore(
-            config,
-            MemoryFiles(clock, self.spec.memory_limit_bytes),
-            clock,
-            self.journal,
-            name,
-            self.spec.ram_size_bytes,
-        )
+        store = self._make_store(config, clock)
         broker = Broker(
             name,
             config,
@@ -89,7 +89,28 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        folder = config.store_path_root_dir
+        if folder is not None:
+            broker.persistence.keep_in(
+                lambda name: DiskTextFile(os.path.join(folder, "config", name))
+            )
         return broker
+
+    def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
+        journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
+        root = config.store_path_root_dir
+        if root is None:
+            memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
+            return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
+        # What most clusters do without.
+        from fakemq.store.directory_files import DirectoryFiles
+        from fakemq.store.disk import Disk
+
+        files = DirectoryFiles(root, clock, config.store_path_commit_log)
+        store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
+        randomness = self.randomness.stream(f"crashes of {name}")
+        Disk(store, files, clock, journal, name, self.network.post, randomness)
+        return store
 
     def start(self) -> None:
         """Start every node; on return all brokers are registered and all topics are there."""
@@ -98,8 +119,10 @@ class ClusterCore:
             self.network.listen(addr, name_server.accept, name_server.name)
         for broker in self.brokers.values():
             self.start_broker(broker)
+        self._begin_with_copy()
         if self.spec.topics:
             self._create_topics()
+        if self.spec.topics or self._beginning:
             for broker in self.running_masters():
                 broker.register_all()
         self.network.settle()
@@ -127,6 +150,7 @@ class ClusterCore:
             broker.reset()
         for name_server in self.name_servers:
             name_server.reset()
+        self._begin_with_copy()
         self.randomness.reset()
         self.journal.clear()
         self._create_topics()
@@ -135,6 +159,22 @@ class ClusterCore:
         self.network.settle()
         self.journal.clear()
         self._moved("reset", 0)
+
+    def _begin_with_copy(self) -> None:
+        """Have the brokers hold what the spec's ``store_from`` holds."""
+        for name, image in self._beginning.items():
+            self.brokers[name].restore(image)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Hold what a snapshot holds; every broker is to be running. The clock goes on."""
+        snapshot.require_fit(self)
+        for broker in self.brokers.values():
+            broker.resume()
+        snapshot.put_into(self)
+        for broker in self.brokers.values():
+            broker.register_all()
+        self.network.settle()
+        self.journal.add(SnapshotRestored(node=inspection.NODE))
 
     # -- time ---------------------------------------------------------------------------------
 
@@ -205,5 +245,6 @@ class ClusterCore:
     def _create_topics(self) -> None:
         """Make the topics of the spec; the name servers are told of all at once, afterwards."""
         for broker in self.running_masters():
-            for topic, queues in self.spec.topics.items():
-                broker.topics.create(topic, queues)
+            with broker.persistence.at_once():
+                for topic, queues in self.spec.topics.items():
+                    broker.topics.create(topic, queues)

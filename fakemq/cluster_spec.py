@@ -43,6 +43,8 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """broker-a-0, broker-a-1 …, broker-b-0 …; none for a lone name server."""
     store: str = MEMORY
     """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
+    store_from: str | None = None
+    """A folder with stores whose copies the brokers begin with, and come back to with a reset."""
     memory_limit_bytes: int = 1 << 30
     ram_size_bytes: int | None = None
     """What brokers take for the machine's RAM when they ask what is still in memory; None asks."""
@@ -74,6 +76,7 @@ class ClusterOptions(TypedDict, total=False):
     masters: int
     slaves: int
     store: str | os.PathLike[str] | None
+    store_from: str | os.PathLike[str] | None
     memory_limit: Size
     role: str | None
     flush: str | None
@@ -99,6 +102,7 @@ def cluster_spec(
     masters: int = 1,
     slaves: int = 0,
     store: str | os.PathLike[str] | None = None,
+    store_from: str | os.PathLike[str] | None = None,
     memory_limit: Size = "1GiB",
     role: str | None = None,
     flush: str | None = None,
@@ -120,10 +124,9 @@ def cluster_spec(
     An option given beats what ``config`` sets, and that beats the defaults, so None is not a value
     but "not given": ``role`` (of masters), ``flush``, ``store``, ``advertise`` and the ports.
     Ports not given are 9876 and 10911, or with ``free_ports`` whatever is free, as a port of 0 is.
-    ``config`` is a file or a mapping of RocketMQ's keys for all brokers, or several in the order of
-    the brokers. ``topics`` maps names to queues, or lists ``NAME:QUEUES``. Warnings go to ``warn``.
-
-    Raises ConfigError for what cannot be, NotYetSupported for what is not there yet.
+    Brokers begin with copies of what ``store_from`` has. ``config`` is a file or a mapping of
+    RocketMQ's keys for all brokers, or several in their order. ``topics`` maps names to queues, or
+    lists ``NAME:QUEUES``. Raises ConfigError, or NotYetSupported for what is not there yet.
     """
     require_cluster(slaves=_whole("slaves", slaves, 0), control_port=control_port)
     advertised = bracketed(advertise or _reachable_at(listen.strip("[]")))
@@ -140,13 +143,15 @@ def cluster_spec(
         store=store if store is None else os.fspath(store),
     )
     refuse_shared_ports(brokers, namesrv_ports)
-    spec = ClusterSpec(
+    require_supported(brokers)
+    return ClusterSpec(
         listen=listen.strip("[]"),  # as one may write an IPv6 address
         advertised_host=advertised,
         namesrv_ports=namesrv_ports,
         namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
         store=MEMORY if store is None else os.fspath(store),
+        store_from=_path(store_from),
         memory_limit_bytes=size_bytes(memory_limit, name="memory_limit"),
         ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
         clock=_one_of("clock", clock, CLOCKS),
@@ -154,11 +159,13 @@ def cluster_spec(
         seed=seed if seed is None else _whole("seed", seed, None),
         topics=checked_topics(topics),
         control_port=control_port,
-        ready_file=None if ready_file is None else os.fspath(ready_file),
-        journal_path=None if journal is None else os.fspath(journal),
+        ready_file=_path(ready_file),
+        journal_path=_path(journal),
     )
-    require_supported(spec)
-    return spec
+
+
+def _path(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 def _reachable_at(listen: str) -> str:
@@ -203,9 +210,9 @@ def broker_spec(
     )
 
 
-def require_supported(spec: ClusterSpec) -> None:
-    """Raise NotYetSupported if a node of this cluster needs what is not there."""
-    for broker in spec.broker_configs:
+def require_supported(brokers: Iterable[BrokerConfig]) -> None:
+    """Raise NotYetSupported if one of these brokers needs what is not there."""
+    for broker in brokers:
         require_broker(broker)
 
 

@@ -2,6 +2,7 @@
 
 FakemqError
  ├─ ConfigError          also a ValueError: an option or a config key has a value that cannot be
+ ├─ StoreError           a store directory cannot be opened, read or written
  ├─ WaitTimeout          also a TimeoutError: what was waited for did not come
  └─ NotYetSupported      also a NotImplementedError: RocketMQ has it, fakemq not yet
 ConfigWarning            a UserWarning: something in the config has no effect
@@ -16,6 +17,10 @@ class FakemqError(Exception):
 
 class ConfigError(FakemqError, ValueError):
     """An option, or a key of a config, has a value that cannot be."""
+
+
+class StoreError(FakemqError):
+    """A store directory cannot be opened, read or written; the text names file and offset."""
 
 
 class NotYetSupported(FakemqError, NotImplementedError):  # noqa: N818 - a state, not a mishap

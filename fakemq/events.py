@@ -47,6 +47,10 @@ class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
     by_ms: int
 
 
+class SnapshotRestored(Event, frozen=True, kw_only=True, gc=False):
+    """The brokers hold what they held when a snapshot was taken."""
+
+
 class Warned(Event, frozen=True, kw_only=True, gc=False):
     """Something a user should read; also logged."""
 
@@ -147,6 +151,50 @@ class Dispatched(Event, frozen=True, kw_only=True, gc=False):
     queue_id: int
     queue_offset: int
     phy_offset: int
+
+
+class FilesExpired(Event, frozen=True, kw_only=True, gc=False):
+    """So many files of the commit log were deleted; it begins at ``min_phy_offset`` now."""
+
+    log_files: int
+    min_phy_offset: int
+
+
+class StoreRecovered(Event, frozen=True, kw_only=True, gc=False):
+    """A store directory was opened: the log is [min, max), and what its queues lacked was put in.
+
+    ``clean`` says that whoever had it last had stopped it.
+    """
+
+    clean: bool
+    min_phy_offset: int
+    max_phy_offset: int
+    dispatched: int
+    """How many records the queues were given again."""
+
+
+class StoreRepaired(Event, frozen=True, kw_only=True, gc=False):
+    """Something in a store directory was not right and was cut off, dropped or passed over.
+
+    ``offset`` is that in the file, ``cut_bytes`` how much of what stood from there on is gone.
+    """
+
+    file: str
+    offset: int
+    cut_bytes: int
+    why: str
+
+
+class UnsyncedLost(Event, frozen=True, kw_only=True, gc=False):
+    """A kill took what no flush had made safe: ``lost_pages`` of ``pages`` pages of 4 KiB.
+
+    Of the commit log everything before ``log_offset`` was safe; ``log_bytes`` after it were not.
+    """
+
+    pages: int
+    lost_pages: int
+    log_offset: int
+    log_bytes: int
 
 
 class HalfStored(Event, frozen=True, kw_only=True, gc=False):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq import inspection
-from fakemq.durations import Duration, Instant, duration_ms, instant_ms
+from fakemq.durations import Duration, Instant, Size, duration_ms, instant_ms, size_bytes
 from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
 from fakemq.views import Deadline, Member
@@ -175,9 +175,14 @@ class BrokerView(_Handle):
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         return self._call(lambda: self._broker.state)
 
-    def kill(self) -> None:
-        """Be gone at once, as by kill -9: nobody is told, the port refuses connections."""
-        self._call(lambda: self._running().server.kill_broker(self._broker))
+    def kill(self, *, lose_unsynced: bool = False) -> None:
+        """Be gone at once, as by kill -9; ``lose_unsynced`` takes what no flush made safe, too."""
+        self._call(lambda: self._running().server.kill_broker(self._broker, lose_unsynced))
+
+    def set_disk_size(self, size: Size | None) -> None:
+        """Let the disk of its store be so large, as in ``"64MiB"``; None: as large as it is."""
+        disk_bytes = None if size is None else size_bytes(size, name="set_disk_size")
+        self._call(lambda: self._broker.store.retention.resize_disk(disk_bytes))
 
     def pause(self) -> None:
         """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
@@ -292,10 +297,7 @@ class GroupHandle(_Handle):
         self.set(consume_enable=True)
 
     def delete(self, *, offsets: bool = False) -> None:
-        """Delete it at every broker, with its committed ``offsets`` or without.
-
-        The next heartbeat or pull of a member makes it anew, with the settings of any new group.
-        """
+        """Delete it everywhere, ``offsets`` too or not; a member's next pull makes it anew."""
         from fakemq import changes  # few tests do this
 
         self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))
@@ -366,8 +368,7 @@ class Faults(_Handle):
         self._call(lambda: node.silence(True))
         fault = Fault(
             f"silence {node.name}",
-            # It cannot go unused: saying nothing is its effect, from the moment it is placed.
-            used=lambda: True,
+            used=lambda: True,  # saying nothing is its effect, from the moment it is placed
             remove=lambda: self._call(lambda: node.silence(False)),
         )
         self._faults.append(fault)

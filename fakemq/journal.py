@@ -18,6 +18,7 @@ from fakemq.events import (
     HandlerFailed,
     LogAppended,
     MessageChecked,
+    StoreRepaired,
     Warned,
 )
 from fakemq.offences import Offences
@@ -195,6 +196,11 @@ def log(entry: Entry) -> None:
     event = entry.event
     if isinstance(event, Warned):
         _logger.warning("%s: %s", event.node, _printable(event.text))
+    elif isinstance(event, StoreRepaired):
+        _logger.warning(
+            "%s: repaired %s at %d, %d bytes cut: %s",
+            *(event.node, event.file, event.offset, event.cut_bytes, _printable(event.why)),
+        )
     elif isinstance(event, HandlerFailed):
         _logger.error(
             "%s: a bug in fakemq%s\n%s",

@@ -29,6 +29,18 @@ def next_morning_ms(timestamp_ms: int) -> int:
     return int(mktime((day.tm_year, day.tm_mon, day.tm_mday + 1, 0, 0, 0, 0, 0, -1))) * 1000
 
 
+def hour_of_day(timestamp_ms: int) -> int:
+    """From 0 to 23."""
+    return localtime(timestamp_ms // 1000).tm_hour
+
+
+def next_hour_ms(timestamp_ms: int) -> int:
+    """When the hour after begins."""
+    at = localtime(timestamp_ms // 1000)
+    past_ms = (at.tm_min * 60 + at.tm_sec) * 1000 + timestamp_ms % 1000
+    return timestamp_ms - past_ms + 3_600_000
+
+
 def _format(text: str, timestamp_ms: int) -> str:
     seconds, ms = divmod(timestamp_ms, 1000)
     return f"{strftime(text, localtime(seconds))}{ms:03}"

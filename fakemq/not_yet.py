@@ -12,7 +12,12 @@ from fakemq.errors import NotYetSupported
 
 _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
     ("broker_role", "brokerRole", ("ASYNC_MASTER",), "brokerRole=ASYNC_MASTER"),
-    ("store_path_root_dir", "storePathRootDir", (None,), "a store in memory"),
+    (
+        "read_only_commit_log_store_paths",
+        "readOnlyCommitLogStorePaths",
+        (None,),
+        "one folder for the commit log",
+    ),
     ("acl_enable", "aclEnable", (False,), "aclEnable=false"),
     ("enable_d_leger_commit_log", "enableDLegerCommitLog", (False,), "no DLedger"),
     ("message_store_plug_in", "messageStorePlugIn", ("",), "the default store"),
@@ -32,11 +37,18 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
 
 def missing(config: BrokerConfig) -> dict[str, str]:
     """What this broker needs and is not there: Java's key, and the line that says so."""
-    return {
+    lines = {
         name: f"{name}={text_of(value)} is not there yet; what is: {instead}"
         for attribute, name, there, instead in _BROKER
         if (value := getattr(config, attribute)) not in there
     }
+    paths = config.store_path_commit_log
+    if paths and "," in paths:
+        instead = "one folder for the commit log"
+        lines["storePathCommitLog"] = (
+            f"storePathCommitLog={paths} is not there yet; what is: {instead}"
+        )
+    return lines
 
 
 def require_broker(config: BrokerConfig) -> None:

@@ -33,12 +33,20 @@ DOMAINS: dict[str, Domain] = {
     "pull_hold": Domain.LIVENESS,  # PullRequestHoldService, grid of 5 s
     "delay_level": Domain.DEADLINE,  # ScheduleMessageService, per level: delay_level_3
     "delay_offset_persist": Domain.DEADLINE,  # ScheduleMessageService, 10 s / 10 s
+    "config_persist": Domain.DEADLINE,  # ConfigManager: offsets 10 s / 5 s, filters 10 s / 10 s
     "txn_check": Domain.DEADLINE,  # TransactionalMessageCheckService, 60 s / 60 s
     "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
+    "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s
+    "delete_files": Domain.DEADLINE,  # deleteCommitLogFilesInterval, 100 ms
+    # store in a directory
+    "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
+    "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
+    "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
+    "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
 }
-"""Kind → domain; each later kind (flushes, retention, …) is a row here.
+"""Kind → domain; each later kind (retention, …) is a row here.
 
 A kind of which there are several has a number: ``delay_level_3`` is a ``delay_level``.
 """

@@ -161,7 +161,7 @@ def _scalar(value: object) -> str | None:
 _fields: dict[type, tuple[tuple[str, str], ...]] = {}
 
 
-def _bean_items(bean: msgspec.Struct) -> Iterable[tuple[str, object]]:
+def bean_items(bean: msgspec.Struct) -> Iterable[tuple[str, object]]:
     """Wire name and value of every field that is not None, sorted by wire name."""
     kind = type(bean)
     fields = _fields.get(kind)
@@ -179,7 +179,7 @@ def _items(value: object) -> Iterable[tuple[Any, object]] | None:
     if isinstance(value, dict):
         return [(key, one) for key, one in value.items() if one is not None]
     if isinstance(value, msgspec.Struct):
-        return _bean_items(value)
+        return bean_items(value)
     return None
 
 

@@ -93,6 +93,47 @@ def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> 
     return [unique[index] for index in sorted(range(len(unique)), key=buckets.__getitem__)]
 
 
+def java_concurrent_map_order(
+    keys: Iterable[JavaKey], initial_capacity: int | None = None
+) -> list[JavaKey]:
+    """As `java_hash_map_order`, of a java.util.concurrent.ConcurrentHashMap.
+
+    It begins larger than it is told, grows when three quarters are full rather than more than
+    that, and turns most of a bucket round when it grows. Without ``initial_capacity`` it is what
+    its constructor makes when it is told nothing.
+
+    Source: java.util.concurrent.ConcurrentHashMap#putVal, #addCount, #transfer (JDK 8 and later)
+    """
+    capacity = 16
+    if initial_capacity is not None:
+        capacity = _capacity(0, initial_capacity + (initial_capacity >> 1) + 1)
+    buckets: dict[int, list[tuple[int, JavaKey]]] = {}
+    for count, key in enumerate(dict.fromkeys(keys), 1):
+        code = java_hash(key) & 0xFFFF_FFFF
+        code ^= code >> 16
+        buckets.setdefault(code & capacity - 1, []).append((code, key))
+        if count >= capacity * 3 // 4:
+            buckets = _transferred(buckets, capacity)
+            capacity *= 2
+    return [key for at in sorted(buckets) for _, key in buckets[at]]
+
+
+def _transferred(
+    buckets: dict[int, list[tuple[int, JavaKey]]], capacity: int
+) -> dict[int, list[tuple[int, JavaKey]]]:
+    """The buckets of a ConcurrentHashMap that has grown from ``capacity`` to twice that."""
+    grown: dict[int, list[tuple[int, JavaKey]]] = {}
+    for at, bucket in buckets.items():
+        # The end of a bucket that moves as one keeps its order, what stands before is put in front
+        # one by one.
+        end = len(bucket) - 1
+        while end and (bucket[end - 1][0] ^ bucket[-1][0]) & capacity == 0:
+            end -= 1
+        for code, key in (*reversed(bucket[end:]), *bucket[:end]):
+            grown.setdefault(at + (code & capacity), []).insert(0, (code, key))
+    return grown
+
+
 def _capacity(size: int, initial_capacity: int) -> int:
     capacity = 1
     while capacity < initial_capacity:

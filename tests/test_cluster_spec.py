@@ -135,8 +135,14 @@ def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
         ({"slaves": 1}, "slaves=1 is not there yet"),
         ({"control_port": 0}, "control_port=0 is not there yet"),
         ({"role": "SYNC_MASTER"}, "broker-a-0: brokerRole=SYNC_MASTER is not there yet"),
-        ({"store": "/s"}, "broker-a-0: storePathRootDir=/s/broker-a-0 is not there yet"),
-        ({"config": {"storePathRootDir": "/s"}}, "broker-a-0: storePathRootDir=/s is not there"),
+        (
+            {"store": "/s", "config": {"readOnlyCommitLogStorePaths": "/r"}},
+            "broker-a-0: readOnlyCommitLogStorePaths=/r is not there yet",
+        ),
+        (
+            {"config": {"storePathRootDir": "/s", "storePathCommitLog": "/s/a,/s/b"}},
+            "broker-a-0: storePathCommitLog=/s/a,/s/b is not there yet; what is: one folder",
+        ),
         ({"config": {"aclEnable": True}}, "broker-a-0: aclEnable=true is not there yet"),
         (
             {"config": {"brokerRole": "SLAVE", "brokerId": 1}},
@@ -175,8 +181,13 @@ def test_options_beat_configs_and_configs_beat_defaults() -> None:
 
 
 def test_the_store_option_beats_a_folder_in_a_config() -> None:
-    (broker,) = cluster_spec(config={"storePathRootDir": "/data"}, store="memory").broker_configs
+    config = {"storePathRootDir": "/data", "storePathCommitLog": "/log"}
+    (broker,) = cluster_spec(config=config, store="memory").broker_configs
     assert broker.store_path_root_dir is None
+    (broker,) = cluster_spec(config=config, store="/s").broker_configs
+    assert (broker.store_path_root_dir, broker.store_path_commit_log) == ("/s/broker-a-0", None)
+    (broker,) = cluster_spec(config=config).broker_configs
+    assert (broker.store_path_root_dir, broker.store_path_commit_log) == ("/data", "/log")
 
 
 def test_name_servers_of_a_config_are_not_used() -> None:
@@ -223,6 +234,9 @@ def test_brokers_that_cannot_be_told_apart() -> None:
         cluster_spec(masters=2, config=[{}, {"listenPort": 10912}])
     with pytest.raises(ConfigError, match="storePathRootDir=/s is of both broker-a-0 and broker-b"):
         cluster_spec(masters=2, config=[{"storePathRootDir": "/s"}, {"storePathRootDir": "/s"}])
+    one, other = ({"storePathRootDir": path, "storePathCommitLog": "/log"} for path in "ab")
+    with pytest.raises(ConfigError, match="storePathCommitLog=/log is of both broker-a-0 and brok"):
+        cluster_spec(masters=2, config=[one, other])
 
 
 # -- layout -----------------------------------------------------------------------------------

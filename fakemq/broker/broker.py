@@ -19,6 +19,7 @@ from fakemq.broker.holds import PullRequestHoldService
 from fakemq.broker.hosts import own_host
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
+from fakemq.broker.persistence import Persistence
 from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
+    from fakemq.config import BrokerConfig, Value
     from fakemq.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.hosts import Host
+    from fakemq.snapshots import NodeImage
     from fakemq.store.store import MessageStore
 
 
@@ -96,6 +98,7 @@ class Broker:
         self.stats = BrokerStatsManager(clock, config)
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)
+        self.persistence = Persistence(self)
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -160,6 +163,10 @@ class Broker:
         """Begin to work, and register with all name servers at once."""
         if self.state == "stopping":
             self._end("stop")  # whoever starts it again does not wait for slow name servers
+        self.persistence.load()
+        disk = self.store.disk
+        if disk is not None:
+            disk.start()
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.stats.start()
@@ -167,6 +174,8 @@ class Broker:
         self.client_expiry.start()
         self.holds.start()
         self.filters.start()
+        self.persistence.start()
+        self.store.retention.start()
         self.delay.start()
         self.transactions.start()
         self.registration.start(namesrv_addrs)
@@ -191,11 +200,15 @@ class Broker:
 
         self.registration.unregister_all().when_done(end)
 
-    def kill(self) -> None:
-        """Be gone at once: nobody is told, nothing is answered any more."""
+    def kill(self, *, lose_unsynced: bool = False) -> None:
+        """Be gone at once: nobody is told, nothing is answered any more.
+
+        With ``lose_unsynced`` the machine is gone, too: its disk has of the store what was flushed,
+        and of the rest some pages, as the cluster's seed has it.
+        """
         if self.state != "stopped":
             self._close_sessions("broker killed")
-            self._end("kill")
+            self._end("kill", lose_unsynced)
 
     def _close_sessions(self, why: str) -> None:
         # Taken away first, so that no member hears of the others' leaving.
@@ -204,11 +217,16 @@ class Broker:
             session.close(why)
         self._forget_clients()
 
-    def _end(self, how: str) -> None:
+    def _end(self, how: str, lose_unsynced: bool = False) -> None:
         self.state = "stopped"
         self.delay.stop(persist=how == "stop")
         self.registration.stop()
         self.outbound.close(f"broker {how}")
+        if how == "stop":
+            self.persistence.stop()
+        disk = self.store.disk
+        if disk is not None:
+            disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
 
@@ -258,6 +276,32 @@ class Broker:
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
         self.filters.reset()  # after the members, whose filters stay
+        self.persistence.reset()
+
+    def changed_config(self) -> dict[str, Value]:
+        """What of the config was changed since the start, by attribute."""
+        first = self._start_config
+        now = vars(self.config).items()
+        return {name: value for name, value in now if getattr(first, name) != value}
+
+    def restore(self, image: NodeImage) -> None:
+        """Hold what an image of a broker holds; connections stay, name servers are not told."""
+        from fakemq.store import image as images  # few tests do this
+
+        self.config.restore(self._start_config)
+        self.config.assign({**image.config, **image.store.sizes})
+        self.config_version = self.config_version.next(self.clock.now_ms())
+        self.delay.stop(persist=False)
+        images.restore(self.store, image.store, self.clock.now_ms())
+        self.persistence.load_texts(dict(image.texts))
+        self.stats.start()
+        self.delay.start()
+        self.transactions.reset()
+        offsets = self.offsets
+        self.positions.reset(lambda key: max(0, offsets.query(*key)))  # before the held pulls
+        self._forget_clients()
+        self.filters.start()
+        self.persistence.persist_all()
 
     # -- what a test does by hand -------------------------------------------------------------
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.persistence import TICKS_AFTER_CHANGE
 from fakemq.clock import next_tick_ms
 from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
+from fakemq.protocol.java import java_concurrent_map_order
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
@@ -27,6 +29,7 @@ from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
     from fakemq.timers import Timer
 
@@ -35,6 +38,8 @@ FIRST_DELAY_TIME_MS = 1_000
 DELAY_FOR_A_WHILE_MS = 100
 DELAY_FOR_A_PERIOD_MS = 10_000
 _FIRST_PERSIST_MS = 10_000
+_TABLE_CAPACITY = 32
+"""Of Java's table, by which the file has its order."""
 
 
 class _Level:
@@ -63,6 +68,7 @@ class ScheduleMessageService:
         self._offset_table: dict[int, int] = {}
         self._persisted: dict[int, int] = {}
         self._persist_timer: Timer | None = None
+        self._persists = 0
         self._started_ms = 0
         broker.store.message_scheduled = self._scheduled
         broker.clock.on_jump = self._look_again
@@ -91,14 +97,14 @@ class ScheduleMessageService:
         self._levels = {}
         self._broker.clock.cancel(self._persist_timer)
         self._persist_timer = None
-        if persist:
+        if persist and not self._broker.config.is_slave:
             self._persist()
 
     def reset(self) -> None:
         """Nothing is delayed any more."""
         self.stop(persist=False)
         self._offset_table = {}
-        self._persist()
+        self.forget()
         if self._broker.running:
             self.start()
 
@@ -106,9 +112,27 @@ class ScheduleMessageService:
 
     def encode(self) -> bytes:
         """The next offset of every level that ever delivered, as delayOffset.json has it."""
+        return self.persisted().encode()
+
+    def persisted(self) -> DelayOffsetSerializeWrapper:
+        """As `encode`, before it is a text."""
         from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper  # seldom asked for
 
-        return DelayOffsetSerializeWrapper(offset_table=self._offset_table).encode()
+        levels = java_concurrent_map_order(self._offset_table, _TABLE_CAPACITY)
+        return DelayOffsetSerializeWrapper(
+            offset_table={level: self._offset_table[level] for level in levels}
+        )
+
+    def load(self, saved: DelayOffsetSerializeWrapper) -> None:
+        """Have this as progress from the next start on.
+
+        Source: ScheduleMessageService.java#decode (4.9.7)
+        """
+        self._persisted = dict(saved.offset_table)
+
+    def forget(self) -> None:
+        """Have no progress at the next start."""
+        self._persisted = {}
 
     @property
     def offsets(self) -> dict[int, int]:
@@ -121,13 +145,21 @@ class ScheduleMessageService:
         return self._offset_table.get(level, 0) if found is None else found.next_offset
 
     def _load(self) -> None:
-        # Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
-        self._offset_table = dict(self._persisted)
-        store = self._broker.store
-        for number, offset in self._offset_table.items():
-            queue_id = delay_level_to_queue_id(number)
-            if number in store.delay_levels.table and queue_id in store.queue_ids(SCHEDULE_TOPIC):
-                self._offset_table[number] = self._within(queue_id, offset)
+        """Go on from what was persisted, as far as there are messages.
+
+        A crash may have taken those that it speaks of. It is written down at once where Java does
+        so after ten seconds: if it crashed again before, it would pass over what came instead.
+        Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
+        """
+        levels = self._broker.store.delay_levels.table
+        self._offset_table = {
+            number: self._within(delay_level_to_queue_id(number), offset)
+            if number in levels
+            else offset
+            for number, offset in self._persisted.items()
+        }
+        if self._offset_table != self._persisted:
+            self._persist()
 
     def _within(self, queue_id: int, offset: int) -> int:
         """The nearest offset that the queue has, or will have next."""
@@ -137,19 +169,29 @@ class ScheduleMessageService:
 
     def _progress(self, level: _Level) -> None:
         self._offset_table[level.number] = level.next_offset + 1
+        self._persists = TICKS_AFTER_CHANGE if self._broker.persistence.kept else 1
         if self._persist_timer is None:
-            clock = self._broker.clock
-            now_ms = clock.elapsed_ms()
-            period_ms = self._broker.config.flush_delay_offset_interval
-            tick_ms = next_tick_ms(now_ms, self._started_ms, _FIRST_PERSIST_MS, period_ms)
-            self._persist_timer = clock.call_later(
-                tick_ms - now_ms, self._persist, kind="delay_offset_persist"
-            )
+            self._persist_from(self._broker.clock.elapsed_ms())
+
+    def _persist_from(self, from_ms: int) -> None:
+        clock = self._broker.clock
+        period_ms = self._broker.config.flush_delay_offset_interval
+        tick_ms = next_tick_ms(from_ms, self._started_ms, _FIRST_PERSIST_MS, period_ms)
+        self._persist_timer = clock.call_later(
+            tick_ms - clock.elapsed_ms(), self._persist_tick, kind="delay_offset_persist"
+        )
+
+    def _persist_tick(self) -> None:
+        self._persist_timer = None
+        self._persist()
+        self._persists -= 1
+        if self._persists:
+            self._persist_from(self._broker.clock.elapsed_ms() + 1)
 
     def _persist(self) -> None:
-        # Stands for the file: what a broker that was killed begins with.
-        self._persist_timer = None
+        # What a broker that was killed begins with, with a file or without.
         self._persisted = dict(self._offset_table)
+        self._broker.persistence.delays.persist()
 
     # -- waiting ------------------------------------------------------------------------------
 

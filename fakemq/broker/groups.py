@@ -13,11 +13,14 @@ from fakemq.broker.required import required
 from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
 from fakemq.protocol.bodies.topic import DataVersion
+from fakemq.protocol.java import java_concurrent_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
 
 SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
+_TABLE_CAPACITY = 1024
+"""Of Java's table, by which the file has its order."""
 
 BUILT_IN_GROUPS = (
     "TOOLS_CONSUMER",
@@ -77,6 +80,26 @@ class SubscriptionGroupManager:
             subscription_group_table=dict(self._table), data_version=self.data_version
         )
 
+    def persisted(self) -> SubscriptionGroupWrapper:
+        """All groups as subscriptionGroup.json has them.
+
+        Source: SubscriptionGroupManager.java#encode (4.9.7)
+        """
+        names = java_concurrent_map_order(self._table, _TABLE_CAPACITY)
+        return SubscriptionGroupWrapper(
+            subscription_group_table={name: self._table[name] for name in names},
+            data_version=self.data_version,
+        )
+
+    def load(self, saved: SubscriptionGroupWrapper) -> None:
+        """Have these groups besides those of a first boot, which may be among them.
+
+        Their version begins anew, as in Java, which cannot set what it has read.
+        Source: SubscriptionGroupManager.java#decode (4.9.7)
+        """
+        for group in java_concurrent_map_order(saved.subscription_group_table):
+            self._table[group] = saved.subscription_group_table[group]
+
     def reset(self) -> None:
         """The groups of a first boot."""
         self._table = {
@@ -87,3 +110,4 @@ class SubscriptionGroupManager:
     def _changed(self, group: str, how: str) -> None:
         self.data_version = self.data_version.next(self._broker.clock.now_ms())
         self._broker.journal.add(GroupChanged(node=self._broker.name, group=group, how=how))
+        self._broker.persistence.groups.persist()

@@ -10,10 +10,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.events import OffsetCommitted
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
+
+_TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
+"""Of Java's tables, by which the file has its order."""
 
 NO_OFFSET = -1
 """What is known of a queue that the group has never committed."""
@@ -25,10 +29,13 @@ class ConsumerOffsetManager:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._table: dict[str, dict[int, int]] = {}
+        self._read_keys: frozenset[str] | None = None
+        """The keys that came from a file; None if there was none."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Remember ``offset``; nothing is checked, and it may go backwards, as in Java."""
         self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+        self._broker.persistence.offsets.changed()
         self._broker.journal.add(
             OffsetCommitted(
                 node=self._broker.name,
@@ -48,6 +55,7 @@ class ConsumerOffsetManager:
         if offsets is None:
             return
         self._table[f"{topic}@{group}"] = {}
+        self._broker.persistence.offsets.changed()
         for queue_id, offset in offsets.items():
             self.commit(group, topic, queue_id, offset)
 
@@ -55,6 +63,7 @@ class ConsumerOffsetManager:
         """Forget all that a group has. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         for key in [key for key in self._table if key.partition("@")[2] == group]:
             del self._table[key]
+            self._broker.persistence.offsets.changed()
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """The committed offset, or `NO_OFFSET`."""
@@ -117,6 +126,30 @@ class ConsumerOffsetManager:
         """A copy of all offsets, ``topic@group`` → queue id → offset."""
         return {key: dict(offsets) for key, offsets in self._table.items()}
 
+    def persisted(self) -> ConsumerOffsetSerializeWrapper:
+        """All offsets as consumerOffset.json has them.
+
+        Maps that fastjson has read are smaller than those that the broker makes.
+        Source: ConsumerOffsetManager.java#encode (4.9.7)
+        """
+        from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
+
+        read = self._read_keys
+        table = {}
+        for key in java_concurrent_map_order(
+            self._table, _TABLE_CAPACITY if read is None else None
+        ):
+            offsets = self._table[key]
+            capacity = None if read and key in read else _QUEUES_CAPACITY
+            queue_ids = java_concurrent_map_order(offsets, capacity)
+            table[key] = {queue_id: offsets[queue_id] for queue_id in queue_ids}
+        return ConsumerOffsetSerializeWrapper(offset_table=table)
+
+    def load(self, saved: ConsumerOffsetSerializeWrapper) -> None:
+        """Have these offsets and no others. Source: ConsumerOffsetManager.java#decode (4.9.7)"""
+        self._table = {key: dict(offsets) for key, offsets in saved.offset_table.items()}
+        self._read_keys = frozenset(self._table)
+
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
         """All offsets as they are now, read-only."""
         return MappingProxyType(
@@ -126,3 +159,4 @@ class ConsumerOffsetManager:
     def reset(self) -> None:
         """Forget every offset."""
         self._table.clear()
+        self._read_keys = None

@@ -8,7 +8,8 @@ remembers the old offset as the one to commit (it never takes a lower one), so w
 counts at most up to what it has been given since. A connection made since the reset is led back
 too, if it comes with an offset that only the life before it can have told: its client lost the
 connection on which it was told. That is remembered for as long as a broker goes without a sign of
-life from a client: who has not come back by then is forgotten at the next reset.
+life from a client: who has not come back by then is forgotten at the next reset. A restored
+snapshot does the same, with what the group had committed in the place of 0.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.clock import NodeClock
     from fakemq.net.session import Session
 
@@ -46,6 +49,10 @@ _NOWHERE: dict[Key, Position] = {}
 _NEVER_TOLD = (0, 0)
 
 
+def _at_the_start(_: Key) -> int:
+    return 0
+
+
 class PullPositions:
     """All places that live connections read from at one broker."""
 
@@ -56,6 +63,7 @@ class PullPositions:
         """The highest offset that anyone was told, since the last reset."""
         self._former: dict[Key, tuple[int, int]] = {}
         """The highest that anyone was told before it, and when that life ended; oldest first."""
+        self._go_on_at: Callable[[Key], int] = _at_the_start
 
     def find(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
@@ -68,6 +76,7 @@ class PullPositions:
             and self._highest.get(key, 0) < offset <= self._former.get(key, _NEVER_TOLD)[0]
         ):
             position = self._table.setdefault(session, {})[key] = Position()
+            position.next_offset = self._go_on_at(key)
             position.outlived_reset = position.stale = True
         return position
 
@@ -102,8 +111,9 @@ class PullPositions:
         for session in [session for session in self._table if session.closed]:
             del self._table[session]
 
-    def reset(self) -> None:
-        """Every queue is empty now: all who are still connected are to go on at 0."""
+    def reset(self, go_on_at: Callable[[Key], int] = _at_the_start) -> None:
+        """Every queue has other messages now, or none: who is connected goes on elsewhere."""
+        self._go_on_at = go_on_at
         now_ms = self._clock.elapsed_ms(outside=True)  # what the peers live by
         for key, offset in self._highest.items():
             before, _ = self._former.pop(key, _NEVER_TOLD)
@@ -115,6 +125,6 @@ class PullPositions:
             del self._former[key]
         self.forget_closed()
         for positions in self._table.values():
-            for position in positions.values():
-                position.next_offset = 0
+            for key, position in positions.items():
+                position.next_offset = go_on_at(key)
                 position.outlived_reset = position.stale = True

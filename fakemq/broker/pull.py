@@ -95,8 +95,8 @@ def _process(
     message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
     if position is not None and position.stale:
         position.stale = False
-        if header.queue_offset != 0:
-            return _back_to_the_start(broker, header)
+        if header.queue_offset != position.next_offset:
+            return _back_to(broker, header, position.next_offset)
     result = broker.store.get_message(
         group, topic, queue_id, header.queue_offset, header.max_msg_nums, message_filter
     )
@@ -347,13 +347,13 @@ def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
     return tuple(offsets)
 
 
-def _back_to_the_start(broker: Broker, header: PullMessageRequestHeader) -> PullReply:
-    """Lead a consumer that outlived a reset to the new beginning of its queue."""
+def _back_to(broker: Broker, header: PullMessageRequestHeader, offset: int) -> PullReply:
+    """Lead a consumer that outlived a reset to where its queue goes on for it."""
     return Reply(
         PullMessageResponseHeader(
             suggest_which_broker_id=MASTER_ID,
-            next_begin_offset=0,
-            min_offset=0,
+            next_begin_offset=offset,
+            min_offset=broker.store.min_offset_in_queue(header.topic, header.queue_id),
             max_offset=broker.store.max_offset_in_queue(header.topic, header.queue_id),
         ),
         code=ResponseCode.PULL_RETRY_IMMEDIATELY,

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
 from fakemq.broker.relay import call_client
-from fakemq.broker.send import answer_marks, random_queue_id
+from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
 from fakemq.dispatch import Parked, Refused, Reply, outcome_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import ReplyMessageRequestHeader, SendMessageResponseHeader
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.properties import (
     MESSAGE_REPLY_TO_CLIENT,
     PUSH_REPLY_TIME,
+    WAIT_STORE_MSG_OK,
     decode_properties,
     encode_properties_as_java,
 )
@@ -49,17 +51,19 @@ def reply(
     except Refused as refused:
         return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
     text = header.properties or ""
+    properties = decode_properties(text)
     message = InnerMessage(
         header.topic,
         queue_id,
         command.body,
-        properties=decode_properties(text),
+        properties=properties,
         properties_string=text,
         flag=header.flag,
         born_timestamp_ms=header.born_timestamp,
         born_host=record_host(session.remote_addr),
         store_host=broker.store_host,
         reconsume_times=header.reconsume_times or 0,
+        wait_store_msg_ok=parse_bool(properties.get(WAIT_STORE_MSG_OK, "true")),
     )
     client_id = message.properties.get(MESSAGE_REPLY_TO_CLIENT)
     if client_id is None:
@@ -74,9 +78,11 @@ def reply(
     def answered(answer: RemotingCommand | None) -> None:
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
-        parked.resolve(
-            outcome_of(broker, command.code, lambda: _stored(broker, message, why, marks))
-        )
+        outcome = outcome_of(broker, command.code, lambda: _stored(broker, message, why, marks))
+        if isinstance(outcome, Parked):
+            outcome.when_resolved(parked.resolve)
+        else:
+            parked.resolve(outcome)
 
     call_client(broker, client, _push(broker, header, message), answered)
     return parked
@@ -105,23 +111,30 @@ def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> Remoting
 
 def _stored(
     broker: Broker, message: InnerMessage, why_not_pushed: str | None, marks: dict[str, str]
-) -> SendReply:
-    """The answer: SUCCESS unless the push failed, with where the reply is stored."""
-    header = None
+) -> SendReply | Parked[SendMessageResponseHeader]:
+    """The answer: SUCCESS unless the push failed, with where the reply is stored.
+
+    It waits for the disk as the answer to a send does, and says nothing of one that is too slow.
+    """
+    header = result = None
     if why_not_pushed is None:
         # Java's client cannot decode an answer without these.
         header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
     if broker.config.store_reply_message_enable:
         queue_id = message.queue_id  # a delayed reply's own is another one afterwards
-        appended = broker.store.put_message(message).append_result
+        result = broker.store.put_message(message)
+        appended = result.append_result
         if appended is not None:
             broker.stats.reply_stored(message.topic, appended.msg_num, appended.wrote_bytes)
             header = SendMessageResponseHeader(
                 msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
             )
-    return Reply(
+    answer = Reply(
         header,
         code=ResponseCode.SUCCESS if why_not_pushed is None else ResponseCode.SYSTEM_ERROR,
         remark=why_not_pushed,
         ext_fields=marks,
     )
+    if result is None:
+        return answer
+    return reply_when_durable(broker, result, answer, late=ResponseCode.SUCCESS)

@@ -9,7 +9,6 @@ store/DefaultMessageStore.java#getRuntimeInfo (4.9.7)
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.command import VERSION_4_9_7
@@ -33,7 +32,7 @@ def runtime_info(broker: Broker) -> dict[str, str]:
 def _store_info(broker: Broker) -> dict[str, str]:
     store, config = broker.store, broker.config
     # In whole per cent, rounded up: common/UtilAll.java#getDiskPartitionSpaceUsedPercent
-    ratio = java_double_text(ceil(store.used_ratio() * 100) / 100)
+    ratio = java_double_text(store.retention.rounded_ratio())
     path = config.store_path_commit_log or f"{config.store_path_root_dir or 'memory'}/commitlog"
     return (
         store.stats.runtime_info()

@@ -25,6 +25,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
@@ -66,13 +67,29 @@ def send(
 
 
 def reply_when_durable(
-    broker: Broker, result: PutMessageResult, reply: Reply[SendMessageResponseHeader]
-) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
+    broker: Broker,
+    result: PutMessageResult,
+    reply: Reply[ResponseHeader],
+    *,
+    late: ResponseCode = ResponseCode.FLUSH_DISK_TIMEOUT,
+) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
     """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
 
-    With ASYNC_FLUSH and ASYNC_MASTER that is at once.
+    With ASYNC_FLUSH and ASYNC_MASTER that is at once, and with a store in memory. Success that is
+    too long in coming has the code ``late``.
     """
-    return reply
+    disk = broker.store.disk
+    if result.flush_to is None or disk is None:
+        return reply
+    parked = Parked[ResponseHeader]()
+
+    def flushed(in_time: bool) -> None:
+        if not in_time and reply.code == ResponseCode.SUCCESS:
+            reply.code = late
+        parked.resolve(reply)
+
+    disk.flush.when_flushed(result.flush_to, flushed)
+    return parked
 
 
 def _put_one(
@@ -196,9 +213,11 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
     Source: SendMessageProcessor.java#handlePutMessageResult (4.9.7)
     """
     status = result.status
+    reason = f" Here {result.reason}." if result.reason else ""
     if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
         return Refused(
-            ResponseCode.SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
+            ResponseCode.SYSTEM_ERROR,
+            f"create mapped file failed, server is busy or broken.{reason}",
         )
     if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
         return Refused(
@@ -208,8 +227,7 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
             " msg properties length limit 32KB.",
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
-        full = broker.store.used_ratio()
-        reason = f" Here {result.reason}." if result.reason else ""
+        full = broker.store.retention.rounded_ratio()
         return Refused(
             ResponseCode.SERVICE_NOT_AVAILABLE,
             "service not available now. It may be caused by one of the following reasons: "

@@ -20,7 +20,7 @@ from fakemq.protocol.bodies.topic import (
     topic_json,
     topics_json,
 )
-from fakemq.protocol.java import java_hash_map_order
+from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
 from fakemq.protocol.sysflag import PermName, perm_to_string
 from fakemq.protocol.topics import (
     AUTO_CREATE_TOPIC_KEY_TOPIC,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _RW = PermName.READ_WRITE
 _SCHEDULE_QUEUES = 18
+_TABLE_CAPACITY = 1024
+"""Of Java's table, by which the file has its order."""
 
 NOT_ALLOWED_SEND_TOPICS = frozenset(
     {
@@ -113,6 +115,23 @@ class TopicConfigManager:
             encoded = topics_json(self.data_version, self._json.values())
             self._encoded = self.data_version, encoded
         return self._encoded[1]
+
+    def persisted(self) -> TopicConfigSerializeWrapper:
+        """All topics as topics.json has them. Source: TopicConfigManager.java#encode (4.9.7)"""
+        names = java_concurrent_map_order(self._table, _TABLE_CAPACITY)
+        return TopicConfigSerializeWrapper(
+            topic_config_table={name: self._table[name] for name in names},
+            data_version=self.data_version,
+        )
+
+    def load(self, saved: TopicConfigSerializeWrapper) -> None:
+        """Have these topics besides those of a first boot, which may be among them.
+
+        Source: broker/topic/TopicConfigManager.java#decode (4.9.7)
+        """
+        for topic in java_concurrent_map_order(saved.topic_config_table):
+            self._set(topic, saved.topic_config_table[topic])
+        self.data_version = saved.data_version
 
     # -- creating and changing ----------------------------------------------------------------
 
@@ -190,6 +209,7 @@ class TopicConfigManager:
         del self._json[topic]
         self.next_version()
         self._changed(topic, "deleted")
+        self._broker.persistence.topics.persist()
         return True
 
     def update_order_topics(self, order_topics: Collection[str]) -> None:
@@ -208,6 +228,7 @@ class TopicConfigManager:
             self._changed(topic, "updated")
         if changed:
             self.next_version()
+            self._broker.persistence.topics.persist()
 
     def next_version(self) -> None:
         """Say that something changed, if only what name servers are told of the topics."""
@@ -232,6 +253,7 @@ class TopicConfigManager:
         self._set(topic, config)
         self.next_version()
         self._changed(topic, how)
+        self._broker.persistence.topics.persist()
 
     def _changed(self, topic: str, how: str) -> None:
         self._broker.journal.add(TopicChanged(node=self._broker.name, topic=topic, how=how))

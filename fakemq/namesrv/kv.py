@@ -5,8 +5,7 @@ Source: namesrv/kvconfig/KVConfigManager.java (4.9.7)
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import field
 
@@ -18,58 +17,17 @@ from fakemq.protocol.errors import ProtocolError
 from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.clock import NodeClock
     from fakemq.journal import Journal
+    from fakemq.text_files import TextFile
 
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 PRINT_FIRST_MS = 60_000
 PRINT_PERIOD_MS = 600_000
 PRINTED_LINES_MAX = 100
 """Of one print; Java's has no end."""
-
-
-class TextFile(Protocol):
-    """Where a text is kept between runs."""
-
-    path: str
-
-    def read(self) -> str | None:
-        """The text as last written; None if there is none. May raise OSError."""
-
-    def write(self, text: str) -> None:
-        """Replace the text. May raise OSError."""
-
-
-class DiskTextFile:
-    """A text in a file, replaced as Java does it: .tmp written, old text to .bak, then renamed.
-
-    Source: common/MixAll.java#string2File (4.9.7)
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def read(self) -> str | None:
-        try:
-            with open(self.path, encoding="utf-8", newline="") as file:
-                return file.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
-    def write(self, text: str) -> None:
-        self._write(self.path + ".tmp", text)
-        previous = self.read()
-        if previous is not None:
-            self._write(self.path + ".bak", previous)
-        # Java deletes the old file before it renames; that leaves a moment without one.
-        os.replace(self.path + ".tmp", self.path)
-
-    def _write(self, path: str, text: str) -> None:
-        parent = os.path.dirname(path)
-        if parent:
-            os.makedirs(parent, exist_ok=True)
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
 
 
 class KVConfigSerializeWrapper(Body):
@@ -129,6 +87,15 @@ class KvConfig:
         if table is None:
             return None
         return KVTable(table={key: table[key] for key in java_hash_map_order(table)})
+
+    def tables(self) -> dict[str, dict[str, str]]:
+        """A copy of everything, by namespace."""
+        return {namespace: dict(table) for namespace, table in self._config_table.items()}
+
+    def restore(self, tables: Mapping[str, Mapping[str, str]]) -> None:
+        """Have exactly this, at once in the file too."""
+        self._config_table = {namespace: dict(table) for namespace, table in tables.items()}
+        self._persist()
 
     def start_printing(self) -> None:
         """Print after a minute and then every ten, whatever there is."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import NamesrvConfig
     from fakemq.journal import Journal
-    from fakemq.namesrv.kv import TextFile
     from fakemq.net.session import Link
+    from fakemq.text_files import TextFile
 
 UNKNOWN_CODES_WARNED = 20
 """So many unknown codes are warned of, each once; a peer could make up four billion."""

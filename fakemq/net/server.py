@@ -122,10 +122,10 @@ class ClusterServer:
         self.core.network.settle()
         await stopped.wait()
 
-    def kill_broker(self, broker: Broker) -> None:
+    def kill_broker(self, broker: Broker, lose_unsynced: bool = False) -> None:
         """Gone at once; the port stays ours and refuses connections."""
         self._close_listeners(broker.name)
-        broker.kill()
+        broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
 
     async def restart_broker(self, broker: Broker) -> None:

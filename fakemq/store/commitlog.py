@@ -19,7 +19,7 @@ from fakemq.protocol.message import (
     record_size_bytes,
 )
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.mapped_file_queue import MappedFileQueue
+from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 from fakemq.store.results import AppendMessageResult
 
 if TYPE_CHECKING:
@@ -45,6 +45,20 @@ class CommitLog:
         self.topic_queue_table: dict[tuple[str, int], int] = {}
         """The next queue offset by topic and queue id."""
 
+    def load(self, now_ms: int) -> None:
+        """Take the files that are there; where their records end is for recovery to find out."""
+        self._queue.load(now_ms)
+
+    @property
+    def files(self) -> list[tuple[int, File]]:
+        """The files with the offsets of their first bytes."""
+        queue = self._queue
+        return [(queue.first_offset_of(index), file) for index, file in enumerate(queue.row)]
+
+    def truncate(self, offset: int) -> list[Cut]:
+        """Have the log end at ``offset``; gives what was cut off."""
+        return self._queue.truncate(offset)
+
     @property
     def file_size_bytes(self) -> int:
         return self._queue.file_size_bytes
@@ -61,6 +75,12 @@ class CommitLog:
         Source: store/CommitLog.java#getMinOffset (4.9.7)
         """
         return self._queue.min_offset
+
+    @property
+    def oldest_but_last(self) -> File | None:
+        """The first file, unless it is also the last."""
+        row = self._queue.row
+        return row[0] if len(row) > 1 else None
 
     def fits(self, size_bytes: int) -> bool:
         """Whether a record, or a batch, of this size can stand in a file at all."""
@@ -84,6 +104,7 @@ class CommitLog:
         topic = message.topic.encode()
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
         result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host, [])
+        records = []
         for flag, body, properties, _, record_bytes in members:
             record = build_record(
                 crc32(body),
@@ -102,10 +123,12 @@ class CommitLog:
                 topic,
                 properties,
             )
-            file.append(record, now_ms)
+            records.append(record)
             result.phy_offsets.append(phy_offset)
             phy_offset += record_bytes
             queue_offset += 1
+        # At once, so that a full disk takes all or nothing.
+        file.append(records[0] if len(records) == 1 else b"".join(records), now_ms)
         if queued:
             self.topic_queue_table[key] = queue_offset
         return result

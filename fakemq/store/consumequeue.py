@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.store.mapped_file_queue import MappedFileQueue
+from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 
 if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
-    from fakemq.store.files import Files
+    from fakemq.store.files import File, Files
 
 FOLDER = "consumequeue"
 UNIT_BYTES = UNIT.size
-_PRE_BLANK = UNIT.pack(0, 0x7FFFFFFF, 0)
+_BLANK_SIZE = 0x7FFFFFFF
+_PRE_BLANK = UNIT.pack(0, _BLANK_SIZE, 0)
 _pack_unit = UNIT.pack
 _unpack_unit = UNIT.unpack_from
 
@@ -68,6 +69,60 @@ class ConsumeQueue:
             return
         self.max_physic_offset = phy_offset + size_bytes
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
+
+    def load(self, now_ms: int) -> None:
+        """Take the files that are there."""
+        self._queue.load(now_ms)
+
+    def recover(self) -> list[Cut]:
+        """Find out where the entries end, by the last three files; gives what stood behind.
+
+        Source: store/ConsumeQueue.java#recover (4.9.7)
+        """
+        queue = self._queue
+        if not queue.row:
+            return []
+        index = max(0, len(queue.row) - 3)
+        while True:
+            position = self._entries_end(queue.row[index], None)
+            end = queue.first_offset_of(index) + position
+            index += 1
+            if position < queue.file_size_bytes or index == len(queue.row):
+                return queue.truncate(end)
+
+    def truncate(self, phy_offset: int) -> list[Cut]:
+        """Drop the entries of records at or behind ``phy_offset``; gives what was there.
+
+        Source: store/ConsumeQueue.java#truncateDirtyLogicFiles (4.9.7)
+        """
+        queue = self._queue
+        self.max_physic_offset = phy_offset
+        cuts: list[Cut] = []
+        while queue.last is not None:
+            first, size_bytes, _ = _unpack_unit(queue.last.view)
+            if first < phy_offset and size_bytes > 0:
+                position = self._entries_end(queue.last, phy_offset)
+                return cuts + queue.truncate(queue.last_offset + position)
+            cut = queue.drop_last()
+            if cut is not None:
+                cuts.append(cut)
+        return cuts
+
+    def _entries_end(self, file: File, phy_offset: int | None) -> int:
+        """Where the entries of a file end that name a record, one before an offset if given."""
+        count = 0
+        for offset, size_bytes, _ in UNIT.iter_unpack(file.view):
+            if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
+                break
+            count += 1
+            if size_bytes != _BLANK_SIZE:
+                self.max_physic_offset = offset + size_bytes
+        return count * UNIT_BYTES
+
+    @property
+    def last_file(self) -> File | None:
+        """The file that takes the entries."""
+        return self._queue.last
 
     def units_from(self, offset: int) -> memoryview | None:
         """The entries from ``offset`` to the end of its file; None if there are none.
@@ -133,6 +188,20 @@ class ConsumeQueue:
         else:
             target = right
         return max(0, first // UNIT_BYTES + target)
+
+    def delete_expired_files(self, min_phy_offset: int) -> None:
+        """Delete files of which no record is left, but never the last, and correct the minimum.
+
+        Source: store/MappedFileQueue.java#deleteExpiredFileByOffset (4.9.7)
+        """
+        queue = self._queue
+        size_bytes = queue.file_size_bytes
+        while len(queue.row) > 1:
+            (last_phy_offset, _, _) = _unpack_unit(queue.row[0].view, size_bytes - UNIT_BYTES)
+            if last_phy_offset >= min_phy_offset:
+                break
+            queue.delete_before(queue.min_offset + size_bytes)
+        self.correct_min_offset(min_phy_offset)
 
     def correct_min_offset(self, min_phy_offset: int) -> None:
         """Move the minimum past the entries of the first file whose records are deleted.

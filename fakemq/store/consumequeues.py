@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING
 
-from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
+from fakemq.store.consumequeue import FOLDER, UNIT_BYTES, ConsumeQueue
 
 if TYPE_CHECKING:
     from fakemq.store.files import Files
@@ -33,6 +33,14 @@ class ConsumeQueues:
             self._table.setdefault(topic, {})[queue_id] = queue
         return queue
 
+    def load(self, now_ms: int) -> None:
+        """Take the queues that are there. Source: DefaultMessageStore.java#loadConsumeQueue"""
+        paths = (path.split("/") for path in self._files.list(FOLDER))
+        found = {(path[1], path[2]) for path in paths if len(path) > 3}
+        for topic, queue_id in sorted(found):
+            if queue_id.isdecimal():  # Java passes over what is no number
+                self.find_or_make(topic, int(queue_id)).load(now_ms)
+
     def topics(self) -> Set[str]:
         """The topics that have queues, as they come and go."""
         return self._table.keys()
@@ -40,6 +48,13 @@ class ConsumeQueues:
     def ids(self, topic: str) -> list[int]:
         """The queue ids of a topic's queues, ascending."""
         return sorted(self._table.get(topic, _NONE))
+
+    def destroy_one(self, topic: str, queue_id: int) -> None:
+        """Delete one queue, and with the last one its topic."""
+        queues = self._table[topic]
+        queues.pop(queue_id).destroy()
+        if not queues:
+            del self._table[topic]
 
     def destroy(self, topic: str) -> list[int]:
         """Delete the queues of a topic; gives their ids."""

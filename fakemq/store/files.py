@@ -6,13 +6,15 @@ retention and look-ups by time go by the cluster's clock, not by the machine's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 
 class File(Protocol):
     """A file of fixed size, all zeros at first, of which unwritten parts cost nothing.
 
-    ``position`` is where the next append goes: Java's wrotePosition. ``view`` is the whole file,
+    ``position`` is where the next append goes: Java's wrotePosition. What lies before ``flushed``
+    survives a crash. ``view`` is the whole file,
     for reading, or of one that grows at least what is written, until the next write; slices of it
     stay valid when the file grows or is deleted.
     """
@@ -23,6 +25,10 @@ class File(Protocol):
     mtime_ms: int
     view: memoryview
 
+    @property
+    def flushed(self) -> int:
+        """How far `flush` has come: Java's flushedPosition."""
+
     def append(self, data: bytes, now_ms: int) -> None:
         """Write at ``position`` and move it; the caller sees to it that there is space."""
 
@@ -32,6 +38,9 @@ class File(Protocol):
     def truncate(self, position: int) -> None:
         """Let ``position`` stand here, forwards or backwards; what lies behind it is undefined."""
 
+    def data_end(self, start: int) -> int:
+        """Behind the last byte from ``start`` on that is not zero; ``start`` if all are."""
+
     def flush(self) -> None:
         """Make everything written so far survive a crash."""
 
@@ -40,6 +49,10 @@ class Files(Protocol):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
 
     used_bytes: int
+    durable: bool
+    """Whether they outlive the process."""
+    broken: str
+    """Why nothing more can be written, if so."""
 
     @property
     def total_bytes(self) -> int:
@@ -51,11 +64,20 @@ class Files(Protocol):
         ``grows`` is for what there may be many of, mostly empty.
         """
 
+    def path_of(self, path: str) -> str:
+        """What to call a file to a user: where it is on the machine, if it is anywhere."""
+
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens if there is none."""
 
     def list(self, folder: str) -> list[str]:
         """Paths of all files below ``folder``, sorted."""
+
+    def opened(self) -> Iterable[File]:
+        """Every file that was opened and not deleted since."""
+
+    def dirty(self, folder: str) -> Sequence[File]:
+        """The files below ``folder`` that have something to flush."""
 
     def clear(self) -> None:
         """Remove every file."""

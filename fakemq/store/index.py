@@ -6,16 +6,21 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.local_time import human_time
 from fakemq.protocol.java import java_string_hash
 from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.mapped_file_queue import Cut
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.config import BrokerConfig
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
@@ -58,7 +63,36 @@ class IndexFile:
         self.begin_phy_offset = self.end_phy_offset = end_phy_offset
         self.hash_slot_count = 0
         self.index_count = 1
-        file.truncate(self._entries_at + ENTRY_BYTES)
+
+    @classmethod
+    def load(cls, file: File, slots: int, max_count: int) -> IndexFile:
+        """The index file that was written before, up to what its header says."""
+        found = cls(file, slots, max_count, 0, 0)
+        (
+            found.begin_timestamp_ms,
+            found.end_timestamp_ms,
+            found.begin_phy_offset,
+            found.end_phy_offset,
+            found.hash_slot_count,
+            count,
+        ) = INDEX_HEADER.unpack_from(file.view)
+        found.index_count = count = min(max(count, 1), max_count)
+        file.truncate(found._entries_at + count * ENTRY_BYTES)
+        return found
+
+    @property
+    def path(self) -> str:
+        return self._file.path
+
+    @property
+    def end(self) -> int:
+        """Where its entries end."""
+        return self._file.position
+
+    def flush(self) -> None:
+        """Have it on the disk, the header with it."""
+        self.write_header()
+        self._file.flush()
 
     @property
     def full(self) -> bool:
@@ -150,10 +184,19 @@ class IndexService:
         self._log = log
         self._built_to = 0
         self.files: list[IndexFile] = []
+        self.on_full: Callable[[IndexFile], None] = _nothing
+        """Told of a file that takes no more entries."""
 
-    def catch_up(self) -> None:
-        """Index every record of the log that is not indexed yet."""
-        self._build_to(self._log.max_offset)
+    def catch_up(self, at_most: int | None = None) -> bool:
+        """Index the records that are not indexed yet, or so many; gives whether that is all."""
+        end_offset = self._log.max_offset
+        if at_most is not None:
+            for phy_offset, _ in islice(
+                self._log.records(self._built_to, end_offset), at_most, at_most + 1
+            ):
+                end_offset = phy_offset
+        self._build_to(end_offset)
+        return end_offset == self._log.max_offset
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
         """Leave out a record that was stored with messageIndexEnable off."""
@@ -161,11 +204,62 @@ class IndexService:
             self._build_to(phy_offset)
         self._built_to = end_offset
 
+    def load(self, now_ms: int, newest_ms: int | None) -> list[Cut]:
+        """Take the files that are there, and go on where they end; gives those that were no good.
+
+        That is one of another size, one that knows records that are gone from the log, and after a
+        crash one that is newer than the checkpoint's ``newest_ms``. All behind it go with it.
+        Where files are gone, the last record of the others is indexed once more, as Java does after
+        each crash: some of its keys may have been in the next file.
+        Source: store/index/IndexService.java#load (4.9.7), which drops only the last kind
+        """
+        size_bytes = HEADER_BYTES + self._slots * SLOT_BYTES + self._max_count * ENTRY_BYTES
+        cuts: list[Cut] = []
+        for path in self._store.list(FOLDER):
+            if not path.removeprefix(f"{FOLDER}/").isdecimal():
+                continue  # as Java does
+            found = None if cuts else self._load_one(path, size_bytes, now_ms)
+            if found is None or (newest_ms is not None and found.end_timestamp_ms > newest_ms):
+                cuts.append(Cut(path, 0, 0 if found is None else found.end))
+                self._store.delete(path)
+            else:
+                self.files.append(found)
+        self._built_to = 0
+        if not self._config.message_index_enable:
+            self._built_to = self._log.max_offset
+        elif self.files:
+            last = self._built_to = self.files[-1].end_phy_offset
+            record = self._log.record_at(last)
+            if record is not None and newest_ms is None and not cuts:
+                self._built_to += len(record)
+        return cuts
+
+    def _load_one(self, path: str, size_bytes: int, now_ms: int) -> IndexFile | None:
+        try:
+            file = self._store.open(path, size_bytes, now_ms)
+        except StoreError:
+            return None
+        found = IndexFile.load(file, self._slots, self._max_count)
+        known = found.index_count > 1 and found.end_phy_offset < self._log.max_offset
+        return found if known else None
+
+    def delete_expired_files(self, min_phy_offset: int) -> None:
+        """Delete files of which no record is left, but never the last.
+
+        Source: store/index/IndexService.java#deleteExpiredFile (4.9.7)
+        """
+        while len(self.files) > 1 and self.files[0].end_phy_offset < min_phy_offset:
+            self._store.delete(self.files.pop(0).path)
+
     def _build_to(self, end_offset: int) -> None:
-        for phy_offset, record in self._log.records(self._built_to, end_offset):
-            self._build(phy_offset, record)
-        if self.files:
-            self.files[-1].write_header()
+        try:
+            for phy_offset, record in self._log.records(self._built_to, end_offset):
+                self._build(phy_offset, record)
+            if self.files:
+                self.files[-1].write_header()
+        except StoreError as error:
+            # Source: store/RunningFlags.java#makeIndexFileError (4.9.7)
+            self._store.broken = str(error)
         self._built_to = end_offset
 
     def _build(self, phy_offset: int, record: memoryview) -> None:
@@ -197,10 +291,12 @@ class IndexService:
             if not last.full:
                 return last
             last.write_header()
+            self.on_full(last)
             end_phy_offset, end_timestamp_ms = last.end_phy_offset, last.end_timestamp_ms
         slots, max_count = self._slots, self._max_count
         size_bytes = HEADER_BYTES + slots * SLOT_BYTES + max_count * ENTRY_BYTES
         file = self._store.open(self._new_path(now_ms), size_bytes, now_ms)
+        file.truncate(HEADER_BYTES + slots * SLOT_BYTES + ENTRY_BYTES)
         self.files.append(IndexFile(file, slots, max_count, end_phy_offset, end_timestamp_ms))
         return self.files[-1]
 
@@ -227,6 +323,10 @@ class IndexService:
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break
         return found
+
+
+def _nothing(_: IndexFile) -> None:
+    pass
 
 
 def key_hash(topic: str, key: str) -> int:

@@ -6,7 +6,18 @@ store/MappedFileQueue.java (4.9.7)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from fakemq.errors import StoreError
 from fakemq.store.files import File, Files
+
+
+class Cut(NamedTuple):
+    """What was taken from a file: ``cut_bytes`` that stood from ``offset`` on."""
+
+    path: str
+    offset: int
+    cut_bytes: int
 
 
 class MappedFileQueue:
@@ -61,6 +72,57 @@ class MappedFileQueue:
         self.last = file
         self.last_offset = offset
         return file
+
+    def load(self, now_ms: int) -> None:
+        """Take the files that are there, as if each were full; StoreError if they are no row.
+
+        Source: store/MappedFileQueue.java#load (4.9.7), which does not see a gap
+        """
+        for path in self._files.list(self.folder):
+            name = path.rpartition("/")[2]
+            offset = int(name) if name.isdecimal() and len(name) == 20 else -1
+            if offset % self.file_size_bytes or path != f"{self.folder}/{name}":
+                raise StoreError(
+                    f"{self._files.path_of(path)}: no file of {self.file_size_bytes} bytes is"
+                    " called so; start with the sizes it was written with, or move it away"
+                )
+            if self.row and offset != self.last_offset + self.file_size_bytes:
+                missing = f"{self.folder}/{self.last_offset + self.file_size_bytes:020}"
+                raise StoreError(f"{self._files.path_of(missing)}: is missing before {name}")
+            self.last = self._files.open(path, self.file_size_bytes, now_ms, grows=self._grows)
+            if not self.row:
+                self._first_offset = offset
+            self.row.append(self.last)
+            self.last_offset = offset
+
+    def first_offset_of(self, index: int) -> int:
+        """The offset of the first byte of one of the files of the ``row``."""
+        return self._first_offset + index * self.file_size_bytes
+
+    def truncate(self, offset: int) -> list[Cut]:
+        """Have the row end at ``offset``, which is not behind its end; gives what was there.
+
+        Source: store/MappedFileQueue.java#truncateDirtyFiles (4.9.7)
+        """
+        cuts = []
+        while self.last_offset > offset and (cut := self.drop_last()) is not None:
+            cuts.append(cut)
+        last, position = self.last, offset - self.last_offset
+        if last is not None and 0 <= position < last.size_bytes:
+            cuts.append(Cut(last.path, position, last.data_end(position) - position))
+            last.truncate(position)
+        return [cut for cut in cuts if cut.cut_bytes]
+
+    def drop_last(self) -> Cut | None:
+        """Delete the last file; gives what was in it, or None if there is no file."""
+        if not self.row:
+            return None
+        last = self.row.pop()
+        cut = Cut(last.path, 0, last.data_end(0))
+        self._files.delete(last.path)
+        self.last = self.row[-1] if self.row else None
+        self.last_offset = self.first_offset_of(len(self.row) - 1) if self.row else 0
+        return cut
 
     def find(self, offset: int) -> File | None:
         """The file that has ``offset`` in it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,6 +65,13 @@ class MemoryFile:
             self._grow_to(position)
         self.position = position
 
+    @property
+    def flushed(self) -> int:
+        return self.position
+
+    def data_end(self, start: int) -> int:
+        return start + len(bytes(self.view[start : self.position]).rstrip(b"\0"))
+
     def flush(self) -> None:
         """Nothing to do: memory does not outlive the process."""
 
@@ -81,6 +90,9 @@ class MemoryFiles:
     An index file's header and hash slots are not counted; they cost at most 20 MB.
     """
 
+    durable = False
+    broken = ""
+
     def __init__(self, clock: NodeClock, limit_bytes: int = GIB) -> None:
         self._clock = clock
         self._files: dict[str, MemoryFile] = {}
@@ -96,6 +108,9 @@ class MemoryFiles:
             file = self._files[path] = MemoryFile(self, path, size_bytes, at_ms, grows)
         return file
 
+    def path_of(self, path: str) -> str:
+        return f"memory/{path}"
+
     def delete(self, path: str) -> None:
         file = self._files.pop(path, None)
         if file is not None:
@@ -104,6 +119,12 @@ class MemoryFiles:
     def list(self, folder: str) -> list[str]:
         prefix = folder.rstrip("/") + "/"
         return sorted(path for path in self._files if path.startswith(prefix))
+
+    def opened(self) -> Iterable[MemoryFile]:
+        return self._files.values()
+
+    def dirty(self, folder: str) -> Sequence[MemoryFile]:
+        return ()
 
     def clear(self) -> None:
         self._files.clear()
@@ -134,6 +155,11 @@ def size_text(size_bytes: int) -> str:
         if size_bytes and size_bytes % unit == 0:
             return f"{size_bytes // unit}{name}"
     return str(size_bytes)
+
+
+def machine_ram_bytes() -> int:
+    """How much RAM the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _reserve(size_bytes: int) -> mmap.mmap:

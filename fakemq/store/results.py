@@ -80,12 +80,14 @@ def _upper_hex(host: bytes) -> str:
 class PutMessageResult(msgspec.Struct):
     """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
 
+    The put is safe once the log is flushed to ``flush_to``, if that is to be waited for.
     ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
     """
 
     status: PutMessageStatus
     append_result: AppendMessageResult | None = None
     reason: str = ""
+    flush_to: int | None = None
 
     @property
     def ok(self) -> bool:

@@ -5,13 +5,13 @@ Source: store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from fakemq.events import AppendRefused, Warned
+from fakemq.errors import StoreError
+from fakemq.events import AppendRefused
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
@@ -22,6 +22,7 @@ from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
 from fakemq.store.members import Member, members_of_batch, members_of_message
+from fakemq.store.memory_files import machine_ram_bytes
 from fakemq.store.reput import MessageArrivingListener, MessageScheduledListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
@@ -30,13 +31,15 @@ from fakemq.store.results import (
     PutMessageStatus,
     QueryMessageResult,
 )
+from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
     from fakemq.journal import Journal
-    from fakemq.store.files import Files
+    from fakemq.store.disk import Disk
+    from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.message_filter import MessageFilter
 
@@ -69,28 +72,40 @@ class MessageStore:
         self.message_arriving: MessageArrivingListener | None = None
         self.message_scheduled: MessageScheduledListener | None = None
         self.stats = StoreStats(clock)
-        self.ram_size_bytes = _machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
-        self._files = files
+        self.ram_size_bytes = machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
+        self.files = files
         self._clock = clock
         self._journal = journal
         self._node = node
-        self._start_empty()
+        self.disk: Disk | None = None
+        self.retention = Retention(config, files, clock, journal, node)
+        self.start_empty()
 
-    def _start_empty(self) -> None:
-        config, files = self.config, self._files
+    def start_empty(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
+        """Forget all but the files; gives what is to be filled again."""
+        config, files = self.config, self.files
         self._log = CommitLog(files, config.mapped_file_size_commit_log)
         self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
         self._index = IndexService(config, files, self._log)
         self._reput = Reput(
             config, self._queues, self._index, self.delay_levels, self._journal, self._node
         )
-        self._warned_full = False
+        self.retention.over(self._log, self._queues, self._index)
+        return self._log, self._queues, self._index
 
     def reset(self) -> None:
         """Drop everything, back to an empty store."""
-        self._files.clear()
-        self._start_empty()
+        self.files.clear()
+        _, _, index = self.start_empty()
+        if self.disk is not None:
+            self.disk.emptied(index)
         self.stats.start()
+        self.retention.reset()
+
+    def settled_files(self) -> Iterable[File]:
+        """The files, with everything in them that they are to have."""
+        self._index.catch_up()
+        return list(self.files.opened())
 
     # -- putting ------------------------------------------------------------------------------
 
@@ -126,28 +141,26 @@ class MessageStore:
         if not self._log.fits(size_bytes):
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
-        if not self._files.has_room(size_bytes + UNIT_BYTES * len(members)):
-            return self._no_room(message)
         now_ms = self._clock.now_ms()
-        result = self._log.append(message, members, size_bytes, now_ms)
+        reason = self.retention.refusal(size_bytes + UNIT_BYTES * len(members), now_ms)
+        if reason is not None:
+            return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+        try:
+            result = self._log.append(message, members, size_bytes, now_ms)
+        except StoreError as error:
+            failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
+            return self._refused(message, failed, self.retention.warn(str(error), failed.name))
+        if result.wrote_offset % self._log.file_size_bytes == 0:
+            self.retention.plan()  # the file before may go some day
         self.stats.put(len(members), size_bytes)
-        self._reput.appended(
-            message, members, result, self.message_arriving, self.message_scheduled
-        )
-        return PutMessageResult(PUT_OK, result)
-
-    def _no_room(self, message: InnerMessage) -> PutMessageResult:
-        reason = self._files.full_reason()
-        if not self._warned_full:
-            self._warned_full = True
-            self._journal.add(
-                Warned(
-                    node=self._node,
-                    text=f"{reason}: messages are refused with"
-                    " SERVICE_NOT_AVAILABLE until something is deleted or the cluster is reset",
-                )
+        try:
+            self._reput.appended(
+                message, members, result, self.message_arriving, self.message_scheduled
             )
-        return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
+        except StoreError as error:  # the record is there, and is found by the next start
+            self.files.broken = str(error)  # of which the next put tells
+        disk = self.disk
+        return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -345,7 +358,7 @@ class MessageStore:
         """Forget the queues of a topic; its records stay in the log."""
         for queue_id in self._queues.destroy(topic):
             self._log.topic_queue_table.pop((topic, queue_id), None)
-        self._warned_full = False
+        self.retention.warned_full = False
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
         """Forget the queues of every topic that is not one of ``topics``.
@@ -360,32 +373,23 @@ class MessageStore:
 
         The queues' minimum offsets move with it.
         """
-        count = self._log.delete_before(phy_offset)
-        if count:
-            for queue in self._queues:
-                queue.correct_min_offset(self._log.min_offset)
-            self._warned_full = False
-        return count
+        return self.retention.delete_before(phy_offset)
 
     # -- state --------------------------------------------------------------------------------
 
     @property
     def bytes_used(self) -> int:
         """What the store holds: records, queue entries and index entries."""
-        return self._files.used_bytes
+        return self.files.used_bytes
 
     @property
     def total_bytes(self) -> int:
         """What the store could hold at most."""
-        return self._files.total_bytes
+        return self.retention.total_bytes
 
     def used_ratio(self) -> float:
         """How full the store is, from 0 to 1: what Java reads from its disk."""
-        return self._files.used_ratio()
+        return self.retention.used_ratio()
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
-
-
-def _machine_ram_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRe
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.store import MessageStore
+from fakemq.text_files import DiskTextFile
 from tests.support.namesrv_double import NameServerDouble
 from tests.support.peer import Peer
 
@@ -40,6 +42,7 @@ class World:
         *,
         namesrv_addrs: tuple[str, ...] = (),
         memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+        config_folder: Path | None = None,
     ) -> Broker:
         """A started broker that listens at its addresses."""
         config = config or BrokerConfig()
@@ -52,6 +55,8 @@ class World:
             name, config, clock, self.journal, store, Randomness(1).stream(f"broker {name}")
         )
         broker.outbound = Outbound(broker, self.network)
+        if config_folder is not None:
+            broker.persistence.keep_in(lambda name: DiskTextFile(str(config_folder / name)))
         self.network.listen(broker.addr, broker.accept)
         self.network.listen(broker.vip_addr, broker.accept_fast)
         broker.start(namesrv_addrs)

@@ -217,7 +217,7 @@ def test_what_the_store_does_not_take_is_tried_again_ever_less_often(world: Worl
     delays = Delays(world)
     delays.send(1, b"1" * 500)
     delays.send(1, b"2")
-    files = delays.broker.store._files
+    files = delays.broker.store.files
     assert isinstance(files, MemoryFiles)
     limit_bytes = files.limit_bytes
     files.limit_bytes = files.used_bytes + 100

@@ -9,7 +9,7 @@ import pytest
 
 from fakemq.errors import ConfigError
 from fakemq.events import KvConfigPrinted, Warned
-from fakemq.namesrv.kv import DiskTextFile
+from fakemq.text_files import DiskTextFile
 from tests.support.namesrv import NamesrvLab, get_kv, put_kv
 
 

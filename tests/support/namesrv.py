@@ -10,11 +10,11 @@ from typing import Any
 from fakemq.clock import Clock, NodeClock
 from fakemq.config import NamesrvConfig
 from fakemq.journal import Journal
-from fakemq.namesrv.kv import TextFile
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
+from fakemq.text_files import TextFile
 from tests.support.peer import Peer
 
 START_MS = 1_700_000_000_000

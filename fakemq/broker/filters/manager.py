@@ -90,6 +90,7 @@ class ConsumerFilterManager:
                 subscription.expression_type,
             ):
                 old.data.client_version = version
+                self._broker.persistence.filters.changed()
                 self._revive(old)
                 return
         self._compile(group, topic, subscription)
@@ -191,7 +192,8 @@ class ConsumerFilterManager:
                 found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)
                 if data.dead_time >= data.born_time:
                     found.died_ms = clock.elapsed_ms() - (clock.now_ms() - data.dead_time)
-        self._by_group = by_group
+        # Who is connected, at a restored snapshot, knows better.
+        self._by_group = by_group | self._by_group
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -297,6 +299,7 @@ class ConsumerFilterManager:
         self._watch()
 
     def _changed(self, group: str, topic: str, how: str) -> None:
+        self._broker.persistence.filters.changed()
         self._broker.journal.add(
             FilterChanged(node=self._broker.name, group=group, topic=topic, how=how)
         )

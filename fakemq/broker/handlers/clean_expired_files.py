@@ -1,6 +1,7 @@
 """CLEAN_EXPIRED_CONSUMEQUEUE (306), DELETE_EXPIRED_COMMITLOG (329): delete what is expired.
 
-Behaviour: always SUCCESS. Nothing expires by age yet, so nothing is deleted.
+Behaviour: always SUCCESS. 306 deletes the consume queues whose records are all gone; after 329 the
+next twenty looks delete what is old enough, whatever hour it is.
 
 Source: broker/processor/AdminBrokerProcessor.java#cleanExpiredConsumeQueue, #deleteExpiredCommitLog
 (4.9.7)
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
 @handles(table.CLEAN_EXPIRED_CONSUMEQUEUE)
 def clean_expired_consumequeue(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    broker.store.retention.clean_expired_consume_queues()
     return Reply()
 
 
 @handles(table.DELETE_EXPIRED_COMMITLOG)
 def delete_expired_commitlog(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+    broker.store.retention.execute_delete_files_manually()
     return Reply()

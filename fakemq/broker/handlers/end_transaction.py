@@ -2,7 +2,8 @@
 
 Behaviour: the request names the half message by its place in the commit log and in its queue, and
 both must be right. A commit stores the message anew, however often it is asked for; then an op says
-that the half message is through. Who does not know gets no answer, and nothing happens.
+that the half message is through. Who does not know gets no answer, and nothing happens. With
+SYNC_FLUSH the answer to a commit waits for the disk, and says nothing of one that is too slow.
 
 Source: broker/processor/EndTransactionProcessor.java (4.9.7)
 """
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
+from fakemq.broker.send import reply_when_durable
+from fakemq.dispatch import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.events import TransactionEnded
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
@@ -40,7 +42,7 @@ _NOT_TYPE = MessageSysFlag.TRANSACTION_NOT_TYPE
 @handles(table.END_TRANSACTION)
 def end_transaction(
     broker: Broker, request: Request[EndTransactionRequestHeader]
-) -> Reply[NoHeader] | None:
+) -> Reply[NoHeader] | Parked[NoHeader] | None:
     header = request.header
     if request.command.ext_fields and header.commit_or_rollback not in (
         _NOT_TYPE,
@@ -61,13 +63,13 @@ def end_transaction(
     if half is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
     _check_prepare_message(half, header)
-    remark: str | None = NOTHING_SAID
+    answer: Reply[NoHeader] | Parked[NoHeader] = Reply(remark=NOTHING_SAID)
     topic = half.properties.get(REAL_TOPIC, "")
     if header.commit_or_rollback == _COMMIT:
         result = broker.transactions.commit_message(half)
         if result.append_result is None:
             raise _refusal(broker, result)
-        remark = None
+        answer = reply_when_durable(broker, result, Reply(), late=ResponseCode.SUCCESS)
     broker.transactions.delete_prepare_message(half)
     broker.journal.add(
         TransactionEnded(
@@ -79,7 +81,7 @@ def end_transaction(
             msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
         )
     )
-    return Reply(remark=remark)
+    return answer
 
 
 def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader) -> None:

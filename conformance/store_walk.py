@@ -1,0 +1,106 @@
+"""Everything a client can find out about what a cluster has stored, to be compared with another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fakemq.client.blocking import Client
+from fakemq.client.messages import Message
+from fakemq.protocol.bodies.queue import MessageQueue
+
+SIZES = {
+    "mappedFileSizeCommitLog": "65536",
+    "mappedFileSizeConsumeQueue": "2000",
+    "maxHashSlotNum": "100",
+    "maxIndexNum": "400",
+}
+"""Small files, so that there are several of each kind."""
+
+
+class Found(NamedTuple):
+    """One message: where it is, and by what it is found."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+    offset_msg_id: str
+    unique_id: str
+    keys: str
+    body: bytes
+    store_timestamp_ms: int
+    offset_by_time: int
+    by_key: tuple[int, ...]
+
+
+def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) -> set[str]:
+    """Send messages with a key each, in turn over the topics; gives the unique ids acknowledged."""
+    acknowledged = set()
+    with Client(namesrv_addr) as client:
+        for number, body in enumerate(bodies):
+            topic = topics[number % len(topics)]
+            message = Message(topic, body, keys=f"key-{number % 50} {body[:8].hex()}", tags="t")
+            result = client.send(message)
+            acknowledged.add(result.msg_id)
+    return acknowledged
+
+
+def walk(namesrv_addr: str, topics: Sequence[str], queues: int, broker: str) -> list[Found]:
+    """Every message of some topics, pulled from its queue, found by its time and by its key."""
+    found: list[Found] = []
+    with Client(namesrv_addr) as client:
+        for topic in topics:
+            for queue_id in range(queues):
+                queue = MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)
+                found += _walk_queue(client, queue)
+    return found
+
+
+def _walk_queue(client: Client, queue: MessageQueue) -> Iterable[Found]:
+    offset, end = client.min_offset(queue), client.max_offset(queue)
+    while offset < end:
+        result = client.pull(queue, offset)
+        assert result.messages, f"nothing at {offset} of {queue}: {result}"
+        for message in result.messages:
+            yield _found(client, queue, message)
+        offset = result.next_begin_offset
+
+
+def _found(client: Client, queue: MessageQueue, message: Any) -> Found:
+    stored_ms = message.store_timestamp_ms
+    # The word that is its own: the other is shared by many.
+    word = (message.keys or "").split(" ")[-1]
+    by_key = client.query_messages(
+        queue.topic or "", word, max_num=32, begin_ms=stored_ms - 2000, end_ms=stored_ms + 2000
+    )
+    return Found(
+        topic=queue.topic or "",
+        queue_id=queue.queue_id,
+        queue_offset=message.queue_offset,
+        phy_offset=message.physical_offset,
+        offset_msg_id=message.offset_msg_id,
+        unique_id=message.properties["UNIQ_KEY"],
+        keys=message.keys or "",
+        body=message.body,
+        store_timestamp_ms=stored_ms,
+        offset_by_time=client.search_offset(queue, stored_ms),
+        # After a crash Java indexes the last record of the last index file that it keeps again.
+        by_key=tuple(sorted({one.physical_offset for one in by_key})),
+    )
+
+
+def java_config(store: Path) -> dict[str, str]:
+    """Broker properties for a real broker on a directory."""
+    return {
+        **SIZES,
+        "storePathRootDir": str(store),
+        "storePathCommitLog": str(store / "commitlog"),
+    }
+
+
+def fake_config(store: Path) -> list[str]:
+    """The same as lines for fakemq."""
+    config = {**java_config(store), "brokerName": "broker-a"}
+    return [f"{key}={value}" for key, value in config.items()]

@@ -1,0 +1,312 @@
+"""A broker's config files: topics, groups, offsets, filters and delays between two runs.
+
+Topics and groups are written with every change, the others at ticks of Java's grid. Java writes at
+each tick; here only those ticks have a timer at which there is something to write.
+
+Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fakemq.clock import next_tick_ms
+from fakemq.errors import StoreError
+from fakemq.events import Warned
+from fakemq.protocol.errors import BodyError, ProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.protocol.bodies.body import Body
+    from fakemq.text_files import TextFile
+    from fakemq.timers import Timer
+
+FOLDER = "config"
+NAMES = (
+    *("topics.json", "consumerOffset.json", "subscriptionGroup.json", "consumerFilter.json"),
+    "delayOffset.json",
+)
+"""The files, in the order in which they are read."""
+
+FIRST_TICK_MS = 10_000
+TICKS_AFTER_CHANGE = 2
+"""At the second one the backup, too, has what Java's has."""
+
+B = TypeVar("B", bound="Body")
+
+
+class ConfigFile(Generic[B]):
+    """One of the files: ``encode`` gives what it shall have, ``decode`` takes what it had.
+
+    ``period_ms`` gives the grid on which it is written.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        name: str,
+        kind: Callable[[], type[B]],
+        encode: Callable[[], B],
+        decode: Callable[[B], None],
+        period_ms: Callable[[], int] = lambda: FIRST_TICK_MS,
+    ) -> None:
+        self.name = name
+        self.file: TextFile | None = None
+        self._broker = broker
+        self._kind = kind
+        self._encode = encode
+        self._decode = decode
+        self._period_ms = period_ms
+        self._unknown: dict[Any, Any] = {}
+        self._held = self._wanted = False
+        self._started_ms = 0
+        self._ticks = 0
+        self._timer: Timer | None = None
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the file, or where there is none, it is empty or damaged, its backup.
+
+        StoreError where Java does not start: neither file is missing, and neither can be read.
+        Source: common/ConfigManager.java#load (4.9.7)
+        """
+        self._unknown = {}
+        if self.file is None:
+            return
+        path, damage = self.file.path, ""
+        try:
+            text = self.file.read()
+            if text:
+                self.decode(text)
+                return
+        except (OSError, ProtocolError, ValueError) as error:
+            damage = f"{path}: {_reason(error)}"
+        try:
+            text = self.file.read_backup()
+            if text:
+                self.decode(text)
+        except (OSError, ProtocolError, ValueError) as error:
+            damage = damage or f"{path} has nothing"
+            raise StoreError(f"{damage}; {path}.bak: {_reason(error)}") from None
+        if damage:
+            instead = "its backup" if text else "nothing, for there is no backup"
+            text = f"{damage}; the broker begins with {instead}"
+            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+
+    def decode(self, text: str) -> None:
+        """Take over what a text says; BodyError for what is no such file."""
+        from fakemq.protocol import fastjson  # only who has a directory needs any of this
+        from fakemq.protocol.unknown_fields import unknown_fields
+
+        bean = self._kind().decode_or_null(text.encode("utf-8", "replace"))
+        if bean is None:
+            return
+        raw = fastjson.loads(text)
+        if isinstance(raw, dict) and None in raw.values():
+            raise BodyError("null where a table should be")  # on which Java's decode fails, too
+        self._decode(bean)
+        self._unknown = unknown_fields(bean, raw)
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """What the file shall have now: fields that nobody here knows are in it as they were."""
+        from fakemq.protocol import fastjson
+        from fakemq.protocol.unknown_fields import with_unknown
+
+        return fastjson.dumps_pretty(with_unknown(self._encode(), self._unknown))
+
+    def persist(self) -> None:
+        """Write the file. Source: common/ConfigManager.java#persist (4.9.7)"""
+        if self.file is None:
+            return
+        if self._held:
+            self._wanted = True
+            return
+        try:
+            self.file.write(self.text())
+        except OSError as error:  # Java logs it, too, and goes on
+            text = f"{self.file.path}: could not be written: {error.strerror}"
+            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+
+    def hold(self, held: bool) -> None:
+        """Write nothing; or at last what was to be written meanwhile."""
+        self._held = held
+        if not held and self._wanted:
+            self._wanted = False
+            self.persist()
+
+    def start(self) -> None:
+        """Begin the grid, with something to write at its first tick."""
+        self._started_ms = self._broker.clock.elapsed_ms()
+        self._timer = None
+        self.changed()
+
+    def changed(self) -> None:
+        """There is something to write at the next tick."""
+        if self.file is not None and self._broker.running:
+            self._ticks = TICKS_AFTER_CHANGE
+            if self._timer is None:
+                self._wait(self._broker.clock.elapsed_ms())
+
+    def _wait(self, from_ms: int) -> None:
+        clock = self._broker.clock
+        due_ms = next_tick_ms(from_ms, self._started_ms, FIRST_TICK_MS, self._period_ms())
+        self._timer = clock.call_later(
+            due_ms - clock.elapsed_ms(), self._tick, kind="config_persist"
+        )
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.persist()
+        self._ticks -= 1
+        if self._ticks:
+            self._wait(self._broker.clock.elapsed_ms() + 1)
+
+    def forget(self) -> None:
+        """Have no file, as before the first start."""
+        self._unknown = {}
+        if self.file is not None:
+            self.file.delete()
+
+
+def _reason(error: Exception) -> str:
+    return str(error.strerror) if isinstance(error, OSError) else str(error)
+
+
+class Persistence:
+    """All config files of a broker; without `keep_in` there are none and nothing is written."""
+
+    def __init__(self, broker: Broker) -> None:
+        config = broker.config
+        self._broker = broker
+        self.topics = ConfigFile(
+            broker, NAMES[0], _topics, broker.topics.persisted, broker.topics.load
+        )
+        self.offsets = ConfigFile(
+            *(broker, NAMES[1], _offsets, broker.offsets.persisted, broker.offsets.load),
+            period_ms=lambda: config.flush_consumer_offset_interval,
+        )
+        self.groups = ConfigFile(
+            broker, NAMES[2], _groups, broker.groups.persisted, broker.groups.load
+        )
+        self.filters = ConfigFile(
+            broker, NAMES[3], _filters, broker.filters.table, broker.filters.load
+        )
+        self.delays = ConfigFile(
+            broker, NAMES[4], _delays, broker.delay.persisted, broker.delay.load
+        )
+        self.files: tuple[ConfigFile[Any], ...] = (
+            *(self.topics, self.offsets, self.groups, self.filters, self.delays),
+        )
+
+    def keep_in(self, open_file: Callable[[str], TextFile]) -> None:
+        """Have files, opened by their names; to be called before the broker's first start."""
+        for file in self.files:
+            file.file = open_file(file.name)
+
+    @property
+    def kept(self) -> bool:
+        """Whether there are files at all."""
+        return self.topics.file is not None
+
+    def load(self) -> None:
+        """Have what the files say, and of the rest what a first boot has; StoreError as Java.
+
+        Source: broker/BrokerController.java#initialize (4.9.7)
+        """
+        if self.topics.file is not None:
+            folder = os.path.dirname(self.topics.file.path)
+            if os.path.exists(folder) and not os.path.isdir(folder):
+                raise StoreError(f"{folder}: Not a directory")
+            self.load_texts(None)
+
+    def load_texts(self, texts: dict[str, str] | None) -> None:
+        """Have what these texts say, by file name, instead of what the files say."""
+        broker = self._broker
+        broker.topics.reset()
+        broker.groups.reset()
+        broker.offsets.reset()
+        broker.filters.reset()  # which leaves those of members, if there are any
+        broker.delay.forget()
+        for file in self.files:
+            if texts is None:
+                file.load()
+            elif text := texts.get(file.name):
+                file.decode(text)
+
+    def persist_all(self) -> None:
+        """Write every file, as after much has changed."""
+        for file in self.files:
+            file.persist()
+
+    def start(self) -> None:
+        """Begin the grids of those that are written on one; delays see to themselves.
+
+        Source: broker/BrokerController.java#initialize (4.9.7)
+        """
+        self.offsets.start()
+        self.filters.start()
+
+    def stop(self) -> None:
+        """Write down the last of it, in Java's order; delays are written with the store's end.
+
+        Source: broker/BrokerController.java#shutdown (4.9.7)
+        """
+        self.offsets.persist()
+        self.filters.persist()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Write topics and groups once for many changes."""
+        self.topics.hold(True)
+        self.groups.hold(True)
+        try:
+            yield
+        finally:
+            self.topics.hold(False)
+            self.groups.hold(False)
+
+    def reset(self) -> None:
+        """Have no files; what changes from now on is written as after a first start."""
+        for file in self.files:
+            file.forget()
+        self.offsets.changed()
+        self.filters.changed()
+
+
+# The classes of bodies are imported when there is a file to read.
+
+
+def _topics() -> type[Any]:
+    from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
+
+    return TopicConfigSerializeWrapper
+
+
+def _offsets() -> type[Any]:
+    from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
+
+    return ConsumerOffsetSerializeWrapper
+
+
+def _groups() -> type[Any]:
+    from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
+
+    return SubscriptionGroupWrapper
+
+
+def _filters() -> type[Any]:
+    from fakemq.protocol.bodies.filter import ConsumerFilterTable
+
+    return ConsumerFilterTable
+
+
+def _delays() -> type[Any]:
+    from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
+
+    return DelayOffsetSerializeWrapper

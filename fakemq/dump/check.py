@@ -1,0 +1,303 @@
+"""``--check``: whether a store fits together: what is damaged, missing, or points somewhere else.
+
+A finding is about bytes that no clean or killed broker leaves behind once it has recovered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.broker.persistence import NAMES
+from fakemq.dump.walk import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
+from fakemq.protocol import fastjson
+from fakemq.protocol.layout.twins import CHECKPOINT
+from fakemq.protocol.message import tags_code
+from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.commitlog import UNQUEUED
+from fakemq.store.index import key_hash
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import Row, StoredFile, StoredNode
+    from fakemq.dump.walk import IndexEntry
+    from fakemq.protocol.message import MessageExt
+
+FINDINGS_A_FILE = 50
+"""So many of one file are said one by one, the rest are counted."""
+
+_NOT_A_TAG = range(-(1 << 31), 1 << 31)
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong; ``file`` is relative to the node's folder."""
+
+    file: str
+    offset: int
+    text: str
+
+
+def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
+    """Everything that is wrong with a node's store, in the order of its parts."""
+    yield from _few(check_log(node, passed))
+    for topic, queue_id, row in node.queues():
+        yield from _few(check_queue(node, topic, queue_id, row, passed))
+    for file in node.index_files():
+        yield from _few(check_index(node, file))
+    yield from check_checkpoint(node)
+    yield from check_config(node)
+
+
+def _few(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The first of each file, and how many there are more."""
+    file, count = "", 0
+    for finding in findings:
+        if finding.file != file:
+            yield from _more(file, count)
+            file, count = finding.file, 0
+        count += 1
+        if count <= FINDINGS_A_FILE:
+            yield finding
+    yield from _more(file, count)
+
+
+def _more(file: str, count: int) -> Iterator[Finding]:
+    if count > FINDINGS_A_FILE:
+        yield Finding(file, 0, f"and {count - FINDINGS_A_FILE} more in this file")
+
+
+# -- commit log ---------------------------------------------------------------------------------
+
+
+def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
+    """Records one behind the other, each whole and with its entry in its queue."""
+    yield from _check_row(node.log, 1)
+    for number, file in enumerate(node.log.files, 1):
+        behind = node.log.files[number:]
+        for one in records(file, passed, check_crc=True):
+            if isinstance(one, LogEnd):
+                yield from _check_end(file, one, behind)
+                break
+            position, (_, _, message, _) = one
+            if message is None:
+                continue
+            phy_offset = file.offset + position
+            if message.physical_offset != phy_offset:
+                yield Finding(
+                    *(file.name, position),
+                    f"the record at {phy_offset} says that it is at {message.physical_offset}",
+                )
+            elif missing := _missing(node, message):
+                yield Finding(file.name, position, missing)
+
+
+def _check_row(row: Row, unit_bytes: int) -> Iterator[Finding]:
+    """Files of one size, named by their offsets, none missing between them."""
+    size_bytes = row.file_size_bytes
+    expected = row.min_offset
+    for file in row.files:
+        if file.size_bytes != size_bytes or size_bytes % unit_bytes or not size_bytes:
+            text = f"the file has {file.size_bytes} bytes, the first one {size_bytes}"
+            if file.size_bytes == size_bytes:
+                text = f"the file has {size_bytes} bytes"
+            yield Finding(file.name, 0, text)
+        if file.offset != expected:
+            yield Finding(
+                file.name,
+                0,
+                f"the file before ends at {expected}, this one begins at {file.offset}",
+            )
+        expected = file.offset + file.size_bytes
+
+
+def _check_end(
+    file: StoredFile, end: LogEnd, files_behind: Sequence[StoredFile]
+) -> Iterator[Finding]:
+    left_bytes = file.size_bytes - end.position
+    if end.why == "zeros":
+        behind = file.data_from(end.position)
+        if behind is not None:
+            text = f"the records end here, and at {behind} there is something again"
+            yield Finding(file.name, end.position, text)
+        elif any(one.data_from(0) is not None for one in files_behind):  # Java makes them early
+            text = f"{left_bytes} bytes without a record or a blank, and another file follows"
+            yield Finding(file.name, end.position, text)
+    elif end.why not in ("blank", "full"):
+        yield Finding(file.name, end.position, f"no record: {end.why}")
+
+
+def _missing(node: StoredNode, message: MessageExt) -> str:
+    """What is wrong with the queue of a record; another record's entry is the queue's finding."""
+    if message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+        return ""
+    place = f"{message.topic}:{message.queue_id} offset {message.queue_offset}"
+    row = node.queue(message.topic, message.queue_id)
+    if row is None or not row.files:
+        return f"{place}: there is no such queue" if _has_topic(node, message.topic) else ""
+    unit = row.read(message.queue_offset * UNIT_BYTES, UNIT_BYTES)
+    if unit is not None and unit != bytes(UNIT_BYTES):
+        return ""
+    first = next(units(row, _nobody), None)
+    if (
+        first is None
+        or message.queue_offset < first.offset
+        or (message.physical_offset < first.phy_offset)
+    ):
+        return ""  # of a queue that was deleted, or emptied, since
+    return f"{place}: no entry of the queue points at this record"
+
+
+def _has_topic(node: StoredNode, topic: str) -> bool:
+    # The queues of a topic that was deleted are gone, its records stay.
+    text = node.config_text("topics.json")
+    return text is None or f'"{topic}"' in text
+
+
+def _nobody(size_bytes: int) -> None:
+    pass
+
+
+# -- consume queues -----------------------------------------------------------------------------
+
+
+def check_queue(
+    node: StoredNode, topic: str, queue_id: int, row: Row, passed: Passed
+) -> Iterator[Finding]:
+    """Entries without a gap, each pointing at the record that it is for."""
+    yield from _check_row(row, UNIT_BYTES)
+    before: QueueUnit | None = None
+    for unit in units(row, passed):
+        gap = before is not None and unit.offset != before.offset + 1
+        if gap and before is not None:
+            text = f"offsets {before.offset + 1} to {unit.offset - 1} are missing"
+            yield Finding(unit.file.name, unit.position, text)
+        text = _check_unit(node, topic, queue_id, unit)
+        if not text and before is not None and unit.phy_offset <= before.phy_offset:
+            text = (
+                f"offset {unit.offset} points at {unit.phy_offset},"
+                f" the one before at {before.phy_offset}"
+            )
+        if text:
+            yield Finding(unit.file.name, unit.position, text)
+        before = unit
+    for file in row.files:
+        end = min(file.size_bytes, _units_end(file))
+        behind = file.data_from(end)
+        if behind is not None and behind < file.size_bytes - file.size_bytes % UNIT_BYTES:
+            text = f"the entries end here, and at {behind} there is something again"
+            yield Finding(file.name, end, text)
+
+
+def _units_end(file: StoredFile) -> int:
+    """Where the entries of one file end."""
+    data = memoryview(file.data)
+    low, high = 0, file.size_bytes // UNIT_BYTES
+    none = bytes(UNIT_BYTES)
+    while low < high and data[low * UNIT_BYTES : (low + 1) * UNIT_BYTES] != none:
+        low += 1
+    return low * UNIT_BYTES
+
+
+def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) -> str:
+    """What is wrong with an entry; nothing if its record may be deleted."""
+    if unit.phy_offset < node.log.min_offset and unit.phy_offset >= 0:
+        return ""
+    where = f"offset {unit.offset} points at {unit.phy_offset}"
+    message = node.record(unit.phy_offset)
+    if message is None:
+        return f"{where}, where no record begins"
+    if message.store_size_bytes != unit.size_bytes:
+        return (
+            f"{where} with {unit.size_bytes} bytes, where the record has {message.store_size_bytes}"
+        )
+    found = (message.topic, message.queue_id, message.queue_offset)
+    if found != (topic, queue_id, unit.offset):
+        return f"{where}, where there is {found[0]}:{found[1]} offset {found[2]}"
+    tags = tags_code(message.tags)
+    if topic != SCHEDULE_TOPIC and unit.tags_code in _NOT_A_TAG and unit.tags_code != tags:
+        return f"{where} with tags code {unit.tags_code}, where the record has {tags}"
+    return ""
+
+
+# -- index --------------------------------------------------------------------------------------
+
+
+def check_index(node: StoredNode, file: StoredFile) -> Iterator[Finding]:
+    """Entries in the chains of their slots, each pointing at a record that has such a key."""
+    index = Index(file)
+    head = index.head
+    if head is None:
+        yield Finding(file.name, 0, f"{file.size_bytes} bytes are too few for a header")
+        return
+    if head.index_count < 2:
+        return
+    if not index.slots:
+        yield Finding(file.name, 0, f"the entries do not fit the header: {_head_text(index)}")
+        return
+    for entry in index.entries():
+        text = _check_chain(index, entry) or _check_entry(node, index, entry)
+        if text:
+            at = index.entry_at(entry)
+            yield Finding(file.name, at, f"entry {entry.number}: {text}")
+
+
+def _head_text(index: Index) -> str:
+    head = index.head
+    if head is None:
+        return ""
+    return f"{head.index_count - 1} entries from {head.begin_phy_offset} to {head.end_phy_offset}"
+
+
+def _check_chain(index: Index, entry: IndexEntry) -> str:
+    newest = index.newest(entry.key_hash)
+    count = index.head.index_count if index.head else 0
+    if not entry.number <= newest < count:
+        return f"its slot says {newest}, between {entry.number} and {count - 1} is right"
+    if not 0 <= entry.previous < entry.number:
+        return f"the entry before it is said to be {entry.previous}"
+    return ""
+
+
+def _check_entry(node: StoredNode, index: Index, entry: IndexEntry) -> str:
+    if 0 <= entry.phy_offset < node.log.min_offset:
+        return ""
+    message = node.record(entry.phy_offset)
+    if message is None:
+        return f"points at {entry.phy_offset}, where no record begins"
+    keys = [message.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX) or ""]
+    keys += (message.keys or "").split(KEY_SEPARATOR)
+    if entry.key_hash not in [key_hash(message.topic, key) for key in keys if key]:
+        return f"points at {entry.phy_offset}, whose keys have other hashes"
+    if entry.number > 1 and index.head is not None:  # the first one counts from the file before
+        ms = message.store_timestamp_ms - index.head.begin_timestamp_ms
+        seconds = min(max(0, ms // 1000), 0x7FFF_FFFF)
+        if seconds != entry.seconds:
+            return f"is {entry.seconds} s after the first, its record {seconds} s"
+    return ""
+
+
+# -- checkpoint and config ----------------------------------------------------------------------
+
+
+def check_checkpoint(node: StoredNode) -> Iterator[Finding]:
+    """Long enough for its three times."""
+    data = node.checkpoint()
+    if data is not None and len(data) < CHECKPOINT.size:
+        yield Finding("checkpoint", 0, f"{len(data)} bytes; {CHECKPOINT.size} at least are needed")
+
+
+def check_config(node: StoredNode) -> Iterator[Finding]:
+    """Texts that a broker can read."""
+    for name in NAMES:
+        for file in (name, f"{name}.bak"):
+            text = node.config_text(file)
+            if text is None:
+                continue
+            try:
+                value = fastjson.loads(text)
+            except fastjson.JsonError as error:
+                yield Finding(f"config/{file}", 0, str(error))
+                continue
+            if value is not None and not isinstance(value, dict):
+                yield Finding(f"config/{file}", 0, "expected an object")

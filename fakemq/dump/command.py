@@ -1,0 +1,95 @@
+"""What ``dump`` does, from the directory to the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fakemq.dump import rows, show
+from fakemq.dump.check import check
+from fakemq.dump.stored import find_nodes
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import StoredNode
+    from fakemq.dump.walk import Passed
+
+FOUND = 1
+"""The exit code of a check that found something."""
+
+Rows = Callable[["StoredNode", rows.Selection, "Passed"], Iterator[rows.Row]]
+
+PARTS: dict[str, Rows] = {
+    "commitlog": rows.log_rows,
+    "consumequeue": rows.queue_rows,
+    "index": rows.index_rows,
+    "offsets": rows.offset_rows,
+    "config": rows.config_rows,
+}
+
+
+def write_line(line: str) -> None:
+    """A line on stdout, which need not know every letter."""
+    out = sys.stdout
+    try:
+        out.write(line + "\n")
+    except UnicodeEncodeError:
+        out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
+
+
+def dump(
+    path: str,
+    write: show.Write,
+    *,
+    parts: Sequence[str] = (),
+    topic: str | None = None,
+    queue_id: int | None = None,
+    limit: int | None = None,
+    as_json: bool = False,
+) -> int:
+    """Show what is stored, all or those ``parts``, at most ``limit`` rows of each; gives 0.
+
+    ConfigError for what is no store or cannot be read.
+    """
+    nodes = find_nodes(path)
+    progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
+    # A bar among rows on the same terminal would be in the way.
+    passed = progress.passed if not sys.stdout.isatty() else _nobody
+    of = rows.Selection(topic, queue_id)
+    for node in nodes:
+        for part in parts or PARTS:
+            found = islice(PARTS[part](node, of, passed), limit)
+            if as_json:
+                for row in found:
+                    write(show.json_line(part, node.name, row))
+            else:
+                write(f"-- {part} of {node.name}")
+                show.table(part, found, write)
+    progress.clear()
+    return 0
+
+
+def check_store(path: str, write: show.Write, *, as_json: bool = False) -> int:
+    """Say what is wrong, one line for each finding; gives `FOUND`, or 0 if there is nothing."""
+    nodes = find_nodes(path)
+    progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
+    count = 0
+    for node in nodes:
+        for finding in check(node, progress.passed):
+            count += 1
+            progress.clear()
+            if as_json:
+                write(show.json_line("finding", node.name, finding._asdict()))
+            else:
+                where = f"{node.name}/" if len(nodes) > 1 else ""
+                write(f"{where}{finding.file}:{finding.offset}: {finding.text}")
+    progress.clear()
+    if not as_json:
+        number = f"{count} findings" if count != 1 else "1 finding"
+        write(f"{number} in {', '.join(node.name for node in nodes)}")
+    return FOUND if count else 0
+
+
+def _nobody(size_bytes: int) -> None:
+    pass

@@ -1,0 +1,159 @@
+"""What is stored, as rows: the same ones become tables and JSON lines."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fakemq.dump.walk import Index, LogEnd, Passed, records, units
+from fakemq.protocol import fastjson
+from fakemq.protocol.hosts import format_host
+from fakemq.protocol.layout.twins import CHECKPOINT
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import StoredNode
+    from fakemq.protocol.message import MessageExt
+
+Row: TypeAlias = dict[str, Any]
+
+
+class Selection:
+    """Of which topic and queue to show something; None is all of them."""
+
+    def __init__(self, topic: str | None = None, queue_id: int | None = None) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+
+    def has(self, topic: str, queue_id: int | None = None) -> bool:
+        return self.topic in (None, topic) and (
+            self.queue_id is None or queue_id is None or self.queue_id == queue_id
+        )
+
+
+def log_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
+    """The records of the commit log; those behind a damage, up to the next file, are not shown."""
+    for file in node.log.files:
+        for one in records(file, passed):
+            if isinstance(one, LogEnd):
+                break
+            message = one[1].message
+            if message is not None and of.has(message.topic, message.queue_id):
+                yield _record(message)
+
+
+def _record(message: MessageExt) -> Row:
+    return {
+        "phyOffset": message.physical_offset,
+        "size": message.store_size_bytes,
+        "topic": message.topic,
+        "queueId": message.queue_id,
+        "queueOffset": message.queue_offset,
+        "storeTimestamp": message.store_timestamp_ms,
+        "msgId": message.msg_id,
+        "tags": message.tags or "",
+        "keys": message.keys or "",
+        "sysFlag": message.sys_flag,
+        "reconsumeTimes": message.reconsume_times,
+        "bodySize": len(message.body),
+        "flag": message.flag,
+        "offsetMsgId": message.offset_msg_id,
+        "bornTimestamp": message.born_timestamp_ms,
+        "bornHost": format_host(message.born_host),
+        "storeHost": format_host(message.store_host),
+        "bodyCrc": message.body_crc,
+        "preparedTransactionOffset": message.prepared_transaction_offset,
+        "properties": message.properties,
+        "body": b64encode(message.body).decode(),
+    }
+
+
+def queue_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
+    """The entries of the consume queues."""
+    for topic, queue_id, row in node.queues():
+        if of.has(topic, queue_id):
+            for unit in units(row, passed):
+                yield {
+                    "topic": topic,
+                    "queueId": queue_id,
+                    "queueOffset": unit.offset,
+                    "phyOffset": unit.phy_offset,
+                    "size": unit.size_bytes,
+                    "tagsCode": unit.tags_code,
+                }
+
+
+def index_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
+    """The entries of the index files; an entry says no topic, its record does."""
+    for file in node.index_files():
+        index = Index(file)
+        begin_ms = index.head.begin_timestamp_ms if index.head else 0
+        for entry in index.entries():
+            if of.topic is not None or of.queue_id is not None:
+                message = node.record(entry.phy_offset)
+                if message is None or not of.has(message.topic, message.queue_id):
+                    continue
+            yield {
+                "file": file.name,
+                "entry": entry.number,
+                "slot": entry.key_hash % index.slots,
+                "keyHash": entry.key_hash,
+                "phyOffset": entry.phy_offset,
+                "storeTimestamp": begin_ms + entry.seconds * 1000,
+                "previousEntry": entry.previous,
+            }
+
+
+def offset_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
+    """How far groups and delay levels have come, and the checkpoint."""
+    for key, offsets in _table(node, "consumerOffset.json", "offsetTable"):
+        topic, _, group = str(key).partition("@")
+        for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
+            if of.has(topic, int(queue_id)):
+                place = {"topic": topic, "queueId": int(queue_id)}
+                yield {"of": "consumer", "name": group, **place, "offset": offset}
+    if of.topic is not None:
+        return
+    for level, offset in _table(node, "delayOffset.json", "offsetTable"):
+        place = {"topic": "", "queueId": ""}
+        yield {"of": "delay", "name": f"level {level}", **place, "offset": offset}
+    data = node.checkpoint()
+    if data is not None and len(data) >= CHECKPOINT.size:
+        names = ("physicMsgTimestamp", "logicsMsgTimestamp", "indexMsgTimestamp")
+        for name, at_ms in zip(names, CHECKPOINT.unpack_from(data), strict=True):
+            place = {"topic": "", "queueId": ""}
+            yield {"of": "checkpoint", "name": name, **place, "offset": at_ms}
+
+
+def config_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
+    """Topics, groups and filters, each with its settings."""
+    for topic, config in _table(node, "topics.json", "topicConfigTable"):
+        if of.has(str(topic)):
+            yield _setting("topic", topic, config)
+    if of.topic is None:
+        for group, config in _table(node, "subscriptionGroup.json", "subscriptionGroupTable"):
+            yield _setting("group", group, config)
+    for topic, data in _table(node, "consumerFilter.json", "filterDataByTopic"):
+        groups = data.get("groupFilterData") if isinstance(data, dict) else None
+        for group, config in groups.items() if isinstance(groups, dict) else ():
+            if of.has(str(topic)):
+                yield _setting("filter", f"{topic}@{group}", config)
+
+
+def _setting(of: str, name: object, config: object) -> Row:
+    return {"of": of, "name": str(name), "settings": config}
+
+
+def _table(node: StoredNode, name: str, field: str) -> Iterator[tuple[Any, Any]]:
+    """Key and value of a config file's table: of its backup, where it cannot be read itself."""
+    for file in (name, f"{name}.bak"):
+        text = node.config_text(file)
+        if not text:
+            continue
+        try:
+            value = fastjson.loads(text)
+        except fastjson.JsonError:
+            continue
+        table = value.get(field) if isinstance(value, dict) else None
+        yield from table.items() if isinstance(table, dict) else ()
+        return

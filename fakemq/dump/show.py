@@ -1,0 +1,120 @@
+"""How rows and findings come out: tables as they stream, JSON lines, and a bar of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TextIO
+
+from fakemq.machine_time import real_elapsed_ms
+from fakemq.protocol import fastjson
+
+if TYPE_CHECKING:
+    from fakemq.dump.rows import Row
+
+COLUMNS: dict[str, tuple[tuple[str, int], ...]] = {
+    "commitlog": (
+        *(("phyOffset", -12), ("size", -7), ("topic", 24), ("queueId", -7), ("queueOffset", -11)),
+        *(("storeTimestamp", 23), ("bodySize", -8), ("msgId", 32), ("tags", 8), ("keys", 8)),
+    ),
+    "consumequeue": (
+        *(("topic", 24), ("queueId", -7), ("queueOffset", -11), ("phyOffset", -12)),
+        *(("size", -7), ("tagsCode", -14)),
+    ),
+    "index": (
+        *(("file", 23), ("entry", -8), ("slot", -8), ("keyHash", -11), ("phyOffset", -12)),
+        *(("storeTimestamp", 23), ("previousEntry", -13)),
+    ),
+    "offsets": (("of", 10), ("name", 24), ("topic", 24), ("queueId", -7), ("offset", -13)),
+    "config": (("of", 6), ("name", 32), ("settings", 0)),
+}
+"""What a table shows of each part, and how wide; what is below zero stands to the right."""
+
+_BAR_FROM_MS, _BAR_EVERY_MS, _BAR_CELLS = 1_000, 100, 30
+_LOOK_EVERY = 1_024
+
+Write = Callable[[str], None]
+
+
+def table(part: str, rows: Iterable[Row], write: Write) -> None:
+    """Rows under their headline; nothing at all if there are none."""
+    columns = COLUMNS[part]
+    for number, row in enumerate(rows):
+        if not number:
+            write(_line([(name, width) for name, width in columns]))
+        write(_line([(_cell(name, row[name]), width) for name, width in columns]))
+
+
+def _line(cells: list[tuple[str, int]]) -> str:
+    # A text that is too long takes what it needs, and its line is out of the row.
+    padded = [text.rjust(-width) if width < 0 else text.ljust(width) for text, width in cells]
+    return "  ".join(padded).rstrip()
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "storeTimestamp":
+        return time_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if value.isprintable() else repr(value)[1:-1]
+    if isinstance(value, dict):
+        return " ".join(
+            f"{key}={_cell('', one)}" for key, one in value.items() if key not in _SAID_ALREADY
+        )
+    return str(value)
+
+
+_SAID_ALREADY = ("topicName", "groupName", "topic", "consumerGroup", "bloomFilterData")
+
+
+def time_text(at_ms: int) -> str:
+    """A time in UTC, or the number itself if it is none."""
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(at_ms)
+    return at.strftime("%Y-%m-%d %H:%M:%S.") + f"{at_ms % 1000:03}"
+
+
+def json_line(kind: str, node: str, row: Row) -> str:
+    """A row as one line of JSON, with its part and node in front."""
+    return fastjson.dumps({"kind": kind, "node": node, **row})
+
+
+class Progress:
+    """A bar on a terminal, once it takes long; nothing anywhere else."""
+
+    def __init__(self, total_bytes: int, stream: TextIO) -> None:
+        self._total_bytes = total_bytes
+        self._stream = stream
+        self._shows = stream.isatty()
+        self._started_ms = self._shown_ms = real_elapsed_ms()
+        self._done_bytes = self._calls = 0
+        self._drawn = False
+
+    def passed(self, size_bytes: int) -> None:
+        """So many bytes more are done."""
+        self._done_bytes += size_bytes
+        self._calls += 1
+        if self._shows and self._calls % _LOOK_EVERY == 0:
+            now_ms = real_elapsed_ms()
+            long_enough = now_ms - self._started_ms >= _BAR_FROM_MS
+            if long_enough and now_ms - self._shown_ms >= _BAR_EVERY_MS:
+                self._shown_ms = now_ms
+                self._draw()
+
+    def _draw(self) -> None:
+        ratio = min(1.0, self._done_bytes / self._total_bytes) if self._total_bytes else 1.0
+        bar = "#" * round(ratio * _BAR_CELLS)
+        mib = self._done_bytes >> 20
+        self._stream.write(f"\r[{bar:<{_BAR_CELLS}}] {ratio:4.0%} {mib} MiB\x1b[K")
+        self._stream.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Leave no trace on the terminal."""
+        if self._drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._drawn = False

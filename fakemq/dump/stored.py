@@ -1,0 +1,240 @@
+"""The files of one node's store, found and read without any of the store's own code.
+
+What is damaged must still be readable as far as it goes, so nothing here expects anything.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fakemq.errors import ConfigError
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.message import decode_record
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
+
+PARTS = ("commitlog", "consumequeue", "index", "config")
+"""What a folder has at least one of to be a node's."""
+
+_OPEN_FILES = 64
+_NAME_DIGITS = 20
+
+
+class OpenFiles:
+    """Files mapped for reading, of which only the last used stay mapped."""
+
+    def __init__(self) -> None:
+        self._maps: OrderedDict[str, mmap.mmap | bytes] = OrderedDict()
+
+    def get(self, path: str) -> mmap.mmap | bytes:
+        """The bytes of a file; ConfigError for what cannot be read."""
+        found = self._maps.pop(path, None)
+        if found is None:
+            found = _mapped(path)
+            if len(self._maps) >= _OPEN_FILES:
+                self._maps.popitem(last=False)
+        self._maps[path] = found
+        return found
+
+
+def _mapped(path: str) -> mmap.mmap | bytes:
+    try:
+        with open(path, "rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return b""  # which cannot be mapped
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+class StoredFile:
+    """One of the files of a row; ``offset`` is what its name says."""
+
+    __slots__ = ("_files", "name", "offset", "path", "size_bytes")
+
+    def __init__(self, files: OpenFiles, path: str, name: str) -> None:
+        self._files = files
+        self.path = path
+        self.name = name
+        self.offset = int(os.path.basename(path))
+        self.size_bytes = os.path.getsize(path)
+
+    @property
+    def data(self) -> mmap.mmap | bytes:
+        return self._files.get(self.path)
+
+    def data_from(self, position: int) -> int | None:
+        """The first position from ``position`` on that may have other than zeros; None for none."""
+        with open(self.path, "rb") as file:
+            while position < self.size_bytes:
+                try:
+                    position = max(position, os.lseek(file.fileno(), position, os.SEEK_DATA))
+                except OSError:  # nothing but a hole is left
+                    return None
+                piece = self.data[position : position + (1 << 16)]
+                left = len(piece.lstrip(b"\0"))
+                if left:
+                    return position + len(piece) - left
+                position += len(piece)
+        return None
+
+
+class Row:
+    """Files that are addressed as one, such as a commit log."""
+
+    def __init__(self, files: OpenFiles, folder: str, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.files = [
+            StoredFile(files, os.path.join(folder, one), f"{name}/{one}")
+            for one in listed(folder)
+            if len(one) == _NAME_DIGITS and one.isdecimal()
+        ]
+
+    @property
+    def file_size_bytes(self) -> int:
+        return self.files[0].size_bytes if self.files else 0
+
+    @property
+    def min_offset(self) -> int:
+        return self.files[0].offset if self.files else 0
+
+    def find(self, offset: int) -> StoredFile | None:
+        """The file that has ``offset`` in it."""
+        size_bytes = self.file_size_bytes
+        if not size_bytes or offset < self.min_offset:
+            return None
+        guess = (offset - self.min_offset) // size_bytes
+        for file in self.files[guess : guess + 1] or ():
+            if file.offset <= offset < file.offset + file.size_bytes:
+                return file
+        # A file is missing, or of another size.
+        for file in self.files:
+            if file.offset <= offset < file.offset + file.size_bytes:
+                return file
+        return None
+
+    def read(self, offset: int, size_bytes: int) -> bytes | None:
+        """So many bytes; None if they are not all in one file."""
+        file = self.find(offset)
+        if file is None:
+            return None
+        position = offset - file.offset
+        data = file.data[position : position + size_bytes]
+        return data if len(data) == size_bytes else None
+
+
+class StoredNode:
+    """Everything of one node."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.name = os.path.basename(os.path.abspath(root))
+        self._files = OpenFiles()
+        self.log = Row(self._files, os.path.join(root, "commitlog"), "commitlog")
+        self._queues: dict[tuple[str, int], Row | None] = {}
+        self._last_asked: tuple[int, MessageExt | None] = (-1, None)
+
+    def queues(self) -> Iterator[tuple[str, int, Row]]:
+        """Topic, queue id and files of every consume queue, sorted."""
+        folder = os.path.join(self.root, "consumequeue")
+        for topic in listed(folder):
+            ids = [one for one in listed(os.path.join(folder, topic)) if one.isdecimal()]
+            for queue_id in sorted(map(int, ids)):
+                row = self.queue(topic, queue_id)
+                if row is not None:
+                    yield topic, queue_id, row
+
+    def queue(self, topic: str, queue_id: int) -> Row | None:
+        """The files of one consume queue; None if it has no folder."""
+        key = topic, queue_id
+        if key not in self._queues:
+            name = f"consumequeue/{topic}/{queue_id}"
+            folder = os.path.join(self.root, *name.split("/"))
+            there = os.path.isdir(folder)
+            self._queues[key] = Row(self._files, folder, name) if there else None
+        return self._queues[key]
+
+    def index_files(self) -> list[StoredFile]:
+        """The index files, oldest first."""
+        folder = os.path.join(self.root, "index")
+        return [
+            StoredFile(self._files, os.path.join(folder, name), f"index/{name}")
+            for name in listed(folder)
+            if name.isdecimal()
+        ]
+
+    def record(self, phy_offset: int) -> MessageExt | None:
+        """The record that begins at an offset, whole or not at all; its CRC is not looked at."""
+        if phy_offset != self._last_asked[0]:  # the index has several entries in a row for one
+            self._last_asked = phy_offset, self._read_record(phy_offset)
+        return self._last_asked[1]
+
+    def _read_record(self, phy_offset: int) -> MessageExt | None:
+        head = self.log.read(phy_offset, 4)
+        if head is None:
+            return None
+        data = self.log.read(phy_offset, int.from_bytes(head, signed=True))
+        try:
+            return None if not data else decode_record(data)
+        except RemoteProtocolError:
+            return None
+
+    def checkpoint(self) -> bytes | None:
+        path = os.path.join(self.root, "checkpoint")
+        return bytes(self._files.get(path)) if os.path.isfile(path) else None
+
+    def config_text(self, name: str) -> str | None:
+        """The text of a config file, or of what stands in for it; None if there is none."""
+        path = os.path.join(self.root, "config", name)
+        if not os.path.isfile(path):
+            return None
+        try:
+            with open(path, encoding="utf-8", errors="replace", newline="") as file:
+                return file.read()
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the commit log and the queues, holes included."""
+        rows = [self.log, *(row for _, _, row in self.queues())]
+        return sum(file.size_bytes for row in rows for file in row.files)
+
+
+def listed(folder: str) -> list[str]:
+    """The names in a folder, sorted; none if there is no such folder."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be read: {error.strerror}") from None
+
+
+def find_nodes(path: str) -> list[StoredNode]:
+    """The nodes in a directory: the directory itself, or those below it.
+
+    ConfigError for what is no store.
+    """
+    if not os.path.isdir(path):
+        raise ConfigError(f"{path}: there is no such directory")
+    if is_node(path):
+        return [StoredNode(path)]
+    below = [os.path.join(path, name) for name in listed(path)]
+    nodes = [StoredNode(one) for one in below if is_node(one)]
+    if not nodes:
+        raise ConfigError(
+            f"{path}: no store: neither it nor a directory in it has any of {', '.join(PARTS)}"
+        )
+    return nodes
+
+
+def is_node(path: str) -> bool:
+    """Whether there is something of a store in a folder."""
+    return any(os.path.isdir(os.path.join(path, part)) for part in PARTS)

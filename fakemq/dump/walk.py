@@ -1,0 +1,173 @@
+"""Walking what is stored, entry by entry, up to where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.message import RecordCheck, RecordStatus, check_record
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import Row, StoredFile
+
+UNIT_BYTES = UNIT.size
+PRE_BLANK = UNIT.pack(0, 0x7FFF_FFFF, 0)
+_END = bytes(8)
+_NO_UNIT = bytes(UNIT_BYTES)
+
+Passed = Callable[[int], None]
+"""Told how many bytes were passed over."""
+
+
+class LogEnd(NamedTuple):
+    """Where the records of a log file end, and why: a blank, zeros, the file's end, or damage."""
+
+    position: int
+    why: str
+    """``blank``, ``zeros``, ``full``, or what is bad."""
+
+
+def records(
+    file: StoredFile, passed: Passed, *, check_crc: bool = False
+) -> Iterator[tuple[int, RecordCheck] | LogEnd]:
+    """Position and record of each in a log file; the last thing given is the `LogEnd`."""
+    data, position = memoryview(file.data), 0
+    while True:
+        head = data[position : position + 8]
+        if len(head) < 8:
+            yield LogEnd(position, "full")
+            return
+        if head == _END:
+            yield LogEnd(position, "zeros")
+            return
+        check = check_record(data, position, check_crc=check_crc)
+        if check.status is RecordStatus.BLANK:
+            left_bytes = file.size_bytes - position
+            whole = check.size_bytes == left_bytes
+            why = "blank" if whole else f"a blank of {check.size_bytes} bytes for {left_bytes}"
+            yield LogEnd(position, why)
+            return
+        if check.status is RecordStatus.BAD:
+            yield LogEnd(position, check.reason)
+            return
+        yield position, check
+        position += check.size_bytes
+        passed(check.size_bytes)
+
+
+class QueueUnit(NamedTuple):
+    """An entry of a consume queue; offsets are queue offsets and commit-log offsets."""
+
+    file: StoredFile
+    position: int
+    offset: int
+    phy_offset: int
+    size_bytes: int
+    tags_code: int
+
+
+def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
+    """The entries of a consume queue; what only fills the first file is passed over."""
+    for file in row.files:
+        data = memoryview(file.data)
+        for position in range(0, len(data) - UNIT_BYTES + 1, UNIT_BYTES):
+            raw = data[position : position + UNIT_BYTES]
+            if raw == _NO_UNIT:
+                break
+            if raw != PRE_BLANK:
+                offset = (file.offset + position) // UNIT_BYTES
+                yield QueueUnit(file, position, offset, *UNIT.unpack(raw))
+        passed(file.size_bytes)
+
+
+class IndexHead(NamedTuple):
+    """The header of an index file."""
+
+    begin_timestamp_ms: int
+    end_timestamp_ms: int
+    begin_phy_offset: int
+    end_phy_offset: int
+    hash_slot_count: int
+    index_count: int
+
+
+class IndexEntry(NamedTuple):
+    """An entry of an index file; ``seconds`` is the time since the file's first."""
+
+    number: int
+    key_hash: int
+    phy_offset: int
+    seconds: int
+    previous: int
+
+
+class Index:
+    """One index file. Its number of slots is nowhere written: the entries themselves tell it."""
+
+    def __init__(self, file: StoredFile) -> None:
+        self.file = file
+        self._data = file.data
+        self.head: IndexHead | None = None
+        if file.size_bytes >= INDEX_HEADER.size:
+            self.head = IndexHead(*INDEX_HEADER.unpack_from(self._data, 0))
+        self.slots = self._slots() if self.head else 0
+        """How many slots there are; 0 if that cannot be told."""
+
+    def _slots(self) -> int:
+        head = self.head
+        if head is None or head.index_count < 2:
+            return 0
+        # As many as a file has where entries are four times the slots, as they are by default.
+        usual = (self.file.size_bytes - INDEX_HEADER.size) // (
+            INDEX_SLOT.size + 4 * INDEX_ENTRY.size
+        )
+        if self._fits(usual):
+            return usual
+        wanted = head.begin_phy_offset.to_bytes(8, signed=True)
+        at = self._data.find(wanted, INDEX_HEADER.size)
+        while at >= 0:
+            slots, rest = divmod(at - 4 - INDEX_ENTRY.size - INDEX_HEADER.size, INDEX_SLOT.size)
+            if not rest and self._fits(slots):
+                return slots
+            at = self._data.find(wanted, at + 1)
+        return 0
+
+    def _fits(self, slots: int) -> bool:
+        head = self.head
+        if head is None or slots < 1:
+            return False
+        first, last = self._entry(slots, 1), self._entry(slots, head.index_count - 1)
+        if first is None or last is None:
+            return False
+        found = (first.phy_offset, last.phy_offset)
+        if found != (head.begin_phy_offset, head.end_phy_offset):
+            return False
+        slot_at = INDEX_HEADER.size + last.key_hash % slots * INDEX_SLOT.size
+        return INDEX_SLOT.unpack_from(self._data, slot_at) == (last.number,)
+
+    def _entry(self, slots: int, number: int) -> IndexEntry | None:
+        at = INDEX_HEADER.size + slots * INDEX_SLOT.size + number * INDEX_ENTRY.size
+        if not 0 <= at <= self.file.size_bytes - INDEX_ENTRY.size:
+            return None
+        return IndexEntry(number, *INDEX_ENTRY.unpack_from(self._data, at))
+
+    def entries(self) -> Iterator[IndexEntry]:
+        """The entries, oldest first."""
+        if self.head is not None and self.slots:
+            for number in range(1, self.head.index_count):
+                entry = self._entry(self.slots, number)
+                if entry is None:
+                    return
+                yield entry
+
+    def entry_at(self, entry: IndexEntry) -> int:
+        """The position of an entry in the file."""
+        return INDEX_HEADER.size + self.slots * INDEX_SLOT.size + entry.number * INDEX_ENTRY.size
+
+    def newest(self, key_hash: int) -> int:
+        """What the slot of a hash says."""
+        slot_at = INDEX_HEADER.size + key_hash % self.slots * INDEX_SLOT.size
+        (newest,) = INDEX_SLOT.unpack_from(self._data, slot_at)
+        return int(newest)

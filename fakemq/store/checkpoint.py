@@ -1,0 +1,61 @@
+"""Up to which store times everything is on the disk: the file ``checkpoint``.
+
+Source: store/StoreCheckpoint.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.layout.twins import CHECKPOINT
+
+if TYPE_CHECKING:
+    from fakemq.store.files import File
+
+PATH = "checkpoint"
+FILE_BYTES = 4096
+_SAFETY_MS = 3_000
+
+
+class StoreCheckpoint:
+    """Store times of the last record that is on the disk: in the log, the queues, the index."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self.physic_ms: int
+        self.logics_ms: int
+        self.index_ms: int
+        self.physic_ms, self.logics_ms, self.index_ms = CHECKPOINT.unpack_from(file.view)
+        self._written = self._packed()
+
+    @property
+    def min_ms(self) -> int:
+        """All that was stored before is in the log and the queues."""
+        return max(0, min(self.physic_ms, self.logics_ms) - _SAFETY_MS)
+
+    @property
+    def min_with_index_ms(self) -> int:
+        """All that was stored before is in the index, too."""
+        return min(self.min_ms, self.index_ms)
+
+    def flush(self, now_ms: int) -> None:
+        """Write the times down, and have them on the disk."""
+        self._written = self._packed()
+        self._file.write_at(0, self._written, now_ms)
+        self._file.flush()
+
+    @property
+    def written(self) -> bool:
+        """Whether the file has the times as they are."""
+        return self._written == self._packed()
+
+    def _packed(self) -> bytes:
+        return CHECKPOINT.pack(self.physic_ms, self.logics_ms, self.index_ms)
+
+    def clear(self, now_ms: int) -> None:
+        """Begin again, as with an empty store."""
+        self.physic_ms = self.logics_ms = self.index_ms = 0
+        self.flush(now_ms)
+
+    def __repr__(self) -> str:
+        return f"<checkpoint {self.physic_ms} {self.logics_ms} {self.index_ms}>"

@@ -1,0 +1,228 @@
+"""The files of one node in a directory: sparse, of Java's sizes, of the cluster's times.
+
+Source: store/MappedFileQueue.java, store/config/StorePathConfigHelper.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.errors import StoreError
+from fakemq.store.commitlog import FOLDER as LOG_FOLDER
+from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
+from fakemq.store.memory_files import size_text
+from fakemq.store.scan import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from fakemq.clock import NodeClock
+
+FOLDERS = (LOG_FOLDER, "consumequeue", "index")
+"""What a store fills with files of fixed size."""
+_LEAST_FREE_BYTES = 16 << 20
+"""Left to others: what is mapped and already reserved never needs it."""
+
+
+class DiskSize(NamedTuple):
+    """How large the disk is, and how much of it may still be written."""
+
+    total_bytes: int
+    free_bytes: int
+
+
+class DirectoryFiles:
+    """The `Files` of one node in a directory, ``root``; its commit log may be elsewhere.
+
+    ``disk`` is asked how large the disk is; ``broken`` is why nothing is written any more, if so.
+    """
+
+    durable = True
+
+    def __init__(self, root: str, clock: NodeClock, log_folder: str | None = None) -> None:
+        self.root = os.path.abspath(root)
+        self.unflushed: dict[DirectoryFile, None] = {}
+        self.used_bytes = 0
+        self.broken = ""
+        self.disk: Callable[[], DiskSize] = self._ask_disk
+        self._log_folder = os.path.abspath(log_folder or os.path.join(root, LOG_FOLDER))
+        self._clock = clock
+        self._files: dict[str, DirectoryFile] = {}
+        self._room_bytes = 0
+
+    def path_of(self, path: str) -> str:
+        """Where a file of the store is on this machine."""
+        folder, slash, rest = path.partition("/")
+        if folder == LOG_FOLDER:
+            return self._log_folder + slash + rest
+        return f"{self.root}/{path}"
+
+    # -- files --------------------------------------------------------------------------------
+
+    def open(
+        self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
+    ) -> DirectoryFile:
+        """As `Files.open`; one found on the disk counts as written to its end.
+
+        StoreError if it has another size there, or cannot be opened, made or mapped.
+        """
+        file = self._files.get(path)
+        if file is None:
+            at_ms = self._clock.now_ms() if now_ms is None else now_ms
+            file = self._files[path] = self._map(path, size_bytes, at_ms)
+        return file
+
+    def _map(self, path: str, size_bytes: int, now_ms: int) -> DirectoryFile:
+        full_path = self.path_of(path)
+        made = not os.path.exists(full_path)
+        try:
+            if made:
+                os.makedirs(os.path.dirname(full_path), exist_ok=True)
+            with descriptor(full_path, os.O_RDWR | (os.O_CREAT if made else 0)) as number:
+                status = os.fstat(number)
+                if made:
+                    os.ftruncate(number, size_bytes)
+                elif status.st_size != size_bytes:
+                    raise StoreError(
+                        f"{full_path}: has {status.st_size} bytes where the config says"
+                        f" {size_bytes}; start with the sizes it was written with, or move it away"
+                    )
+                else:
+                    self.used_bytes += status.st_blocks * 512
+                pages = mmap.mmap(number, size_bytes)
+        except (OSError, ValueError, OverflowError) as error:
+            if made:
+                with suppress(OSError):
+                    os.unlink(full_path)  # or the next try would meet a file of the wrong size
+            raise store_error(full_path, "cannot be opened", error) from None
+        time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
+        return DirectoryFile(self, path, pages, time_ms, made)
+
+    def delete(self, path: str) -> None:
+        """As `Files.delete`; a folder that becomes empty goes too, if it is a queue's."""
+        file = self._files.pop(path, None)
+        if file is not None:
+            self.unflushed.pop(file, None)
+            self.used_bytes = max(0, self.used_bytes - file.position)
+        full_path = self.path_of(path)
+        try:
+            os.unlink(full_path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise store_error(full_path, "cannot be deleted", error) from None
+        if path.count("/") > 1:
+            with suppress(OSError):
+                os.rmdir(os.path.dirname(full_path))
+
+    def list(self, folder: str) -> list[str]:
+        top = self.path_of(folder)
+        found = []
+        for where, folders, names in os.walk(top, onerror=_cannot_list):
+            folders.sort()
+            beyond = os.path.relpath(where, top)
+            prefix = folder.rstrip("/") + ("" if beyond == "." else f"/{beyond}")
+            found += [f"{prefix}/{name}" for name in names]
+        return sorted(found)
+
+    def opened(self) -> Iterable[DirectoryFile]:
+        return self._files.values()
+
+    def dirty(self, folder: str) -> Sequence[DirectoryFile]:
+        prefix = folder + "/"
+        return [file for file in self.unflushed if file.path.startswith(prefix)]
+
+    def clear(self) -> None:
+        """Delete the files of the log, the queues and the index; others were never ours."""
+        for folder in FOLDERS:
+            for path in self.list(folder):
+                self.delete(path)
+        self.used_bytes = 0
+        self.broken = ""
+
+    def close(self) -> None:
+        """Let all files go, unflushed, with the times that they have; slices of them stay valid."""
+        for file in self._files.values():
+            file.set_time()
+        self._files.clear()
+        self.unflushed.clear()
+        self.used_bytes = 0
+        self.broken = ""
+
+    # -- what has no fixed size ---------------------------------------------------------------
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file on the disk."""
+        return os.path.exists(self.path_of(path))
+
+    def create(self, path: str) -> None:
+        """Have an empty file, if there is none of that name; StoreError if it cannot be."""
+        full_path = self.path_of(path)
+        try:
+            os.makedirs(os.path.dirname(full_path), exist_ok=True)
+            with descriptor(full_path, os.O_WRONLY | os.O_CREAT):
+                pass
+        except OSError as error:
+            raise store_error(full_path, "cannot be written", error) from None
+
+    # -- room ---------------------------------------------------------------------------------
+
+    def _ask_disk(self) -> DiskSize:
+        root = self.root
+        while not os.path.exists(root) and root != os.path.dirname(root):
+            root = os.path.dirname(root)  # where it is going to be made
+        status = os.statvfs(root)
+        return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
+
+    @property
+    def total_bytes(self) -> int:
+        return self.disk().total_bytes
+
+    def has_room(self, size_bytes: int) -> bool:
+        if self.broken:
+            return False
+        self._room_bytes -= size_bytes
+        if self._room_bytes < 0:
+            # Asked again after a sixteenth of what there was: others write to the disk, too.
+            free_bytes = self.disk().free_bytes - _LEAST_FREE_BYTES
+            self._room_bytes = free_bytes // 16
+            return free_bytes >= size_bytes
+        return True
+
+    def used_ratio(self) -> float:
+        total_bytes, free_bytes = self.disk()
+        return 1 - free_bytes / total_bytes if total_bytes else 1.0
+
+    def full_reason(self) -> str:
+        return self.broken or f"the disk of {self.root} is full"
+
+    # -- crashes ------------------------------------------------------------------------------
+
+    def lose_unflushed(self, randomness: Random) -> tuple[int, int]:
+        """Take from the disk what no flush made safe; gives how many pages that may be, and are.
+
+        As in a power failure some pages had been written all the same, in any order, and the last
+        of those but for the end.
+        """
+        pages = [(file, page) for file in self.unflushed for page in file.unflushed_pages()]
+        randomness.shuffle(pages)
+        written = randomness.randint(0, len(pages))
+        for file, page in pages[written:]:
+            file.lose(page)
+        if written:
+            file, page = pages[written - 1]
+            sectors = randomness.randrange(PAGE_BYTES // SECTOR_BYTES)
+            file.lose(page, sectors * SECTOR_BYTES)
+        return len(pages), len(pages) - written
+
+    def __repr__(self) -> str:
+        return f"<{len(self._files)} files in {self.root}, {size_text(self.used_bytes)}>"
+
+
+def _cannot_list(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise store_error(str(error.filename), "cannot be listed", error) from None

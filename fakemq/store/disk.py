@@ -1,0 +1,195 @@
+"""A store in a directory, from the start to the end of its node: what is loaded, kept, let go.
+
+Source: store/DefaultMessageStore.java#load, #start, #shutdown (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.errors import StoreError
+from fakemq.events import StoreRecovered, StoreRepaired, UnsyncedLost, Warned
+from fakemq.store import checkpoint as checkpoints
+from fakemq.store.checkpoint import StoreCheckpoint
+from fakemq.store.commitlog import FOLDER as LOG
+from fakemq.store.directory_lock import DirectoryLock
+from fakemq.store.flush import Flush, Soon
+from fakemq.store.recovery import Recovery
+from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from fakemq.clock import NodeClock
+    from fakemq.journal import Journal
+    from fakemq.store.directory_files import DirectoryFiles
+    from fakemq.store.index import IndexService
+    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.store import MessageStore
+
+ABORT = "abort"
+"""There as long as a broker runs on the store, and afterwards if it was not stopped."""
+NOT_OPEN = "the broker is not running"
+
+
+class Disk:
+    """The directory of a `MessageStore`, which has it as its ``disk``.
+
+    Between `stop` or `kill` and the next `start` the store is empty, and the directory free for
+    others. ``soon`` is `MemoryNetwork.post`, or as good; ``randomness`` says what a crash takes.
+    """
+
+    flush: Flush
+    """There from `start` to `stop` or `kill`."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        files: DirectoryFiles,
+        clock: NodeClock,
+        journal: Journal,
+        node: str,
+        soon: Soon,
+        randomness: Random,
+    ) -> None:
+        self.files = files
+        self._store = store
+        self._clock = clock
+        self._journal = journal
+        self._node = node
+        self._soon = soon
+        self._randomness = randomness
+        self._lock = DirectoryLock(files.root)
+        self._running = False
+        store.disk = self
+        files.broken = NOT_OPEN
+
+    def start(self) -> None:
+        """Open the store and bring it into order; StoreError if that cannot be."""
+        self._lock.take()
+        self.files.broken = ""
+        try:
+            self._load()
+        except BaseException:
+            self._close()
+            raise
+        self._running = True
+
+    def _load(self) -> None:
+        files, store, now_ms = self.files, self._store, self._clock.now_ms()
+        log, queues, index = store.start_empty()
+        self._checkpoint = StoreCheckpoint(
+            files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
+        )
+        clean = not files.exists(ABORT)
+        recovery = Recovery(store.config, log, queues, index, store.delay_levels, self._repaired)
+        recovery.run(now_ms, self._checkpoint, clean=clean)
+        if not clean:
+            for _, file in log.files:
+                file.flush()  # what another process wrote may never have come to the disk
+        files.create(ABORT)
+        self._start_flush(index)
+        self._journal.add(
+            StoreRecovered(
+                node=self._node,
+                clean=clean,
+                min_phy_offset=log.min_offset,
+                max_phy_offset=log.max_offset,
+                dispatched=recovery.dispatched,
+            )
+        )
+
+    def _start_flush(self, index: IndexService) -> None:
+        self.flush = Flush(
+            self._store.config,
+            self.files,
+            self._clock,
+            self._checkpoint,
+            index,
+            self._soon,
+            self.failed,
+        )
+
+    def stop(self) -> None:
+        """Bring everything to the disk and close it; what cannot be written is told and left."""
+        if not self._running:
+            return
+        try:
+            self.flush.everything()
+            if not self._store.retention.disk_full:  # as if it had crashed, says Java
+                self.files.delete(ABORT)
+        except StoreError as error:
+            self.failed(error)
+        self.flush.end()
+        self._close()
+
+    def kill(self, *, lose_unsynced: bool = False) -> None:
+        """Leave everything as it is, or as a power failure would: without what was not flushed."""
+        if not self._running:
+            return
+        if lose_unsynced:
+            log = self.files.dirty(LOG)
+            log_bytes = sum(file.position - file.flushed for file in log)
+            log_offset = self._store.max_phy_offset - log_bytes
+            pages, lost_pages = self.files.lose_unflushed(self._randomness)
+            self._journal.add(
+                UnsyncedLost(
+                    node=self._node,
+                    pages=pages,
+                    lost_pages=lost_pages,
+                    log_offset=log_offset,
+                    log_bytes=log_bytes,
+                )
+            )
+        self.flush.end(killed=True)
+        self._close()
+
+    def _close(self) -> None:
+        if self._running:
+            del self.flush, self._checkpoint  # or they would hold files open
+        self._running = False
+        self._store.start_empty()
+        self.files.close()
+        self.files.broken = NOT_OPEN
+        self._lock.release()
+
+    def emptied(self, index: IndexService) -> None:
+        """The store was reset: nothing waits, and the checkpoint knows nothing."""
+        if self._running:
+            self.flush.end()
+            self._checkpoint.clear(self._clock.now_ms())
+            self._start_flush(index)
+
+    def stored(self, message: InnerMessage, result: AppendMessageResult) -> PutMessageResult:
+        """What to tell of a put that is in the log: where it must be flushed to, if it waits.
+
+        Source: store/CommitLog.java#submitFlushRequest (4.9.7)
+        """
+        self.flush.appended()
+        flush_to = None
+        if message.wait_store_msg_ok and self._store.config.flush_disk_type == "SYNC_FLUSH":
+            flush_to = result.wrote_offset + result.wrote_bytes
+        return PutMessageResult(PutMessageStatus.PUT_OK, result, flush_to=flush_to)
+
+    def failed(self, error: StoreError) -> None:
+        """The disk does not take any more: messages are refused from here on.
+
+        Source: store/RunningFlags.java#makeLogicsQueueError (4.9.7)
+        """
+        if not self.files.broken:
+            self.files.broken = str(error)
+            self._journal.add(Warned(node=self._node, text=f"{error}: messages are refused"))
+
+    def _repaired(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
+        self._journal.add(
+            StoreRepaired(
+                node=self._node,
+                file=self.files.path_of(path),
+                offset=offset,
+                cut_bytes=cut_bytes,
+                why=why,
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"<store in {self.files.root}, {'open' if self._running else 'closed'}>"

@@ -1,0 +1,307 @@
+"""When what was written is brought to the disk, and who waits for it.
+
+Java's flush services wake by themselves all the time; here a loop of theirs has a timer, on the
+same grid, only while there is something to flush.
+
+Source: store/CommitLog.java#FlushRealTimeService, #GroupCommitService,
+store/DefaultMessageStore.java#FlushConsumeQueueService (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fakemq.errors import StoreError
+from fakemq.store.commitlog import FOLDER as LOG
+from fakemq.store.consumequeue import FOLDER as QUEUES
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.config import BrokerConfig
+    from fakemq.store.checkpoint import StoreCheckpoint
+    from fakemq.store.files import File, Files
+    from fakemq.store.index import IndexFile, IndexService
+    from fakemq.timers import Timer
+
+PAGE_BYTES = 4096
+INDEX_STEP_RECORDS = 100
+INDEX_STEP_MS = 5
+Soon = Callable[[Callable[[], None]], None]
+"""Calls a function once everything that is being handled now has been."""
+
+
+class Flush:
+    """The flushes of one store, from `start` on until its node's timers are cancelled.
+
+    ``stalled`` has no flush happen until it is False again, as with a disk that stands still.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        files: Files,
+        clock: NodeClock,
+        checkpoint: StoreCheckpoint,
+        index: IndexService,
+        soon: Soon,
+        failed: Callable[[StoreError], None],
+    ) -> None:
+        self._config = config
+        self._files = files
+        self._clock = clock
+        self._checkpoint = checkpoint
+        self._index = index
+        self._soon = soon
+        self._failed = failed
+        self._stalled = False
+        self._ended = False
+        self._committing = False
+        self._waiting: list[_Wait] = []
+        self._flushed_ms: dict[str, int] = {LOG: checkpoint.physic_ms, QUEUES: checkpoint.logics_ms}
+        self._index_timer: Timer | None = None
+        self._loops = {
+            LOG: _Loop(
+                clock,
+                "flush_commit_log",
+                self._log_periods,
+                self._flush_log,
+                lambda: files.dirty(LOG),
+            ),
+            QUEUES: _Loop(
+                clock,
+                "flush_consume_queue",
+                self._queue_periods,
+                self._flush_queues,
+                lambda: files.dirty(QUEUES) or not checkpoint.written,
+            ),
+        }
+        index.on_full = self._index_file_is_full
+
+    # -- what is asked of it ------------------------------------------------------------------
+
+    def appended(self) -> None:
+        """Something was put into the store."""
+        if self._config.flush_disk_type == "SYNC_FLUSH":
+            self._commit_soon()
+        else:
+            self._loops[LOG].arm()
+        self._loops[QUEUES].arm()
+
+    def when_flushed(self, offset: int, done: Callable[[bool], None]) -> None:
+        """Call ``done`` once the log is flushed to ``offset``: with False if that takes too long.
+
+        Source: store/CommitLog.java#GroupCommitRequest (4.9.7)
+        """
+        self._waiting.append(_Wait(offset, done))
+        self._commit_soon()
+
+    @property
+    def stalled(self) -> bool:
+        return self._stalled
+
+    @stalled.setter
+    def stalled(self, stalled: bool) -> None:
+        self._stalled = stalled
+        if not stalled:
+            self._commit_soon()
+            for loop in self._loops.values():
+                loop.arm()
+
+    def everything(self) -> None:
+        """Bring all of it to the disk, the index and the checkpoint with it, in Java's order.
+
+        StoreError if it cannot be. Source: store/DefaultMessageStore.java#shutdown (4.9.7)
+        """
+        if self._config.message_index_enable:
+            self._index.catch_up()
+        for file in self._index.files:
+            file.flush()
+        self._checkpoint.physic_ms = self._flush_all(LOG)
+        self._checkpoint.logics_ms = self._flush_all(QUEUES)
+        self._checkpoint.flush(self._clock.now_ms())
+
+    def end(self, *, killed: bool = False) -> None:
+        """Do nothing more; who waits is told that all is done, unless nobody is to be told."""
+        self._ended = True
+        if killed:
+            self._waiting = []
+        self._answer(True)
+        for loop in self._loops.values():
+            loop.disarm()
+        self._clock.cancel(self._index_timer)
+        # Circles would keep files open until somebody collects garbage.
+        self._loops.clear()
+        self._index.on_full = _nothing
+
+    # -- group commit -------------------------------------------------------------------------
+
+    def _commit_soon(self) -> None:
+        if not self._committing:
+            self._committing = True
+            self._soon(self._commit)
+
+    def _commit(self) -> None:
+        """Flush once for all who came until now."""
+        self._committing = False
+        if self._ended:
+            return
+        if self._stalled:
+            for wait in self._waiting:
+                if wait.timer is None:
+                    wait.timer = self._clock.call_later(
+                        self._config.sync_flush_timeout,
+                        partial(self._gave_up, wait),
+                        kind="sync_flush_timeout",
+                    )
+            return
+        try:
+            self._checkpoint.physic_ms = self._flush_all(LOG)
+        except StoreError as error:
+            self._failed(error)
+            self._answer(False)
+            return
+        self._answer(True)
+
+    def _answer(self, flushed: bool) -> None:
+        waiting, self._waiting = self._waiting, []
+        for wait in waiting:
+            self._clock.cancel(wait.timer)
+            wait.done(flushed)
+
+    def _gave_up(self, wait: _Wait) -> None:
+        if wait in self._waiting:
+            self._waiting.remove(wait)
+            wait.done(False)
+
+    # -- loops --------------------------------------------------------------------------------
+
+    def _log_periods(self) -> tuple[int, int]:
+        config = self._config
+        return config.flush_interval_commit_log, config.flush_commit_log_thorough_interval
+
+    def _flush_log(self, thorough: bool) -> None:
+        if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
+            self._checkpoint.physic_ms = self._flushed_ms[LOG]
+            self._loops[QUEUES].arm()  # which writes the checkpoint down
+
+    def _queue_periods(self) -> tuple[int, int]:
+        config = self._config
+        return config.flush_interval_consume_queue, config.flush_consume_queue_thorough_interval
+
+    def _flush_queues(self, thorough: bool) -> None:
+        least_pages = self._config.flush_consume_queue_least_pages
+        if self._flush_most(QUEUES, thorough, least_pages):
+            self._checkpoint.logics_ms = self._flushed_ms[QUEUES]
+            self._checkpoint.flush(self._clock.now_ms())
+        if self._index_timer is None:
+            self._build_index()
+
+    def _flush_most(self, folder: str, thorough: bool, least_pages: int) -> bool:
+        """Flush the files that have so many pages; whether it was all, as a thorough tick does."""
+        if self._stalled:
+            return False
+        try:
+            if thorough:
+                self._flush_all(folder)
+            else:
+                for file in self._files.dirty(folder):
+                    if _is_worth_it(file, least_pages):
+                        self._flush_file(folder, file)
+        except StoreError as error:
+            self._failed(error)
+            return False
+        return thorough
+
+    def _flush_all(self, folder: str) -> int:
+        """Flush all files; gives the newest store time that ever was flushed there."""
+        for file in self._files.dirty(folder):
+            self._flush_file(folder, file)
+        return self._flushed_ms[folder]
+
+    def _flush_file(self, folder: str, file: File) -> None:
+        file.flush()
+        self._flushed_ms[folder] = max(self._flushed_ms[folder], file.mtime_ms)
+
+    # -- index --------------------------------------------------------------------------------
+
+    def _build_index(self) -> None:
+        """A step towards the log's end: hashing keys takes as long as storing messages does."""
+        self._index_timer = None
+        if self._config.message_index_enable and not self._index.catch_up(INDEX_STEP_RECORDS):
+            self._index_timer = self._clock.call_later(
+                INDEX_STEP_MS, self._build_index, kind="index_build"
+            )
+
+    def _index_file_is_full(self, file: IndexFile) -> None:
+        """Source: store/index/IndexService.java#flush (4.9.7)"""
+        file.flush()
+        self._checkpoint.index_ms = file.end_timestamp_ms
+        self._checkpoint.flush(self._clock.now_ms())
+
+
+class _Wait:
+    """Who waits for the log to be flushed to an offset."""
+
+    __slots__ = ("done", "offset", "timer")
+
+    def __init__(self, offset: int, done: Callable[[bool], None]) -> None:
+        self.offset = offset
+        self.done = done
+        self.timer: Timer | None = None
+
+
+class _Loop:
+    """One of Java's loops: a tick each interval, and every now and then a thorough one."""
+
+    def __init__(
+        self,
+        clock: NodeClock,
+        kind: str,
+        periods: Callable[[], tuple[int, int]],
+        flush: Callable[[bool], None],
+        behind: Callable[[], object],
+    ) -> None:
+        self._clock = clock
+        self._kind = kind
+        self._periods = periods
+        self._flush = flush
+        self._behind = behind
+        self._started_ms = clock.elapsed_ms()
+        self._timer: Timer | None = None
+        self._last = 0
+
+    def arm(self) -> None:
+        """Have the next tick."""
+        if self._timer is None:
+            interval_ms = max(1, self._periods()[0])
+            past_ms = self._clock.elapsed_ms() - self._started_ms
+            self._last = past_ms // interval_ms
+            self._timer = self._clock.call_later(
+                (self._last + 1) * interval_ms - past_ms, self._tick, kind=self._kind
+            )
+
+    def disarm(self) -> None:
+        self._clock.cancel(self._timer)
+        self._timer = None
+
+    def _tick(self) -> None:
+        self._timer = None
+        interval_ms, thorough_ms = self._periods()
+        every = max(1, -(-thorough_ms // max(1, interval_ms)))
+        tick = (self._clock.elapsed_ms() - self._started_ms) // max(1, interval_ms)
+        # Thorough are the first and each ``every``-th after it; one of those may have been missed.
+        self._flush((tick - 1) // every > (self._last - 1) // every)
+        if self._behind():
+            self.arm()
+
+
+def _nothing(_: IndexFile) -> None:
+    pass
+
+
+def _is_worth_it(file: File, least_pages: int) -> bool:
+    """Source: store/MappedFile.java#isAbleToFlush (4.9.7)"""
+    pages = file.position // PAGE_BYTES - file.flushed // PAGE_BYTES
+    return pages >= least_pages or file.position == file.size_bytes

@@ -1,0 +1,219 @@
+"""The bytes of a whole store as a value: taken from one, put into one, read from a directory."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.errors import StoreError
+from fakemq.journal import Journal
+from fakemq.store import checkpoint as checkpoints
+from fakemq.store.checkpoint import StoreCheckpoint
+from fakemq.store.commitlog import FOLDER as LOG
+from fakemq.store.consumequeue import FOLDER as QUEUES
+from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
+from fakemq.store.index import FOLDER as INDEX
+from fakemq.store.memory_files import MemoryFiles
+from fakemq.store.recovery import Recovery
+
+if TYPE_CHECKING:
+    from fakemq.config import BrokerConfig
+    from fakemq.store.files import File, Files
+    from fakemq.store.store import MessageStore
+
+FOLDERS = (LOG, QUEUES, INDEX)
+_PIECE_BYTES = 1 << 16
+_ABORT = "abort"
+_NO_LIMIT_BYTES = 1 << 62
+
+
+class FileImage(NamedTuple):
+    """A file: its pieces that are not all zeros by where they begin, the last ending it."""
+
+    size_bytes: int
+    position: int
+    mtime_ms: int
+    pieces: tuple[tuple[int, bytes], ...]
+
+
+class StoreImage(NamedTuple):
+    """Files by path, and how large files are: those of the log, the queues, slots and entries."""
+
+    files: dict[str, FileImage]
+    sizes: dict[str, int]
+    """By the names of the config's attributes."""
+
+
+SIZES = (
+    *("mapped_file_size_commit_log", "mapped_file_size_consume_queue"),
+    *("max_hash_slot_num", "max_index_num"),
+)
+
+
+def take(store: MessageStore) -> StoreImage:
+    """What a store holds now, everything indexed."""
+    files = store.settled_files()
+    images = {
+        file.path: FileImage(
+            file.size_bytes,
+            file.position,
+            file.mtime_ms,
+            tuple(_pieces(file.view[: file.position])),
+        )
+        for file in files
+        if file.path.partition("/")[0] in FOLDERS
+    }
+    return StoreImage(images, {name: getattr(store.config, name) for name in SIZES})
+
+
+def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
+    """Have a store hold what an image holds, and nothing else; its config has the sizes already."""
+    _put(store.files, image)
+    log, queues, index = store.start_empty()
+    recovery = Recovery(store.config, log, queues, index, store.delay_levels, _nobody)
+    recovery.adopt(now_ms)
+    if store.disk is not None:
+        store.disk.emptied(index)
+        store.disk.flush.everything()
+    store.stats.start()
+    store.retention.start()
+
+
+def _put(files: Files, image: StoreImage) -> None:
+    """Have the files of an image, and no others."""
+    files.clear()
+    for path, (size_bytes, position, mtime_ms, pieces) in image.files.items():
+        folder = path.partition("/")[0]
+        file = files.open(path, size_bytes, mtime_ms, grows=folder == QUEUES)
+        # Appended bytes are counted as used, header and slots of an index file are not.
+        slots = image.sizes["max_hash_slot_num"]
+        fixed = HEADER_BYTES + slots * SLOT_BYTES + ENTRY_BYTES if folder == INDEX else 0
+        file.truncate(fixed)
+        for start, data in pieces:
+            head = data[: max(0, fixed - start)]
+            if head:
+                file.write_at(start, head, mtime_ms)
+            if len(head) < len(data):
+                _append_at(file, start + len(head), data[len(head) :], mtime_ms)
+        _append_at(file, position, b"", mtime_ms)
+        file.mtime_ms = mtime_ms
+
+
+def _append_at(file: File, position: int, data: bytes, mtime_ms: int) -> None:
+    """Append behind zeros up to a position."""
+    while (gap_bytes := min(_PIECE_BYTES, position - file.position)) > 0:
+        file.append(bytes(gap_bytes), mtime_ms)
+    if data:
+        file.append(data, mtime_ms)
+
+
+def _pieces(view: memoryview) -> Iterator[tuple[int, bytes]]:
+    for start in range(0, len(view), _PIECE_BYTES):
+        piece = bytes(view[start : start + _PIECE_BYTES])
+        if piece.strip(b"\0"):
+            yield start, piece
+
+
+# -- a directory --------------------------------------------------------------------------------
+
+
+def read(root: str, config: BrokerConfig) -> StoreImage:
+    """What a broker would have if it began with a copy of this directory; that stays untouched.
+
+    File sizes are those found there; only where nothing is, those of ``config``. StoreError for
+    what no broker could begin with.
+    """
+    from fakemq.store.store import MessageStore  # which brings this here for none but who asks
+
+    config = config.copy()
+    clock = NodeClock(Clock(frozen=True), config.node_name)
+    files = MemoryFiles(clock, _NO_LIMIT_BYTES)
+    store = MessageStore(config, files, clock, Journal(Clock()), config.node_name)
+    config.assign(_copy(root, files))
+    log, queues, index = store.start_empty()
+    checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
+    recovery = Recovery(config, log, queues, index, store.delay_levels, _nobody)
+    clean = not os.path.exists(os.path.join(root, _ABORT))
+    recovery.run(clock.now_ms(), checkpoint, clean=clean)
+    return take(store)
+
+
+def _nobody(path: str, offset: int, cut_bytes: int, why: str) -> None:
+    """The directory stays as it is: who begins with a copy hears of no repair."""
+
+
+def _copy(root: str, files: MemoryFiles) -> dict[str, int]:
+    """Copy a directory's files; gives the sizes that the config must have."""
+    sizes: dict[str, int] = {}
+    for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, "")):
+        for path in _below(root, folder):
+            size_bytes = _copy_file(root, path, files)
+            if name:
+                sizes.setdefault(name, size_bytes)
+            else:
+                sizes |= _index_sizes(root, path, size_bytes)
+    if os.path.exists(os.path.join(root, checkpoints.PATH)):
+        _copy_file(root, checkpoints.PATH, files)
+    return sizes
+
+
+def _below(root: str, folder: str) -> list[str]:
+    top = os.path.join(root, folder)
+    found = []
+    for where, _, names in os.walk(top):
+        found += [os.path.relpath(os.path.join(where, name), root) for name in names]
+    return sorted(path.replace(os.sep, "/") for path in found)
+
+
+def _copy_file(root: str, path: str, files: MemoryFiles) -> int:
+    full_path = os.path.join(root, path)
+    try:
+        with open(full_path, "rb") as source:
+            status = os.fstat(source.fileno())
+            size_bytes = status.st_size
+            grows = path.startswith(f"{QUEUES}/")
+            mtime_ms = status.st_mtime_ns // 1_000_000
+            if size_bytes:
+                file = files.open(path, size_bytes, mtime_ms, grows=grows)
+                end = 0
+                for start, data in _data(source.fileno(), size_bytes):
+                    file.write_at(start, data, mtime_ms)
+                    end = start + len(data)
+                file.truncate(end)
+            return size_bytes
+    except OSError as error:
+        raise StoreError(f"{full_path}: cannot be read: {error.strerror}") from None
+
+
+def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """What is in a file, without its holes and without what is zero."""
+    with mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
+        at = 0
+        while at < size_bytes:
+            try:
+                at = os.lseek(number, at, os.SEEK_DATA)
+            except OSError:  # nothing but a hole is left
+                return
+            end = os.lseek(number, at, os.SEEK_HOLE)
+            with view[at:end] as part:
+                for start, piece in _pieces(part):
+                    yield at + start, piece
+            at = end
+
+
+def _index_sizes(root: str, path: str, size_bytes: int) -> dict[str, int]:
+    """How many slots and entries an index file has, as far as it can be told."""
+    from fakemq.dump.stored import OpenFiles, StoredFile
+    from fakemq.dump.walk import Index
+
+    name = path.rpartition("/")[2]
+    if not name.isdecimal():
+        return {}
+    slots = Index(StoredFile(OpenFiles(), os.path.join(root, path), path)).slots
+    if not slots:
+        return {}
+    entries = (size_bytes - HEADER_BYTES - slots * SLOT_BYTES) // ENTRY_BYTES
+    return {SIZES[2]: slots, SIZES[3]: entries}

@@ -1,0 +1,232 @@
+"""What a store directory holds, found out at the start: where the log ends, what queues lack.
+
+Source: store/DefaultMessageStore.java#load, #start, store/CommitLog.java#recoverNormally,
+#recoverAbnormally (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.commitlog import UNQUEUED
+from fakemq.store.consumequeue import FOLDER as QUEUES
+from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.scan import End, Seen, look
+
+if TYPE_CHECKING:
+    from fakemq.config import BrokerConfig
+    from fakemq.store.checkpoint import StoreCheckpoint
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.delay_levels import DelayLevels
+    from fakemq.store.files import File
+    from fakemq.store.index import IndexService
+    from fakemq.store.mapped_file_queue import Cut
+
+Repaired = Callable[[str, int, int, str], None]
+"""Told path, offset in it, bytes cut and why."""
+
+_FILES_LOOKED_AT = 3
+_FILE_NAME_MOST_BYTES = 255
+_HEAD_BYTES = 60  # up to the store time of a record whose born host is of IPv4
+
+
+class Recovery:
+    """One recovery of a store whose files have been loaded."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        index: IndexService,
+        delay_levels: DelayLevels,
+        repaired: Repaired,
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._queues = queues
+        self._index = index
+        self._delay_levels = delay_levels
+        self._repaired = repaired
+        self.dispatched = 0
+        """How many records the queues were given again."""
+
+    def run(self, now_ms: int, checkpoint: StoreCheckpoint, *, clean: bool) -> None:
+        """Load everything, cut what is bad, and bring queues and offsets up to the log."""
+        log, queues = self._log, self._queues
+        log.load(now_ms)
+        queues.load(now_ms)
+        if clean:
+            for queue in queues:
+                self._tell(queue.recover(), "no entries of a consume queue")
+        if not log.files:
+            self._drop_queues()
+        else:
+            self._recover_log(checkpoint, clean)
+            self._set_offsets()
+            self._reput()
+        self._set_offsets()
+        if not clean:
+            self._set_times()
+        newest_ms = None if clean else checkpoint.index_ms
+        self._tell(self._index.load(now_ms, newest_ms), "an index file that is made anew")
+
+    def adopt(self, now_ms: int) -> None:
+        """Load everything from files that are known to be right, and end where they end."""
+        self._log.load(now_ms)
+        self._queues.load(now_ms)
+        for queue in self._queues:
+            queue.recover()
+        self._set_offsets()
+        self._index.load(now_ms, None)
+
+    # -- the log ------------------------------------------------------------------------------
+
+    def _recover_log(self, checkpoint: StoreCheckpoint, clean: bool) -> None:
+        log = self._log
+        newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
+        index = self._first_file(checkpoint, clean)
+        if not clean:
+            # Java leaves entries where they are, and where a crash took some before them, it
+            # never puts those in again.
+            for queue in self._queues:
+                queue.truncate(log.files[index][0])
+        end, why = self._scan(index, after_crash=not clean)
+        cuts = log.truncate(end)
+        if why:
+            self._tell(cuts, why)
+        if clean and newest >= end:
+            for queue in self._queues:
+                self._tell(queue.truncate(end), f"entries of records behind the log's end, {end}")
+
+    def _first_file(self, checkpoint: StoreCheckpoint, clean: bool) -> int:
+        """Which file to look at first, all before are believed."""
+        files = self._log.files
+        if clean:
+            return max(0, len(files) - _FILES_LOOKED_AT)
+        config = self._config
+        with_index = config.message_index_enable and config.message_index_safe
+        until_ms = checkpoint.min_with_index_ms if with_index else checkpoint.min_ms
+        for index in range(len(files) - 1, 0, -1):
+            stored_ms = _first_stored_ms(files[index][1])
+            if 0 < stored_ms <= until_ms:
+                return index
+        return 0
+
+    def _scan(self, index: int, *, after_crash: bool) -> tuple[int, str]:
+        """Look at every record from a file on; gives where the good ones end, and why there.
+
+        After a crash the queues are given them. Where the last file ends with a blank, that is
+        written once more by the next record.
+        """
+        files = self._log.files
+        check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
+        while True:
+            first, file = files[index]
+            view, size_bytes, at = file.view, file.size_bytes, 0
+            while True:
+                seen = look(
+                    view, at, size_bytes, levels, check_crc=check_crc, check_torn=after_crash
+                )
+                if isinstance(seen, End):
+                    break
+                if after_crash:
+                    self._dispatch(seen, first + at, file)
+                    file.mtime_ms = seen.store_timestamp_ms
+                at += seen.size_bytes
+            index += 1
+            if not seen.blank or index == len(files):
+                return first + at, seen.why
+
+    # -- queues -------------------------------------------------------------------------------
+
+    def _drop_queues(self) -> None:
+        """Source: DefaultMessageStore.java#destroyLogics (4.9.7)"""
+        for queue in self._queues:
+            path = f"{QUEUES}/{queue.topic}/{queue.queue_id}"
+            self._repaired(path, 0, queue.max_offset * UNIT_BYTES, "the commit log is gone")
+        for topic in list(self._queues.topics()):
+            self._queues.destroy(topic)
+
+    def _reput(self) -> None:
+        """Give the queues what the log has behind the last record that any of them knows."""
+        log = self._log
+        newest = max((queue.max_physic_offset for queue in self._queues), default=0)
+        at = max(log.min_offset, newest, 0)
+        while at < log.max_offset:
+            found = log.find_file(at)
+            if found is None:
+                return
+            file, first = found
+            seen = look(file.view, at - first, file.position, self._delay_levels, check_crc=False)
+            if isinstance(seen, Seen):
+                self._dispatch(seen, at, file)
+                at += seen.size_bytes
+                continue
+            if not seen.blank:
+                why = f"passed over to the next file: {seen.why}"
+                self._repaired(file.path, at - first, 0, why)
+            at = log.next_file_offset(at)
+
+    def _dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
+        """Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)"""
+        if seen.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+            return
+        topic, queue_id = seen.topic, seen.queue_id
+        queue = self._queues.find(topic, queue_id)
+        if queue is None:
+            if not _can_be_a_folder(topic):
+                at = phy_offset % self._log.file_size_bytes
+                self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
+                return
+            queue = self._queues.find_or_make(topic, queue_id)
+        self.dispatched += 1
+        queue.append(
+            phy_offset, seen.size_bytes, seen.tags_code, seen.queue_offset, seen.store_timestamp_ms
+        )
+
+    def _set_offsets(self) -> None:
+        """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""
+        table = self._log.topic_queue_table
+        table.clear()
+        for queue in self._queues:
+            table[queue.topic, queue.queue_id] = queue.max_offset
+            queue.correct_min_offset(self._log.min_offset)
+
+    def _set_times(self) -> None:
+        # The machine's clock, not the cluster's, may have set the time of what was being written.
+        for queue in self._queues:
+            file, unit = queue.last_file, queue.unit_at(queue.max_offset - 1)
+            if file is not None and unit is not None:
+                stored_ms = self._log.store_timestamp_ms(unit[0], unit[1])
+                file.mtime_ms = stored_ms if stored_ms > 0 else file.mtime_ms
+
+    def _tell(self, cuts: Iterable[Cut], why: str) -> None:
+        for path, offset, cut_bytes in cuts:
+            self._repaired(path, offset, cut_bytes, why)
+
+
+def _first_stored_ms(file: File) -> int:
+    """When the first record of a file was stored; 0 if it begins with none.
+
+    Source: store/CommitLog.java#isMappedFileMatchedRecover (4.9.7)
+    """
+    view = file.view
+    if len(view) < _HEAD_BYTES + 20 or int.from_bytes(view[4:8], signed=True) != MESSAGE_MAGIC_CODE:
+        return 0
+    sys_flag = int.from_bytes(view[36:40], signed=True)
+    at = 68 if sys_flag & MessageSysFlag.BORNHOST_V6 else 56
+    return int.from_bytes(view[at : at + 8], signed=True)
+
+
+def _can_be_a_folder(topic: str) -> bool:
+    return (
+        topic not in ("", ".", "..")
+        and "/" not in topic
+        and "\0" not in topic
+        and len(topic.encode("utf-8", "replace")) <= _FILE_NAME_MOST_BYTES
+    )

@@ -1,0 +1,282 @@
+"""``python -m fakemq dump`` on stores written by the store's own code, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakemq.cli import main
+from fakemq.dump.stored import find_nodes
+from tests.store.lab import START_MS, Lab
+
+TOPICS = ("orders", "billing")
+
+
+def write_store(root: Path) -> None:
+    """A small store: two topics, two queues each, several files of everything, as a directory."""
+    lab = Lab(log_bytes=2_000, queue_units=6, max_index_num=12, max_hash_slot_num=5)
+    for number in range(30):
+        properties = (
+            f"TAGS\x01t{number % 3}\x02KEYS\x01k{number} shared\x02UNIQ_KEY\x01U{number}\x02"
+        )
+        lab.put(b"body %d" % number, TOPICS[number % 2], number // 2 % 2, properties)
+        lab.advance(700)
+    lab.store._index.catch_up()
+    for folder in ("commitlog", "consumequeue", "index"):
+        for path in lab.files.list(folder):
+            file = lab.files.open(path, 0)
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data = bytes(file.view[: file.size_bytes])
+            target.write_bytes(data.ljust(file.size_bytes, b"\0"))
+    config = root / "config"
+    config.mkdir()
+    (config / "topics.json").write_text(
+        '{"topicConfigTable":{"orders":{"topicName":"orders","perm":6},"billing":{"perm":6}}}'
+    )
+    (config / "consumerOffset.json").write_text(
+        '{"offsetTable":{"orders@g":{0:3,1:4},"billing@g":{0:1}}}'
+    )
+    (config / "delayOffset.json").write_text('{"offsetTable":{1:7}}')
+    (root / "checkpoint").write_bytes(START_MS.to_bytes(8) * 3 + bytes(4072))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("whole") / "broker-a-0"
+    root.mkdir()
+    write_store(root)
+    return root
+
+
+@pytest.fixture
+def store(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "broker-a-0"))
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["dump", *map(str, arguments)])
+
+
+def rows(*arguments: str | Path) -> Iterator[dict[str, object]]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    yield from map(json.loads, result.stdout.splitlines())
+
+
+def findings(root: Path) -> list[str]:
+    result = run(root, "--check")
+    *lines, last = result.stdout.splitlines()
+    assert result.exit_code == bool(lines), result.output
+    assert last == f"{len(lines)} finding{'s' * (len(lines) != 1)} in broker-a-0"
+    return lines
+
+
+def test_everything_of_a_whole_store_is_shown(whole: Path) -> None:
+    found = list(rows(whole))
+    kinds = [row["kind"] for row in found]
+    assert {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)} == {
+        "commitlog": 30,
+        "consumequeue": 30,
+        "index": 90,
+        "offsets": 7,
+        "config": 2,
+    }
+    first = found[0]
+    assert (first["topic"], first["queueOffset"], first["storeTimestamp"]) == (
+        "orders",
+        0,
+        START_MS,
+    )
+    assert first["properties"] == {"TAGS": "t0", "KEYS": "k0 shared", "UNIQ_KEY": "U0"}
+    assert {row["node"] for row in found} == {"broker-a-0"}
+
+
+def test_parts_topics_queues_and_limits(whole: Path) -> None:
+    only = list(rows(whole, "--commitlog", "--topic", "orders", "--queue", "1", "--limit", "5"))
+    assert [(row["topic"], row["queueId"], row["queueOffset"]) for row in only] == [
+        ("orders", 1, offset) for offset in range(5)
+    ]
+    both = list(rows(whole, "--consumequeue", "--offsets", "--topic", "billing"))
+    assert {row["topic"] for row in both} == {"billing"}
+    assert len(list(rows(whole, "--index", "--topic", "billing", "--queue", "0"))) == 24
+
+
+def test_tables_have_a_headline_and_a_row_for_each(whole: Path) -> None:
+    result = run(whole, "--consumequeue", "--topic", "orders", "--limit", "2")
+    head, names, first, second = result.stdout.splitlines()
+    assert head == "-- consumequeue of broker-a-0"
+    assert names.split() == ["topic", "queueId", "queueOffset", "phyOffset", "size", "tagsCode"]
+    assert first.split()[:3] == ["orders", "0", "0"]
+    assert second.split()[:3] == ["orders", "0", "1"]
+    assert "2023-11-14 22:13:20.000" in run(whole, "--commitlog", "--limit", "1").stdout
+
+
+def test_several_nodes_are_shown_one_after_the_other(whole: Path, tmp_path: Path) -> None:
+    for name in ("broker-a-0", "broker-b-0"):
+        shutil.copytree(whole, tmp_path / name)
+    (tmp_path / "other").mkdir()
+    assert [node.name for node in find_nodes(str(tmp_path))] == ["broker-a-0", "broker-b-0"]
+    assert len(list(rows(tmp_path, "--commitlog"))) == 60
+    (tmp_path / "broker-b-0" / "checkpoint").write_bytes(b"short")
+    result = run(tmp_path, "--check")
+    assert result.stdout == (
+        "broker-b-0/checkpoint:0: 5 bytes; 24 at least are needed\n"
+        "1 finding in broker-a-0, broker-b-0\n"
+    )
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
+def test_what_is_no_store_is_said_in_one_line(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "empty").mkdir()
+    result = run(tmp_path / name)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: {tmp_path / name}: ")
+
+
+def test_a_topic_in_other_letters_is_shown_on_any_terminal(store: Path) -> None:
+    config = store / "config" / "consumerOffset.json"
+    config.write_text('{"offsetTable":{"ü@g\\u0007":{0:3}}}', encoding="utf-8")
+    ascii_only = CliRunner(charset="ascii")
+    result = ascii_only.invoke(main, ["dump", str(store), "--offsets", "--limit", "1"])
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].split() == ["consumer", "g\\x07", "\\xfc", "0", "3"]
+
+
+def test_nothing_is_written(store: Path) -> None:
+    def state() -> list[tuple[str, int, int]]:
+        return [
+            (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+            for path in sorted(store.rglob("*"))
+        ]
+
+    before = state()
+    run(store)
+    run(store, "--check")
+    assert state() == before
+
+
+# -- checking -----------------------------------------------------------------------------------
+
+
+def patch(path: Path, offset: int, data: bytes) -> None:
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def test_a_whole_store_has_no_findings(whole: Path) -> None:
+    assert findings(whole) == []
+
+
+def log_files(root: Path) -> list[Path]:
+    return sorted((root / "commitlog").iterdir())
+
+
+def test_a_flipped_byte_in_a_body_is_found_by_its_crc(store: Path) -> None:
+    path = log_files(store)[1]
+    at = path.read_bytes().index(b"body ")
+    patch(path, at, b"B")
+    lines = findings(store)
+    assert lines[0].startswith(f"commitlog/{path.name}:0: no record: CRC ")
+
+
+def test_a_missing_log_file_is_found(store: Path) -> None:
+    gone, after = log_files(store)[1:3]
+    gone.unlink()
+    lines = findings(store)
+    assert lines[0] == (
+        f"commitlog/{after.name}:0: the file before ends at 2000, this one begins at 4000"
+    )
+    assert any(", where no record begins" in line for line in lines[1:])
+
+
+def test_a_queue_that_is_gone_and_one_that_is_short(store: Path) -> None:
+    shutil.rmtree(store / "consumequeue" / "orders" / "0")
+    last = sorted((store / "consumequeue" / "billing" / "1").iterdir())[-1]
+    patch(last, 0, bytes(last.stat().st_size))
+    lines = findings(store)
+    assert sum(line.endswith("there is no such queue") for line in lines) == 8
+    assert sum(line.endswith("no entry of the queue points at this record") for line in lines) == 1
+    assert len(lines) == 9
+
+
+def test_the_records_of_a_deleted_topic_have_no_queue(store: Path) -> None:
+    shutil.rmtree(store / "consumequeue" / "orders")
+    (store / "config" / "topics.json").write_text("{}")
+    assert findings(store) == []
+
+
+def test_an_entry_that_points_elsewhere(store: Path) -> None:
+    path = sorted((store / "consumequeue" / "orders" / "0").iterdir())[0]
+    other = sorted((store / "consumequeue" / "orders" / "1").iterdir())[0]
+    patch(path, 20, other.read_bytes()[20:40])
+    (line,) = findings(store)
+    assert line.startswith(f"consumequeue/orders/0/{path.name}:20: offset 1 points at ")
+    assert line.endswith(", where there is orders:1 offset 1")
+
+
+def test_an_index_entry_that_points_elsewhere(store: Path) -> None:
+    path = sorted((store / "index").iterdir())[0]
+    entry_at = 40 + 5 * 4 + 4 * 20
+    patch(path, entry_at + 4, (1).to_bytes(8))
+    (line,) = findings(store)
+    assert line == f"index/{path.name}:{entry_at}: entry 4: points at 1, where no record begins"
+
+
+def test_a_config_file_that_is_none(store: Path) -> None:
+    (store / "config" / "topics.json.bak").write_text('{"topicConfigTable":')
+    (line,) = findings(store)
+    assert line.startswith("config/topics.json.bak:0: ")
+
+
+def test_many_findings_of_one_file_are_counted(store: Path) -> None:
+    for path in log_files(store):
+        path.unlink()
+    lines = findings(store)
+    assert any(line.startswith("index/") for line in lines)
+    assert len(lines) <= 200
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> tuple[float, str, int]:
+    how = draw(st.sampled_from(["flip", "cut", "remove", "zero"]))
+    return draw(st.floats(0, 1, exclude_max=True)), how, draw(st.integers(0, 1 << 30))
+
+
+@given(damages())
+@settings(deadline=None, max_examples=60)
+def test_no_damage_is_too_much_for_it(
+    whole: Path, tmp_path_factory: pytest.TempPathFactory, damage: tuple[float, str, int]
+) -> None:
+    which, how, number = damage
+    root = tmp_path_factory.mktemp("damaged") / "broker-a-0"
+    shutil.copytree(whole, root)
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    path = paths[int(which * len(paths))]
+    size_bytes = path.stat().st_size
+    at = number % size_bytes
+    if how == "flip":
+        patch(path, at, bytes([path.read_bytes()[at] ^ 1 << number % 8]))
+    elif how == "zero":
+        patch(path, at, bytes(min(100, size_bytes - at)))
+    elif how == "cut":
+        os.truncate(path, at)
+    else:
+        path.unlink()
+    for arguments in (("--check",), ("--json",), ()):
+        result = run(root, *arguments)
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        assert result.exit_code in (0, 1)
+    shutil.rmtree(root.parent)

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import errno
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.errors import StoreError
+from fakemq.store.directory_file import PAGE_BYTES
+from fakemq.store.directory_files import DirectoryFiles, DiskSize
+from fakemq.store.memory_files import MemoryFiles
+
+NOW_MS = 1_700_000_000_123
+SIZE = 3 * PAGE_BYTES + 100
+
+
+def make(root: Path | str) -> DirectoryFiles:
+    return DirectoryFiles(str(root), NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n"))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> DirectoryFiles:
+    return make(tmp_path / "store")
+
+
+def on_disk(files: DirectoryFiles, path: str) -> bytes:
+    return Path(files.path_of(path)).read_bytes()
+
+
+def test_a_file_is_sparse_and_has_the_clusters_time(files: DirectoryFiles) -> None:
+    file = files.open("commitlog/0", 1 << 30)
+    file.append(b"abc", NOW_MS + 7)
+    file.flush()
+    status = os.stat(files.path_of("commitlog/0"))
+    assert status.st_size == 1 << 30
+    assert status.st_blocks * 512 <= 2 * PAGE_BYTES
+    assert status.st_mtime_ns == (NOW_MS + 7) * 1_000_000
+    assert files.used_bytes == 3
+
+
+def test_what_is_found_counts_as_full_until_it_is_cut(files: DirectoryFiles) -> None:
+    files.open("commitlog/0", SIZE).append(b"abcdef", NOW_MS + 7)
+    files.close()
+    file = files.open("commitlog/0", SIZE)
+    assert (file.position, file.flushed, file.mtime_ms) == (SIZE, SIZE, NOW_MS + 7)
+    assert file.data_end(0) == 6
+    file.truncate(2)
+    assert on_disk(files, "commitlog/0") == b"ab" + bytes(SIZE - 2)
+    file.append(b"XY", NOW_MS)
+    assert bytes(file.view[:6]) == b"abXY\0\0"
+
+
+def test_another_size_is_an_error_that_says_both(files: DirectoryFiles) -> None:
+    files.open("index/1", 100)
+    files.close()
+    with pytest.raises(StoreError, match=r"store/index/1: has 100 bytes where the config says 200"):
+        files.open("index/1", 200)
+
+
+def test_slices_stay_when_the_file_is_deleted_or_closed(files: DirectoryFiles) -> None:
+    file = files.open("consumequeue/T/0/0", 1000)
+    file.append(b"abc", NOW_MS)
+    part = file.view[:3]
+    files.delete("consumequeue/T/0/0")
+    files.close()
+    del file
+    assert bytes(part) == b"abc"
+    assert not os.path.exists(files.path_of("consumequeue/T/0"))
+    assert files.list("consumequeue") == []
+
+
+def test_closed_files_leave_no_descriptor(files: DirectoryFiles) -> None:
+    before = os.listdir("/proc/self/fd")
+    for number in range(20):
+        files.open(f"consumequeue/T/{number}/0", 1000).append(b"x", NOW_MS)
+    assert len(os.listdir("/proc/self/fd")) == len(before) + 20
+    files.close()
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_clearing_leaves_alone_what_is_not_ours(files: DirectoryFiles) -> None:
+    files.open("commitlog/0", 100)
+    files.create("abort")
+    mine = Path(files.root, "photos")
+    mine.mkdir()
+    (mine / "cat.jpg").write_bytes(b"meow")
+    files.clear()
+    assert not files.exists("commitlog/0")
+    assert files.exists("abort")
+    assert (mine / "cat.jpg").read_bytes() == b"meow"
+
+
+def test_the_log_may_be_elsewhere(tmp_path: Path) -> None:
+    clock = NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n")
+    files = DirectoryFiles(str(tmp_path / "root"), clock, str(tmp_path / "log"))
+    files.open("commitlog/00", 100)
+    files.open("index/00", 100)
+    assert (tmp_path / "log" / "00").exists()
+    assert (tmp_path / "root" / "index" / "00").exists()
+    assert files.list("commitlog") == ["commitlog/00"]
+
+
+def test_a_full_disk_is_an_error_before_anything_is_written(
+    files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = files.open("commitlog/0", 1 << 20)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(StoreError, match="commitlog/0: cannot be written from 0 on: No space left"):
+        file.append(b"abc", NOW_MS)
+    assert (file.position, files.used_bytes) == (0, 0)
+    with pytest.raises(StoreError, match="No space left"):
+        file.write_at(5000, b"abc", NOW_MS)
+    assert on_disk(files, "commitlog/0") == bytes(1 << 20)
+    assert files.dirty("commitlog") == []
+
+
+def test_room_is_what_the_disk_says(files: DirectoryFiles) -> None:
+    files.disk = lambda: DiskSize(1 << 30, 64 << 20)
+    assert files.has_room(1000)
+    assert not files.has_room(60 << 20)
+    assert files.used_ratio() == 1 - 64 / 1024
+    assert files.full_reason() == f"the disk of {files.root} is full"
+    files.disk = lambda: DiskSize(1 << 30, 1 << 30)
+    assert files.has_room(60 << 20)
+    files.broken = "it broke"
+    assert not files.has_room(1)
+    assert files.full_reason() == "it broke"
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").write_bytes(b"")
+    with pytest.raises(StoreError, match="/commitlog: cannot be opened: File exists"):
+        make(tmp_path).open("commitlog/0", 100)
+
+
+class SameAsInMemory(RuleBasedStateMachine):
+    """Directory and memory hold the same; a crash takes what was not flushed and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory(prefix="fakemq-files-")
+        self.files = make(self.folder.name)
+        self.memory = MemoryFiles(NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n"))
+        self.path = "commitlog/0"
+        self._open(SIZE)
+        self.flushed = bytes(SIZE)
+
+    def _open(self, position: int) -> None:
+        self.file = self.files.open(self.path, SIZE)
+        self.other = self.memory.open(self.path, SIZE)
+
+    def teardown(self) -> None:
+        self.files.close()
+        self.folder.cleanup()
+
+    @rule(size=st.integers(1, 2 * PAGE_BYTES), fill=st.integers(1, 255))
+    def append(self, size: int, fill: int) -> None:
+        if self.file.position + size <= SIZE:
+            for file in (self.file, self.other):
+                file.append(bytes([fill]) * size, NOW_MS)
+
+    @rule(offset=st.integers(0, SIZE - 1), size=st.integers(1, 600), fill=st.integers(0, 255))
+    def write_at(self, offset: int, size: int, fill: int) -> None:
+        # Only headers and slots are written so, and they lie before what is appended.
+        size = min(size, self.file.flushed - offset)
+        if size > 0:
+            for file in (self.file, self.other):
+                file.write_at(offset, bytes([fill]) * size, NOW_MS)
+
+    @rule(back=st.integers(0, PAGE_BYTES))
+    def cut(self, back: int) -> None:
+        position = max(0, self.file.position - back)
+        self.file.truncate(position)
+        self.other.truncate(position)
+        self.other.view[position:] = bytes(SIZE - position)
+        self.flushed = self.flushed[:position].ljust(SIZE, b"\0")
+
+    @rule()
+    def flush(self) -> None:
+        self.file.flush()
+        self.flushed = bytes(self.file.view)
+        assert self.files.dirty("commitlog") == []
+
+    @rule()
+    def look(self) -> None:
+        assert self.file.position == self.other.position
+        assert self.file.view == self.other.view
+        assert self.file.view == on_disk(self.files, self.path)
+        assert self.file.data_end(0) == self.other.data_end(0)
+
+    @precondition(lambda self: self.file.position)
+    @rule(seed=st.integers(0, 1000))
+    def crash(self, seed: int) -> None:
+        before = bytes(self.file.view)
+        position = self.file.position
+        pages, lost = self.files.lose_unflushed(random.Random(seed))
+        assert 0 <= lost <= pages
+        after = on_disk(self.files, self.path)
+        torn = 0
+        for start in range(0, SIZE, PAGE_BYTES):
+            end = min(start + PAGE_BYTES, SIZE)
+            old, new, now = self.flushed[start:end], before[start:end], after[start:end]
+            if now not in (old, new):
+                torn += 1
+                edge = next(n for n in range(0, len(now) + 1, 512) if now[n:] == old[n:])
+                assert now[:edge] == new[:edge]
+        assert torn <= 1
+        self.files.close()
+        self.file = self.files.open(self.path, SIZE)
+        self.file.truncate(position)
+        self.other.truncate(position)
+        self.other.view[:] = after
+        self.flushed = after
+
+
+TestSameAsInMemory = SameAsInMemory.TestCase
+TestSameAsInMemory.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)

@@ -1,0 +1,214 @@
+"""When what is written comes to the disk, who waits for it, and what a power failure takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakemq.errors import StoreError
+from fakemq.events import UnsyncedLost, Warned
+from fakemq.store.inner_message import InnerMessage
+from fakemq.store.results import PutMessageStatus
+from tests.store.disk_lab import START_MS, DiskLab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> DiskLab:
+    lab = DiskLab(tmp_path, log_bytes=1 << 20)
+    lab.start()
+    return lab
+
+
+def kinds(lab: DiskLab) -> dict[str, int]:
+    return {timer.kind: lab.clock.due_in_ms(timer) for timer in lab.clock.timers()}
+
+
+def unflushed_bytes(lab: DiskLab) -> int:
+    return sum(file.position - file.flushed for file in lab.files.dirty("commitlog"))
+
+
+# -- the loops --------------------------------------------------------------------------------
+
+
+def test_an_idle_store_has_no_timers(lab: DiskLab) -> None:
+    assert kinds(lab) == {}
+    lab.advance(1_234)
+    lab.put()
+    assert kinds(lab) == {"flush_commit_log": 266, "flush_consume_queue": 766}
+    lab.advance(200_000)
+    assert kinds(lab) == {}
+    assert unflushed_bytes(lab) == 0
+
+
+def test_the_log_is_flushed_by_four_pages_or_every_ten_seconds(lab: DiskLab) -> None:
+    lab.put()
+    assert unflushed_bytes(lab) > 0
+    lab.advance(500)  # the first tick is a thorough one
+    assert unflushed_bytes(lab) == 0
+    lab.put(b"x" * 100)
+    lab.advance(9_499)
+    assert unflushed_bytes(lab) > 0
+    lab.advance(501)  # ten seconds after the first
+    assert unflushed_bytes(lab) == 0
+    lab.put(b"x" * 5 * 4096)
+    lab.advance(499)
+    assert unflushed_bytes(lab) > 0
+    lab.advance(1)
+    assert unflushed_bytes(lab) == 0
+
+
+def test_queues_are_flushed_by_two_pages_or_every_minute(lab: DiskLab) -> None:
+    lab.put()
+    lab.advance(1_000)
+    assert lab.files.dirty("consumequeue") == []
+    lab.put()
+    lab.advance(59_999)
+    assert len(lab.files.dirty("consumequeue")) == 1
+    lab.advance(1)
+    assert lab.files.dirty("consumequeue") == []
+
+
+def test_times_of_files_are_the_clusters(lab: DiskLab) -> None:
+    lab.advance(100)
+    lab.put()
+    lab.advance(20_000)
+    path = lab.path("commitlog/00000000000000000000")
+    assert path.stat().st_mtime_ns == (START_MS + 100) * 1_000_000
+
+
+def test_the_index_is_built_in_steps(lab: DiskLab) -> None:
+    for _ in range(250):
+        lab.put()
+    lab.advance(999)
+    assert list(lab.root.glob("index/*")) == []
+    lab.advance(1)
+    assert kinds(lab)["index_build"] == 5
+    lab.advance(10)
+    assert "index_build" not in kinds(lab)
+    (index,) = lab.root.glob("index/*")
+    assert int.from_bytes(index.read_bytes()[36:40]) == 251
+
+
+# -- waiting ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sync(tmp_path: Path) -> DiskLab:
+    lab = DiskLab(tmp_path, flush_disk_type="SYNC_FLUSH")
+    lab.start()
+    return lab
+
+
+def test_all_of_a_turn_wait_for_one_flush(sync: DiskLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[bool] = []
+    results = [sync.put() for _ in range(5)]
+    for result in results:
+        assert result.flush_to is not None
+        sync.disk.flush.when_flushed(result.flush_to, answers.append)
+    assert [result.flush_to for result in results][-1] == sync.store.max_phy_offset
+    assert answers == []
+    sync.settle()
+    assert answers == [True] * 5
+    assert unflushed_bytes(sync) == 0
+
+
+def test_who_does_not_want_to_wait_does_not(sync: DiskLab) -> None:
+    message = InnerMessage("orders", 0, b"x", wait_store_msg_ok=False)
+    assert sync.store.put_message(message).flush_to is None
+    sync.settle()
+    assert unflushed_bytes(sync) == 0
+
+
+def test_a_disk_that_stands_still_is_given_up_after_five_seconds(sync: DiskLab) -> None:
+    answers: list[bool] = []
+    sync.disk.flush.stalled = True
+    flush_to = sync.put().flush_to
+    assert flush_to is not None
+    sync.disk.flush.when_flushed(flush_to, answers.append)
+    sync.advance(4_999)
+    assert answers == []
+    assert kinds(sync)["sync_flush_timeout"] == 1
+    sync.advance(1)
+    assert answers == [False]
+    sync.disk.flush.when_flushed(flush_to, answers.append)
+    sync.settle()
+    sync.disk.flush.stalled = False
+    sync.settle()
+    assert answers == [False, True]
+    assert "sync_flush_timeout" not in kinds(sync)
+
+
+def test_a_disk_that_fails_is_said_and_takes_no_more(
+    sync: DiskLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[bool] = []
+    flush_to = sync.put().flush_to
+    assert flush_to is not None
+    sync.disk.flush.when_flushed(flush_to, answers.append)
+
+    def fail(_: object) -> None:
+        raise StoreError("commitlog/0: cannot be flushed: Input/output error")
+
+    monkeypatch.setattr("fakemq.store.directory_file.DirectoryFile.flush", fail)
+    sync.settle()
+    assert answers == [False]
+    result = sync.put()
+    assert result.status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert result.reason == "commitlog/0: cannot be flushed: Input/output error"
+    assert "cannot be flushed" in sync.journal.find(Warned)[0].text
+    sync.stop()
+    assert sync.path("abort").exists()
+
+
+# -- power failures ---------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    sync=st.booleans(),
+    steps=st.lists(
+        st.tuples(st.integers(1, 12), st.integers(1, 3_000), st.integers(0, 1_500)),
+        min_size=1,
+        max_size=8,
+    ),
+)
+def test_a_power_failure_takes_what_was_not_flushed_and_no_more(
+    seed: int,
+    sync: bool,
+    steps: list[tuple[int, int, int]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = tmp_path_factory.mktemp("store")
+    flush_disk_type = "SYNC_FLUSH" if sync else "ASYNC_FLUSH"
+    lab = DiskLab(
+        root, log_bytes=16_384, queue_units=20, seed=seed, flush_disk_type=flush_disk_type
+    )
+    sent: list[bytes] = []
+    for life in range(2):
+        lab.start()
+        assert lab.bodies() == sent
+        ends: list[int] = []
+        for count, size, pause_ms in steps:
+            for _ in range(count):
+                sent.append(b"%d:" % (life * 1000 + len(sent)) * size)
+                sent[-1] = sent[-1][:size]
+                result = lab.put(sent[-1]).append_result
+                assert result is not None
+                ends.append(result.wrote_offset + result.wrote_bytes)
+            lab.advance(pause_ms)
+        before = len(sent) - len(ends)
+        lab.kill(lose_unsynced=True)
+        lost = lab.journal.find(UnsyncedLost)[-1]
+        safe = before + sum(end <= lost.log_offset for end in ends)
+        if sync:
+            assert (lost.log_bytes, safe) == (0, len(sent))
+        lab.start()
+        bodies = lab.bodies()
+        assert bodies == sent[: len(bodies)]
+        assert safe <= len(bodies) <= len(sent)
+        sent = bodies
+        lab.kill()

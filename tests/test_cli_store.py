@@ -1,0 +1,227 @@
+"""`python -m fakemq --store DIR` where that cannot be: one line, exit code 1, nothing changed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from bench.measure import ENVIRONMENT
+from fakemq.client.blocking import Client
+from fakemq.client.errors import MQClientError
+from fakemq.client.messages import Message
+
+NODE = "broker-a-0"
+SIZES = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
+LOG, QUEUE = "commitlog/00000000000000008192", "consumequeue/orders/0/00000000000000000400"
+PORTS = ("--namesrv-port", "0", "--broker-port", "0")
+TOPICS = "NODE/config/topics.json"
+AS_ORDINARY_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--")
+"""What is forbidden to root, too."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The node of a store of several files of each kind."""
+    root = tmp_path_factory.mktemp("written")
+    with fakemq.Cluster(store=str(root), topics={"orders": 1}, config=SIZES) as mq:
+        mq.seed("orders", [b"x" * 300] * 60)
+    return root / NODE
+
+
+@pytest.fixture
+def node(written: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(written, tmp_path / NODE))
+
+
+def serve(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a cluster that is expected not to start."""
+    return subprocess.run(
+        [*before, sys.executable, "-m", "fakemq", *PORTS, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=ENVIRONMENT,
+    )
+
+
+def complaint(node: Path, *, before: tuple[str, ...] = ()) -> str:
+    """The one line that a cluster has to say about a store, with the node's folder as NODE."""
+    config = node.parent / "broker.conf"
+    config.write_text("".join(f"{key}={value}\n" for key, value in SIZES.items()))
+    done = serve("--store", str(node.parent), "-c", str(config), before=before)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("Error: ").rstrip("\n").replace(str(node), "NODE")
+
+
+def replace_by_file(path: Path) -> None:
+    shutil.rmtree(path)
+    path.write_text("no folder")
+
+
+def replace_by_folder(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+def state(node: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(node)): path.read_bytes() if path.is_file() else None
+        for path in node.rglob("*")
+    }
+
+
+WRONG_SIZE = "start with the sizes it was written with, or move it away"
+DAMAGES: list[tuple[str, Callable[[Path], object], str]] = [
+    (LOG, Path.unlink, "is missing before 00000000000000012288"),
+    (QUEUE, Path.unlink, "is missing before 00000000000000000800"),
+    (
+        LOG,
+        lambda path: path.write_bytes(b"x"),
+        f"has 1 bytes where the config says 4096; {WRONG_SIZE}",
+    ),
+    (
+        QUEUE,
+        lambda path: path.write_bytes(b"x"),
+        f"has 1 bytes where the config says 400; {WRONG_SIZE}",
+    ),
+    (
+        "checkpoint",
+        lambda path: path.write_bytes(b"x"),
+        f"has 1 bytes where the config says 4096; {WRONG_SIZE}",
+    ),
+    ("commitlog", replace_by_file, "cannot be listed: Not a directory"),
+    ("consumequeue", replace_by_file, "cannot be listed: Not a directory"),
+    ("index", replace_by_file, "cannot be listed: Not a directory"),
+    ("checkpoint", replace_by_folder, "cannot be opened: Is a directory"),
+]
+
+
+@pytest.mark.parametrize(("path", "damage", "why"), DAMAGES)
+def test_a_damaged_store(node: Path, path: str, damage: Callable[[Path], object], why: str) -> None:
+    damage(node / path)
+    before = state(node)
+    assert complaint(node) == f"NODE/{path}: {why}"
+    assert state(node) == before
+
+
+def test_a_file_for_the_config(node: Path) -> None:
+    replace_by_file(node / "config")
+    assert complaint(node) == "NODE/config: Not a directory"
+
+
+def test_a_folder_for_the_abort_file(node: Path) -> None:
+    replace_by_folder(node / "abort")
+    shutil.rmtree(node / "index")  # or it is made anew, after a crash, which is another line
+    assert complaint(node) == "NODE/abort: cannot be written: Is a directory"
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "line"),
+    [
+        (LOG, 0, f"NODE/{LOG}: cannot be opened: Permission denied"),
+        (LOG, 0o444, f"NODE/{LOG}: cannot be opened: Permission denied"),
+        ("checkpoint", 0, "NODE/checkpoint: cannot be opened: Permission denied"),
+        (
+            "consumequeue/orders",
+            0,
+            "NODE/consumequeue/orders: cannot be listed: Permission denied",
+        ),
+        ("lock", 0, "NODE: cannot keep a store here: Permission denied"),
+        (".", 0o555, "NODE/abort: cannot be written: Permission denied"),
+        (
+            "config",
+            0,
+            f"{TOPICS}: Permission denied; {TOPICS}.bak: Permission denied",
+        ),
+    ],
+)
+def test_no_permission(node: Path, path: str, mode: int, line: str) -> None:
+    before: tuple[str, ...] = ()
+    if os.geteuid() == 0:
+        if shutil.which(AS_ORDINARY_USER[0]) is None:
+            pytest.skip("root may do everything, and there is no setpriv to change that")
+        before = AS_ORDINARY_USER
+    usual = (node / path).stat().st_mode
+    (node / path).chmod(mode)
+    try:
+        assert complaint(node, before=before) == line
+    finally:
+        (node / path).chmod(usual)
+
+
+def test_no_space(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: the same calls fail."""
+    before = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+    line = complaint(tmp_path / NODE, before=before)
+    assert line == "NODE/lock: cannot be locked: File too large"
+
+
+def test_no_space_for_the_first_message(tmp_path: Path) -> None:
+    limited = ("sh", "-c", 'ulimit -f 64; exec "$@"', "sh")
+    command = [*limited, sys.executable, "-m", "fakemq", *PORTS, "--store", str(tmp_path)]
+    with subprocess.Popen(
+        [*command, "--topic", "orders:1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        ready = re.search(r"namesrv (\S+),", process.stdout.readline())
+        assert ready is not None
+        try:
+            with Client(ready[1]) as client:
+                for _ in range(2):
+                    with pytest.raises(MQClientError) as raised:
+                        client.send(Message("orders", b"x"))
+        finally:
+            process.terminate()
+        _, errors = process.communicate(timeout=20)
+    log = f"{tmp_path}/{NODE}/commitlog/{0:020}"
+    assert f"broken. Here {log}: cannot be opened: File too large." in str(raised.value.__cause__)
+    assert process.returncode == 0
+    assert errors == (
+        f"{NODE}: {log}: cannot be opened: File too large: messages are refused with"
+        " CREATE_MAPEDFILE_FAILED until something is deleted or the cluster is reset\n"
+    )
+
+
+def test_a_store_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / NODE / "commitlog").mkdir(parents=True)
+    (tmp_path / NODE / "commitlog" / f"{0:020}").write_bytes(b"short")
+    done = serve("--store", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: {tmp_path}/{NODE}/commitlog/{0:020}: has 5 bytes where the config says"
+        " 1073741824; start with the sizes it was written with, or move it away\n"
+    )
+
+
+def test_a_directory_that_is_in_use_is_one_line(tmp_path: Path) -> None:
+    with fakemq.Cluster(store=str(tmp_path)):
+        done = serve("--store", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: {tmp_path}/{NODE}: Lock failed,MQ already started:"
+        " another broker has this store open\n"
+    )
+
+
+def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = serve("--store", str(tmp_path / "file"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {tmp_path}/file/{NODE}")
+    assert "Not a directory" in done.stderr
+    assert done.stderr.count("\n") == 1
