@@ -268,3 +268,20 @@ def test_a_snapshot_says_what_it_is() -> None:
     assert isinstance(snap, Snapshot)
     assert snap.size_bytes > 1000
     assert repr(snap) == f"<snapshot of broker-a-0, {snap.size_bytes} bytes>"
+
+
+def test_files_of_the_default_sizes_are_copied_though_their_extents_end_within_an_entry(
+    tmp_path: Path,
+) -> None:
+    wanted = [b"%d" % number for number in range(300)]
+    first = str(tmp_path / "first")
+    with fakemq.Cluster(store=first, topics={"orders": 1}, clock="frozen") as mq:
+        mq.seed("orders", wanted)
+        mq.broker("broker-a").stop()
+        snap = mq.snapshot()
+        mq.broker("broker-a").restart()
+        mq.seed("orders", [b"later"])
+        mq.restore(snap)
+        assert bodies(mq) == wanted
+    with fakemq.Cluster(store_from=first, clock="frozen") as mq:
+        assert bodies(mq) == wanted

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
@@ -111,7 +112,7 @@ class ConsumeQueue:
     def _entries_end(self, file: File, phy_offset: int | None) -> int:
         """Where the entries of a file end that name a record, one before an offset if given."""
         count = 0
-        for offset, size_bytes, _ in UNIT.iter_unpack(file.view):
+        for offset, size_bytes, _ in _units(file.view):
             if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
                 break
             count += 1
@@ -211,7 +212,7 @@ class ConsumeQueue:
         if not self._queue.row:
             return
         file = self._queue.row[0]
-        for index, (phy_offset, _, _) in enumerate(UNIT.iter_unpack(file.view[: file.position])):
+        for index, (phy_offset, _, _) in enumerate(_units(file.view[: file.position])):
             if phy_offset >= min_phy_offset:
                 self._min_logic_offset = self._queue.min_offset + index * UNIT_BYTES
                 return
@@ -224,3 +225,8 @@ class ConsumeQueue:
 
     def __repr__(self) -> str:
         return f"<queue {self.topic}:{self.queue_id} [{self.min_offset}, {self.max_offset})>"
+
+
+def _units(view: memoryview) -> Iterator[tuple[int, int, int]]:
+    """The whole entries of a view, which may end anywhere: memory grows by its own steps."""
+    return UNIT.iter_unpack(view[: len(view) - len(view) % UNIT_BYTES])

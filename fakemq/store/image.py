@@ -14,6 +14,7 @@ from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import FOLDER as QUEUES
+from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
@@ -182,7 +183,8 @@ def _copy_file(root: str, path: str, files: MemoryFiles) -> int:
                 for start, data in _data(source.fileno(), size_bytes):
                     file.write_at(start, data, mtime_ms)
                     end = start + len(data)
-                file.truncate(end)
+                # The last entry of a queue may end in zeros that are a hole.
+                file.truncate(min(size_bytes, end + -end % UNIT_BYTES) if grows else end)
             return size_bytes
     except OSError as error:
         raise StoreError(f"{full_path}: cannot be read: {error.strerror}") from None
