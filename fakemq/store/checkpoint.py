@@ -38,6 +38,21 @@ class StoreCheckpoint:
         """All that was stored before is in the index, too."""
         return min(self.min_ms, self.index_ms)
 
+    @property
+    def newest_ms(self) -> int:
+        """The latest of the times."""
+        return max(self.physic_ms, self.logics_ms, self.index_ms)
+
+    def go_back(self, stored_ms: int, now_ms: int) -> None:
+        """Be sure of nothing from ``stored_ms`` on: the clock went back, records come twice there.
+
+        Differs: Java takes back what it has in memory only, and the log's time only.
+        """
+        self.physic_ms = min(self.physic_ms, stored_ms)
+        self.logics_ms = min(self.logics_ms, stored_ms)
+        self.index_ms = min(self.index_ms, stored_ms)
+        self.flush(now_ms)
+
     def flush(self, now_ms: int) -> None:
         """Write the times down, and have them on the disk."""
         self._written = self._packed()

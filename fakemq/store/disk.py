@@ -165,7 +165,7 @@ class Disk:
 
         Source: store/CommitLog.java#submitFlushRequest (4.9.7)
         """
-        self.flush.appended()
+        self.flush.appended(result.store_timestamp_ms)
         flush_to = None
         if message.wait_store_msg_ok and self._store.config.flush_disk_type == "SYNC_FLUSH":
             flush_to = result.wrote_offset + result.wrote_bytes

@@ -59,7 +59,7 @@ class Flush:
         self._ended = False
         self._committing = False
         self._waiting: list[_Wait] = []
-        self._flushed_ms: dict[str, int] = {LOG: checkpoint.physic_ms, QUEUES: checkpoint.logics_ms}
+        self._appended_ms = checkpoint.newest_ms
         self._index_timer: Timer | None = None
         self._loops = {
             LOG: _Loop(
@@ -81,8 +81,14 @@ class Flush:
 
     # -- what is asked of it ------------------------------------------------------------------
 
-    def appended(self) -> None:
-        """Something was put into the store."""
+    def appended(self, stored_ms: int) -> None:
+        """A record of this store time was put into the store."""
+        if stored_ms < self._appended_ms:
+            try:
+                self._checkpoint.go_back(stored_ms, self._clock.now_ms())
+            except StoreError as error:
+                self._failed(error)
+        self._appended_ms = stored_ms
         if self._config.flush_disk_type == "SYNC_FLUSH":
             self._commit_soon()
         else:
@@ -118,8 +124,9 @@ class Flush:
             self._index.catch_up()
         for file in self._index.files:
             file.flush()
-        self._checkpoint.physic_ms = self._flush_all(LOG)
-        self._checkpoint.logics_ms = self._flush_all(QUEUES)
+        self._flush_all(LOG)
+        self._flush_all(QUEUES)
+        self._checkpoint.physic_ms = self._checkpoint.logics_ms = self._appended_ms
         self._checkpoint.flush(self._clock.now_ms())
 
     def end(self, *, killed: bool = False) -> None:
@@ -157,11 +164,12 @@ class Flush:
                     )
             return
         try:
-            self._checkpoint.physic_ms = self._flush_all(LOG)
+            self._flush_all(LOG)
         except StoreError as error:
             self._failed(error)
             self._answer(False)
             return
+        self._checkpoint.physic_ms = self._appended_ms
         self._answer(True)
 
     def _answer(self, flushed: bool) -> None:
@@ -183,7 +191,7 @@ class Flush:
 
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
-            self._checkpoint.physic_ms = self._flushed_ms[LOG]
+            self._checkpoint.physic_ms = self._appended_ms
             self._loops[QUEUES].arm()  # which writes the checkpoint down
 
     def _queue_periods(self) -> tuple[int, int]:
@@ -193,7 +201,7 @@ class Flush:
     def _flush_queues(self, thorough: bool) -> None:
         least_pages = self._config.flush_consume_queue_least_pages
         if self._flush_most(QUEUES, thorough, least_pages):
-            self._checkpoint.logics_ms = self._flushed_ms[QUEUES]
+            self._checkpoint.logics_ms = self._appended_ms
             self._checkpoint.flush(self._clock.now_ms())
         if self._index_timer is None:
             self._build_index()
@@ -208,21 +216,15 @@ class Flush:
             else:
                 for file in self._files.dirty(folder):
                     if _is_worth_it(file, least_pages):
-                        self._flush_file(folder, file)
+                        file.flush()
         except StoreError as error:
             self._failed(error)
             return False
         return thorough
 
-    def _flush_all(self, folder: str) -> int:
-        """Flush all files; gives the newest store time that ever was flushed there."""
+    def _flush_all(self, folder: str) -> None:
         for file in self._files.dirty(folder):
-            self._flush_file(folder, file)
-        return self._flushed_ms[folder]
-
-    def _flush_file(self, folder: str, file: File) -> None:
-        file.flush()
-        self._flushed_ms[folder] = max(self._flushed_ms[folder], file.mtime_ms)
+            file.flush()
 
     # -- index --------------------------------------------------------------------------------
 

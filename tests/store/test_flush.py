@@ -212,3 +212,35 @@ def test_a_power_failure_takes_what_was_not_flushed_and_no_more(
         assert safe <= len(bodies) <= len(sent)
         sent = bodies
         lab.kill()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_clock_that_goes_back_costs_nothing_that_was_acknowledged(
+    tmp_path: Path, seed: int
+) -> None:
+    lab = DiskLab(tmp_path, seed=seed, flush_disk_type="SYNC_FLUSH")
+    lab.start()
+    lab.node_clock.skew_ms = 3_600_000
+    lab.put(b"first")
+    lab.advance(122_000)  # log and queues are flushed, and the checkpoint is an hour ahead
+    lab.node_clock.skew_ms = 0
+    sent = [b"first", *(b"%d" % number * 100 for number in range(60))]
+    for body in sent[1:]:
+        lab.put(body)
+        lab.settle()
+    lab.kill(lose_unsynced=True)
+    lab.start()
+    assert lab.bodies() == sent
+    assert [message.queue_offset for message in lab.messages()] == list(range(61))
+    lab.stop()
+
+
+def test_a_checkpoint_goes_back_with_the_clock(lab: DiskLab) -> None:
+    lab.node_clock.skew_ms = 3_600_000
+    lab.put()
+    lab.advance(122_000)
+    lab.node_clock.skew_ms = 0
+    lab.put()
+    now_ms = lab.node_clock.now_ms()
+    data = lab.path("checkpoint").read_bytes()
+    assert (int.from_bytes(data[:8]), int.from_bytes(data[8:16])) == (now_ms, now_ms)
