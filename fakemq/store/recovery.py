@@ -184,6 +184,8 @@ class Recovery:
                 self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
                 return
             queue = self._queues.find_or_make(topic, queue_id)
+        elif not seen.queue_offset and phy_offset >= queue.max_physic_offset:
+            queue.destroy()  # the topic of its entries was deleted, and made again with this record
         self.dispatched += 1
         queue.append(
             phy_offset, seen.size_bytes, seen.tags_code, seen.queue_offset, seen.store_timestamp_ms
