@@ -102,6 +102,7 @@ class DirectoryFile:
             except OSError as error:
                 raise store_error(path, f"cannot be cut at {position}", error) from None
             self._own_pages.clear()
+            self._before = {page: _cut(page, was, position) for page, was in self._before.items()}
         self._reserved = min(self._reserved, position)
         if position > self.position:
             self._files.unflushed[self] = None
@@ -180,6 +181,11 @@ class DirectoryFile:
 
     def __repr__(self) -> str:
         return f"<file {self.path}, {self.position} of {self.size_bytes} bytes>"
+
+
+def _cut(page: int, data: bytes, position: int) -> bytes:
+    """A page of a file that ends at ``position``."""
+    return data[: max(0, position - page * PAGE_BYTES)].ljust(len(data), b"\0")
 
 
 class descriptor:  # noqa: N801 - reads as the call it stands for
