@@ -150,8 +150,8 @@ def cluster_spec(
         namesrv_ports=namesrv_ports,
         namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
         broker_configs=brokers,
-        store=MEMORY if store is None else os.fspath(store),
-        store_from=_path(store_from),
+        store=_path("store", store) or MEMORY,
+        store_from=_path("store_from", store_from),
         memory_limit_bytes=size_bytes(memory_limit, name="memory_limit"),
         ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
         clock=_one_of("clock", clock, CLOCKS),
@@ -159,13 +159,16 @@ def cluster_spec(
         seed=seed if seed is None else _whole("seed", seed, None),
         topics=checked_topics(topics),
         control_port=control_port,
-        ready_file=_path(ready_file),
-        journal_path=_path(journal),
+        ready_file=_path("ready_file", ready_file),
+        journal_path=_path("journal", journal),
     )
 
 
-def _path(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)
+def _path(name: str, path: str | os.PathLike[str] | None) -> str | None:
+    text = path if path is None else os.fspath(path)
+    if text == "":
+        raise ConfigError(f"{name} is empty: expected a path")
+    return text
 
 
 def _reachable_at(listen: str) -> str:

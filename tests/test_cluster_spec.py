@@ -319,3 +319,19 @@ def test_a_spec_is_a_value() -> None:
     assert cluster_spec(seed=1) == cluster_spec(seed=1)
     assert cluster_spec(seed=1) != cluster_spec(seed=2)
     assert isinstance(cluster_spec(), ClusterSpec)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ClusterOptions(store=""),
+        ClusterOptions(store_from=""),
+        ClusterOptions(ready_file=""),
+        ClusterOptions(journal=""),
+    ],
+    ids=["store", "store_from", "ready_file", "journal"],
+)
+def test_an_empty_path_is_no_path(options: ClusterOptions) -> None:
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"{name} is empty: expected a path"):
+        cluster_spec(**options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
 from fakemq.dump.stored import find_nodes
+from fakemq.errors import ConfigError
 
 if TYPE_CHECKING:
     from fakemq.dump.stored import StoredNode
@@ -33,9 +34,14 @@ def write_line(line: str) -> None:
     """A line on stdout, which need not know every letter."""
     out = sys.stdout
     try:
-        out.write(line + "\n")
-    except UnicodeEncodeError:
-        out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
+        try:
+            out.write(line + "\n")
+        except UnicodeEncodeError:
+            out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
+    except BrokenPipeError:
+        raise  # who reads has seen enough
+    except OSError as error:
+        raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
 
 
 def dump(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import decode_record
+from fakemq.text_files import open_at_once
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
@@ -44,7 +45,7 @@ class OpenFiles:
 
 def _mapped(path: str) -> mmap.mmap | bytes:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_at_once) as file:
             if not os.fstat(file.fileno()).st_size:
                 return b""  # which cannot be mapped
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -62,7 +63,10 @@ class StoredFile:
         self.path = path
         self.name = name
         self.offset = int(os.path.basename(path))
-        self.size_bytes = os.path.getsize(path)
+        try:
+            self.size_bytes = os.path.getsize(path)
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
     @property
     def data(self) -> mmap.mmap | bytes:

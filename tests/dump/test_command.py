@@ -145,6 +145,20 @@ def test_what_is_no_store_is_said_in_one_line(tmp_path: Path, name: str) -> None
     assert line.startswith(f"Error: {tmp_path / name}: ")
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["nothing", "pipe"])
+def test_what_is_no_file_ends_in_one_line_and_no_wait(store: Path, kind: str) -> None:
+    path = store / "index" / "20270101000000000"
+    if kind == "nothing":
+        path.symlink_to("nowhere")
+    else:
+        os.mkfifo(path)
+    result = run(store)
+    assert result.exit_code in (0, 2)
+    if kind == "nothing":
+        assert result.stderr == f"Error: {path}: cannot be read: No such file or directory\n"
+
+
 def test_a_topic_in_other_letters_is_shown_on_any_terminal(store: Path) -> None:
     config = store / "config" / "consumerOffset.json"
     config.write_text('{"offsetTable":{"ü@g\\u0007":{0:3}}}', encoding="utf-8")
