@@ -58,6 +58,33 @@ def test_a_broker_comes_back_from_its_directory(tmp_path: Path) -> None:
         assert [event.clean for event in mq.journal.find(StoreRecovered)] == [True, True, False]
 
 
+def test_a_broker_whose_end_fails_is_gone_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spec = cluster_spec(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL)
+    core = ClusterCore(spec, ["127.0.0.1:1"], [10911])
+    core.start()
+    broker = core.broker("broker-a")
+    disk = broker.store.disk
+    assert disk is not None
+
+    def fail() -> None:
+        raise ValueError("a mistake")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disk.flush, "everything", fail)
+        stopped: list[bool] = []
+        broker.stop(lambda: stopped.append(True))
+        core.network.settle()
+        core.advance(3_000)
+    assert "a mistake" in caplog.text
+    assert stopped == [True]
+    assert broker.state == "stopped"
+    assert not [timer for timer in core.clock.timers() if timer.owner == broker.name]
+    core.start_broker(broker)
+    core.stop()
+
+
 @pytest.mark.parametrize("clock", ["real", "frozen"])
 def test_what_sync_flush_acknowledged_survives_a_power_failure(tmp_path: Path, clock: str) -> None:
     with fakemq.Cluster(

@@ -194,9 +194,11 @@ class Broker:
         self._close_sessions("broker stopped")
 
         def end() -> None:
-            if self.state == "stopping":  # and not killed meanwhile
-                self._end("stop")
-            on_stopped()
+            try:
+                if self.state == "stopping":  # and not killed meanwhile
+                    self._end("stop")
+            finally:
+                on_stopped()
 
         self.registration.unregister_all().when_done(end)
 
@@ -219,16 +221,20 @@ class Broker:
 
     def _end(self, how: str, lose_unsynced: bool = False) -> None:
         self.state = "stopped"
-        self.delay.stop(persist=how == "stop")
-        self.registration.stop()
-        self.outbound.close(f"broker {how}")
-        if how == "stop":
-            self.persistence.stop()
-        disk = self.store.disk
-        if disk is not None:
-            disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
-        self.clock.cancel_all()
-        self.journal.add(NodeStopped(node=self.name, how=how))
+        try:
+            self.delay.stop(persist=how == "stop")
+            self.registration.stop()
+            self.outbound.close(f"broker {how}")
+            if how == "stop":
+                self.persistence.stop()
+        finally:
+            try:
+                disk = self.store.disk
+                if disk is not None:
+                    disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
+            finally:
+                self.clock.cancel_all()
+                self.journal.add(NodeStopped(node=self.name, how=how))
 
     def pause(self) -> None:
         """Stand still like a stopped process: sockets stay open, nothing is read or fired."""

@@ -100,6 +100,7 @@ class Disk:
         )
 
     def _start_flush(self, index: IndexService) -> None:
+        index.on_bad = self._repaired
         self.flush = Flush(
             self._store.config,
             self.files,
@@ -114,14 +115,20 @@ class Disk:
         """Bring everything to the disk and close it; what cannot be written is told and left."""
         if not self._running:
             return
+        flushed = False
         try:
             self.flush.everything()
-            if not self._store.retention.disk_full:  # as if it had crashed, says Java
+            flushed = True
+            # Else the next start is one as after a crash, says Java.
+            if not self._store.retention.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
         except StoreError as error:
             self.failed(error)
-        self.flush.end()
-        self._close()
+        finally:
+            try:
+                self.flush.end(flushed=flushed)
+            finally:
+                self._close()
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
         """Leave everything as it is, or as a power failure would: without what was not flushed."""

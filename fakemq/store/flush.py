@@ -129,12 +129,12 @@ class Flush:
         self._checkpoint.physic_ms = self._checkpoint.logics_ms = self._appended_ms
         self._checkpoint.flush(self._clock.now_ms())
 
-    def end(self, *, killed: bool = False) -> None:
-        """Do nothing more; who waits is told that all is done, unless nobody is to be told."""
+    def end(self, *, flushed: bool = True, killed: bool = False) -> None:
+        """Do nothing more; who waits is told whether all is flushed, unless nobody is to be."""
         self._ended = True
         if killed:
             self._waiting = []
-        self._answer(True)
+        self._answer(flushed)
         for loop in self._loops.values():
             loop.disarm()
         self._clock.cancel(self._index_timer)

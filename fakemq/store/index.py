@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
 from fakemq.local_time import human_time
+from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.java import java_string_hash
 from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import decode_record
@@ -164,7 +165,7 @@ class IndexFile:
             time_ms = self.begin_timestamp_ms + seconds * 1000
             if read_hash == key_hash and begin_ms <= time_ms <= end_ms:
                 found.append(phy_offset)
-            if not 0 < previous <= count or previous == at or time_ms < begin_ms:
+            if not 0 < previous < at or time_ms < begin_ms:  # Java may go in circles
                 return
             at = previous
 
@@ -186,6 +187,9 @@ class IndexService:
         self.files: list[IndexFile] = []
         self.on_full: Callable[[IndexFile], None] = _nothing
         """Told of a file that takes no more entries."""
+        self.on_bad: Callable[[str, int, int, str], None] = _nothing
+        """Told path and offset of a record of the log that is none, 0, and why."""
+        self._bad_path = ""
 
     def catch_up(self, at_most: int | None = None) -> bool:
         """Index the records that are not indexed yet, or so many; gives whether that is all."""
@@ -267,7 +271,11 @@ class IndexService:
 
         Source: store/index/IndexService.java#buildIndex (4.9.7)
         """
-        message = decode_record(record)
+        try:
+            message = decode_record(record)
+        except RemoteProtocolError as error:
+            self._pass_over_bad(phy_offset, str(error))
+            return
         store_timestamp_ms, topic = message.store_timestamp_ms, message.topic
         file = self._writable(store_timestamp_ms)
         transaction = message.sys_flag & MessageSysFlag.TRANSACTION_MASK
@@ -279,6 +287,13 @@ class IndexService:
         for key in (message.keys or "").split(KEY_SEPARATOR):
             if key:
                 self._put(topic, key, phy_offset, store_timestamp_ms)
+
+    def _pass_over_bad(self, phy_offset: int, why: str) -> None:
+        found = self._log.find_file(phy_offset)
+        if found is not None and found[0].path != self._bad_path:  # one may make all behind it bad
+            self._bad_path = found[0].path
+            why = f"passed over by the index: {why}"
+            self.on_bad(self._bad_path, phy_offset - found[1], 0, why)
 
     def _put(self, topic: str, key: str, phy_offset: int, store_timestamp_ms: int) -> None:
         file = self._writable(store_timestamp_ms)
@@ -325,7 +340,7 @@ class IndexService:
         return found
 
 
-def _nothing(_: IndexFile) -> None:
+def _nothing(*_: object) -> None:
     pass
 
 

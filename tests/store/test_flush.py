@@ -244,3 +244,33 @@ def test_a_checkpoint_goes_back_with_the_clock(lab: DiskLab) -> None:
     now_ms = lab.node_clock.now_ms()
     data = lab.path("checkpoint").read_bytes()
     assert (int.from_bytes(data[:8]), int.from_bytes(data[8:16])) == (now_ms, now_ms)
+
+
+def test_a_store_that_was_broken_once_starts_as_after_a_crash(sync: DiskLab) -> None:
+    sync.put()
+    sync.settle()
+    sync.disk.failed(StoreError("commitlog/0: cannot be flushed: Input/output error"))
+    sync.stop()  # this time all can be written
+    assert sync.path("abort").exists()
+    assert not sync.start().clean
+
+
+@pytest.mark.parametrize("error", [StoreError("full"), ValueError("a mistake")])
+def test_a_stop_that_fails_lets_all_go(
+    sync: DiskLab, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    answers: list[bool] = []
+    sync.disk.flush.when_flushed(sync.store.max_phy_offset, answers.append)
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(sync.disk.flush, "everything", fail)
+    if isinstance(error, StoreError):
+        sync.stop()
+    else:
+        with pytest.raises(ValueError, match="a mistake"):
+            sync.stop()
+    assert answers == [False]
+    assert sync.path("abort").exists()
+    assert not sync.start().clean  # the lock was let go

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
 
-from tests.store.disk_lab import DiskLab
+from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from tests.store.disk_lab import START_MS, DiskLab
+
+ALL_TIME = (0, 2 * START_MS)
 
 
 @pytest.mark.parametrize("crash", [False, True])
@@ -36,3 +40,43 @@ def test_a_topic_that_was_deleted_and_made_again_has_what_was_sent_since(
     assert appended is not None
     assert appended.logics_offset == 4
     lab.stop()
+
+
+def test_an_index_passes_over_a_record_that_is_none(tmp_path: Path) -> None:
+    with DiskLab(tmp_path) as lab:
+        for _ in range(120):
+            lab.put(b"x" * 100)
+    # Long before what a clean start looks at: the length of the first record's topic.
+    first = min((tmp_path / "commitlog").iterdir())
+    data = bytearray(first.read_bytes())
+    data[88 + 100] = 0xFF
+    first.write_bytes(data)
+    shutil.rmtree(tmp_path / "index")
+    lab = DiskLab(tmp_path)
+    lab.start()
+    lab.put()
+    lab.advance(3_000)
+    (repair,) = lab.repairs()
+    assert (repair.file, repair.offset, repair.cut_bytes) == (str(first), 0, 0)
+    assert "passed over by the index" in repair.why
+    assert len(lab.store.query_message("orders", "k", 64, *ALL_TIME).buffers) > 10
+    assert lab.files.broken == ""
+    lab.stop()
+    assert not lab.path("abort").exists()
+    with DiskLab(tmp_path):
+        pass
+
+
+def test_entries_of_an_index_that_go_in_circles_are_left(tmp_path: Path) -> None:
+    with DiskLab(tmp_path, max_hash_slot_num=1) as lab:
+        for key in "abc":
+            lab.put(properties=f"KEYS\x01{key}\x02")
+    (path,) = (tmp_path / "index").iterdir()
+    data = bytearray(path.read_bytes())
+    first = INDEX_HEADER.size + INDEX_SLOT.size + INDEX_ENTRY.size
+    assert data[first + 16 : first + 20] == bytes(4)
+    struct.pack_into(">i", data, first + 16, 3)  # the first is said to come after the last
+    path.write_bytes(data)
+    with DiskLab(tmp_path, max_hash_slot_num=1) as lab:
+        assert lab.store.query_message("orders", "none", 64, *ALL_TIME).buffers == []
+        assert len(lab.store.query_message("orders", "a", 64, *ALL_TIME).buffers) == 1
