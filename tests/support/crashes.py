@@ -109,7 +109,9 @@ class Crashes:
                 [self.send, self.send, self.send, self.batch, self.delayed, self.half, self.decide]
             )()
             if self.random.random() < 0.4:
-                self.core.advance(self.random.choice([1, 20, 300, 900, 2_500, 11_000]))
+                self.core.advance(self.random.choice([1, 20, 300, 900, 2_500, 11_000, 61_000]))
+            if self.random.random() < 0.05:
+                self.broker.clock.skew_ms = self.random.choice([0, 3_600_000, -3_600_000])
 
     def send(self) -> None:
         topic, queue_id = self._queue()
