@@ -88,7 +88,7 @@ def reply_when_durable(
             reply.code = late
         parked.resolve(reply)
 
-    disk.flush.when_flushed(result.flush_to, flushed)
+    disk.flush.when_flushed(flushed)
     return parked
 
 

@@ -89,6 +89,8 @@ class Disk:
                 file.flush()  # what another process wrote may never have come to the disk
         files.create(ABORT)
         self._start_flush(index)
+        if recovery.dispatched:
+            self.flush.recovered()
         self._journal.add(
             StoreRecovered(
                 node=self._node,

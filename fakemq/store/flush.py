@@ -95,12 +95,16 @@ class Flush:
             self._loops[LOG].arm()
         self._loops[QUEUES].arm()
 
-    def when_flushed(self, offset: int, done: Callable[[bool], None]) -> None:
-        """Call ``done`` once the log is flushed to ``offset``: with False if that takes too long.
+    def recovered(self) -> None:
+        """Records were given to the queues again, which nobody has flushed since."""
+        self._loops[QUEUES].arm()
+
+    def when_flushed(self, done: Callable[[bool], None]) -> None:
+        """Call ``done`` once the log is flushed to its end: with False if that takes too long.
 
         Source: store/CommitLog.java#GroupCommitRequest (4.9.7)
         """
-        self._waiting.append(_Wait(offset, done))
+        self._waiting.append(_Wait(done))
         self._commit_soon()
 
     @property
@@ -244,12 +248,11 @@ class Flush:
 
 
 class _Wait:
-    """Who waits for the log to be flushed to an offset."""
+    """Who waits for the log to be flushed."""
 
-    __slots__ = ("done", "offset", "timer")
+    __slots__ = ("done", "timer")
 
-    def __init__(self, offset: int, done: Callable[[bool], None]) -> None:
-        self.offset = offset
+    def __init__(self, done: Callable[[bool], None]) -> None:
         self.done = done
         self.timer: Timer | None = None
 

@@ -107,7 +107,7 @@ def test_all_of_a_turn_wait_for_one_flush(sync: DiskLab, monkeypatch: pytest.Mon
     results = [sync.put() for _ in range(5)]
     for result in results:
         assert result.flush_to is not None
-        sync.disk.flush.when_flushed(result.flush_to, answers.append)
+        sync.disk.flush.when_flushed(answers.append)
     assert [result.flush_to for result in results][-1] == sync.store.max_phy_offset
     assert answers == []
     sync.settle()
@@ -127,13 +127,13 @@ def test_a_disk_that_stands_still_is_given_up_after_five_seconds(sync: DiskLab) 
     sync.disk.flush.stalled = True
     flush_to = sync.put().flush_to
     assert flush_to is not None
-    sync.disk.flush.when_flushed(flush_to, answers.append)
+    sync.disk.flush.when_flushed(answers.append)
     sync.advance(4_999)
     assert answers == []
     assert kinds(sync)["sync_flush_timeout"] == 1
     sync.advance(1)
     assert answers == [False]
-    sync.disk.flush.when_flushed(flush_to, answers.append)
+    sync.disk.flush.when_flushed(answers.append)
     sync.settle()
     sync.disk.flush.stalled = False
     sync.settle()
@@ -147,7 +147,7 @@ def test_a_disk_that_fails_is_said_and_takes_no_more(
     answers: list[bool] = []
     flush_to = sync.put().flush_to
     assert flush_to is not None
-    sync.disk.flush.when_flushed(flush_to, answers.append)
+    sync.disk.flush.when_flushed(answers.append)
 
     def fail(_: object) -> None:
         raise StoreError("commitlog/0: cannot be flushed: Input/output error")
@@ -260,7 +260,7 @@ def test_a_stop_that_fails_lets_all_go(
     sync: DiskLab, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     answers: list[bool] = []
-    sync.disk.flush.when_flushed(sync.store.max_phy_offset, answers.append)
+    sync.disk.flush.when_flushed(answers.append)
 
     def fail() -> None:
         raise error

@@ -80,3 +80,19 @@ def test_entries_of_an_index_that_go_in_circles_are_left(tmp_path: Path) -> None
     with DiskLab(tmp_path, max_hash_slot_num=1) as lab:
         assert lab.store.query_message("orders", "none", 64, *ALL_TIME).buffers == []
         assert len(lab.store.query_message("orders", "a", 64, *ALL_TIME).buffers) == 1
+
+
+def test_what_was_made_again_comes_to_the_disk_by_itself(tmp_path: Path) -> None:
+    lab = DiskLab(tmp_path)
+    lab.start()
+    lab.put()
+    lab.kill()
+    shutil.rmtree(tmp_path / "consumequeue")
+    lab.start()
+    assert lab.files.dirty("consumequeue")
+    assert list(tmp_path.glob("index/*")) == []
+    lab.advance(1_000)
+    assert not lab.files.dirty("consumequeue")
+    assert len(list(tmp_path.glob("index/*"))) == 1
+    assert lab.clock.timers() == []
+    lab.stop()
