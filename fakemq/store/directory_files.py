@@ -104,17 +104,17 @@ class DirectoryFiles:
 
     def delete(self, path: str) -> None:
         """As `Files.delete`; a folder that becomes empty goes too, if it is a queue's."""
-        file = self._files.pop(path, None)
-        if file is not None:
-            self.unflushed.pop(file, None)
-            self.used_bytes = max(0, self.used_bytes - file.position)
         full_path = self.path_of(path)
         try:
             os.unlink(full_path)
         except FileNotFoundError:
-            return
+            pass
         except OSError as error:
             raise store_error(full_path, "cannot be deleted", error) from None
+        file = self._files.pop(path, None)
+        if file is not None:
+            self.unflushed.pop(file, None)
+            self.used_bytes = max(0, self.used_bytes - file.position)
         if path.count("/") > 1:
             with suppress(OSError):
                 os.rmdir(os.path.dirname(full_path))

@@ -117,9 +117,10 @@ class MappedFileQueue:
         """Delete the last file; gives what was in it, or None if there is no file."""
         if not self.row:
             return None
-        last = self.row.pop()
+        last = self.row[-1]
         cut = Cut(last.path, 0, last.data_end(0))
         self._files.delete(last.path)
+        del self.row[-1]
         self.last = self.row[-1] if self.row else None
         self.last_offset = self.first_offset_of(len(self.row) - 1) if self.row else 0
         return cut
@@ -146,7 +147,8 @@ class MappedFileQueue:
         """Delete files that end at or before ``offset``, but never the last; gives how many."""
         count = 0
         while len(self.row) > 1 and self._first_offset + self.file_size_bytes <= offset:
-            self._files.delete(self.row.pop(0).path)
+            self._files.delete(self.row[0].path)  # which may fail, and then is still the first
+            del self.row[0]
             self._first_offset += self.file_size_bytes
             count += 1
         return count

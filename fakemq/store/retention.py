@@ -15,11 +15,14 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from fakemq.clock import next_tick_ms
+from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.local_time import hour_of_day, next_hour_ms
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
     from fakemq.journal import Journal
@@ -68,17 +71,25 @@ class Retention:
     def over(self, log: CommitLog, queues: ConsumeQueues, index: IndexService) -> None:
         """Look after these from now on."""
         self._log, self._queues, self._index = log, queues, index
-        self._deleting = self.warned_full = False
+        self.warned_full = False
+        self._give_up()
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin both grids; a disk is taken for good until the first look."""
         self._started_ms = self._clock.elapsed_ms()
-        self.disk_full = self._clean_immediately = self._deleting = False
+        self.disk_full = self._clean_immediately = False
         self._manual_times = 0
+        self._give_up()
         self._look_again()
         self.plan()
+
+    def _give_up(self) -> None:
+        """Neither look nor go on deleting: what there was to delete is gone, or is another's."""
+        self._clock.cancel(self._timer)
+        self._timer = None
+        self._deleting = False
 
     def reset(self) -> None:
         """As after a start with the disk that there is."""
@@ -268,21 +279,36 @@ class Retention:
 
         Source: store/MappedFileQueue.java#deleteExpiredFileByTime (4.9.7)
         """
+        self._timer = None
         interval_ms = self._config.delete_commit_log_files_interval
         while count < DELETE_FILES_BATCH_MAX:
             expires_at_ms = self._expires_at_ms()
             if expires_at_ms is None or not (at_once or self._clock.now_ms() >= expires_at_ms):
                 break
-            self._log.delete_before(self._log.next_file_offset(self._log.min_offset))
+            if not self._deleted(self._delete_oldest):
+                break
             count += 1
             if interval_ms > 0 and count < DELETE_FILES_BATCH_MAX:
                 go_on = partial(self._delete, count, at_once)
-                self._clock.call_later(interval_ms, go_on, kind="delete_files")
+                self._timer = self._clock.call_later(interval_ms, go_on, kind="delete_files")
                 return
         self._deleting = False
         if count:
-            self._log_has_shrunk(count)
+            self._deleted(partial(self._log_has_shrunk, count))
         self.plan()
+
+    def _delete_oldest(self) -> None:
+        self._log.delete_before(self._log.next_file_offset(self._log.min_offset))
+
+    def _deleted(self, delete: Callable[[], None]) -> bool:
+        """Delete something; False, and a warning, if the disk does not let it go."""
+        try:
+            delete()
+        except StoreError as error:
+            text = f"{error}: it stays until a later look can delete it"
+            self._journal.add(Warned(node=self._node, text=text))
+            return False
+        return True
 
     def delete_before(self, phy_offset: int) -> int:
         """Delete log files wholly before an offset, but never the last, and what names them."""
@@ -299,12 +325,12 @@ class Retention:
         """
         self.warned_full = False
         min_phy_offset = self._log.min_offset
-        for queue in self._queues:
-            queue.delete_expired_files(min_phy_offset)
-        self._index.delete_expired_files(min_phy_offset)
         self._journal.add(
             FilesExpired(node=self._node, log_files=count, min_phy_offset=min_phy_offset)
         )
+        for queue in self._queues:
+            queue.delete_expired_files(min_phy_offset)
+        self._index.delete_expired_files(min_phy_offset)
 
     def clean_expired_consume_queues(self) -> None:
         """Delete the queues whose records are all gone, but for those of delays.

@@ -14,6 +14,7 @@ from fakemq.clock import Clock, NodeClock
 from fakemq.errors import StoreError
 from fakemq.store.directory_file import PAGE_BYTES
 from fakemq.store.directory_files import DirectoryFiles, DiskSize
+from fakemq.store.mapped_file_queue import MappedFileQueue
 from fakemq.store.memory_files import MemoryFiles
 
 NOW_MS = 1_700_000_000_123
@@ -141,6 +142,41 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "commitlog").write_bytes(b"")
     with pytest.raises(StoreError, match="/commitlog: cannot be opened: File exists"):
         make(tmp_path).open("commitlog/0", 100)
+
+
+def test_a_file_that_cannot_be_deleted_is_still_the_first_of_its_row(
+    files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = MappedFileQueue(files, "commitlog", 100)
+    made = [row.add_file(0, NOW_MS) for _ in range(3)]
+    for file in made:
+        file.append(bytes(100), NOW_MS)
+
+    def refuse(path: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
+            row.delete_before(200)
+        with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
+            row.drop_last()
+    assert (row.min_offset, row.find(0), row.last) == (0, made[0], made[2])
+    assert list(files.opened()) == made
+    assert len(files.dirty("commitlog")) == 3
+    assert row.delete_before(200) == 2
+    assert (row.min_offset, row.find(200)) == (200, made[2])
+
+
+def test_what_was_cut_off_does_not_come_back_with_a_crash(files: DirectoryFiles) -> None:
+    file = files.open("commitlog/0", SIZE)
+    file.append(b"x" * 100, NOW_MS)
+    file.flush()
+    file.write_at(10, b"y", NOW_MS)  # the page as it was is kept
+    file.truncate(50)
+    for seed in range(20):
+        files.lose_unflushed(random.Random(seed))
+        assert on_disk(files, "commitlog/0")[50:] == bytes(SIZE - 50)
 
 
 class SameAsInMemory(RuleBasedStateMachine):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
 from tests.store.lab import START_MS, Lab
@@ -210,6 +211,56 @@ def test_a_reset_forgets_the_size_that_was_set_and_that_it_was_full() -> None:
     assert not one.put().ok
     one.store.reset()
     assert one.put().ok
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_reset_ends_a_deletion_that_is_under_way(again: bool) -> None:
+    one = lab(file_reserved_time=0)
+    one.store.retention.resize_disk(20 * FILE_BYTES)
+    fill(one, 17)
+    one.advance(60_000)
+    assert one.store.min_phy_offset == FILE_BYTES
+    one.store.reset()
+    fill(one, 17)
+    if again:  # another one begins, and no second chain runs beside it
+        one.store.retention.resize_disk(20 * FILE_BYTES)
+        one.advance(60_000)
+        assert one.store.min_phy_offset == FILE_BYTES
+        one.advance(100)
+        assert one.store.min_phy_offset == 2 * FILE_BYTES
+    else:
+        one.advance(9_000)
+        assert one.store.min_phy_offset == 0
+
+
+def test_what_cannot_be_deleted_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = lab(file_reserved_time=0)
+    one.store.retention.resize_disk(20 * FILE_BYTES)
+    count = fill(one, 17)
+    delete = one.store.files.delete
+    left = 2
+
+    def refuse_after_two(path: str) -> None:
+        nonlocal left
+        if path.startswith("commitlog/"):
+            left -= 1
+            if left < 0:
+                raise StoreError(f"{path}: cannot be deleted: Permission denied")
+        delete(path)
+
+    monkeypatch.setattr(one.store.files, "delete", refuse_after_two)
+    one.advance(61_000)
+    warned = [event.text for event in one.journal.find(Warned)]
+    assert f"commitlog/{2 * FILE_BYTES:020}: cannot be deleted" in warned[-1]
+    assert one.store.min_phy_offset == 2 * FILE_BYTES
+    assert deleted(one) == 2
+    first = one.store.min_offset_in_queue("orders", 0)
+    kept = one.store.messages_in_queue("orders", 0)
+    assert [message.queue_offset for message in kept] == list(range(first, count))
+    left = 100
+    one.store.retention.resize_disk(16 * FILE_BYTES)
+    one.advance(11_000)
+    assert deleted(one) == 12
 
 
 def test_an_idle_store_has_no_timers() -> None:
