@@ -58,6 +58,15 @@ def test_a_broker_comes_back_from_its_directory(tmp_path: Path) -> None:
         assert [event.clean for event in mq.journal.find(StoreRecovered)] == [True, True, False]
 
 
+def test_of_a_directory_that_another_has_nothing_is_read(tmp_path: Path) -> None:
+    spec = cluster_spec(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL)
+    with fakemq.Cluster(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL):
+        for name in ("topics.json", "topics.json.bak"):
+            (tmp_path / NODE / "config" / name).write_text("being written")
+        with pytest.raises(StoreError, match="another broker has this store open"):
+            ClusterCore(spec, ["127.0.0.1:1"], [10911]).start()
+
+
 def test_a_broker_whose_end_fails_is_gone_all_the_same(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

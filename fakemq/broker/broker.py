@@ -163,10 +163,11 @@ class Broker:
         """Begin to work, and register with all name servers at once."""
         if self.state == "stopping":
             self._end("stop")  # whoever starts it again does not wait for slow name servers
-        self.persistence.load()
         disk = self.store.disk
-        if disk is not None:
-            disk.start()
+        if disk is None:
+            self.persistence.load()
+        else:
+            disk.start(self.persistence.load)
         self.state = "running"
         self.journal.add(NodeStarted(node=self.name, addr=self.addr))
         self.stats.start()

@@ -18,6 +18,7 @@ from fakemq.store.recovery import Recovery
 from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from fakemq.clock import NodeClock
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 ABORT = "abort"
 """There as long as a broker runs on the store, and afterwards if it was not stopped."""
 NOT_OPEN = "the broker is not running"
+
+
+def _nothing() -> None:
+    pass
 
 
 class Disk:
@@ -64,11 +69,15 @@ class Disk:
         store.disk = self
         files.broken = NOT_OPEN
 
-    def start(self) -> None:
-        """Open the store and bring it into order; StoreError if that cannot be."""
+    def start(self, load_tables: Callable[[], None] = _nothing) -> None:
+        """Open the store and bring it into order; StoreError if that cannot be.
+
+        ``load_tables`` reads what else is in the directory, once nobody else can change it.
+        """
         self._lock.take()
         self.files.broken = ""
         try:
+            load_tables()
             self._load()
         except BaseException:
             self._close()
