@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.broker.persistence import FOLDER, NAMES
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
+from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def node_image(broker: Broker) -> NodeImage:
     disk = broker.store.disk
     if disk is not None and not broker.running:
         root = disk.files.root
-        return NodeImage(images.read(root, broker.config), texts_in(root), broker.changed_config())
+        store = images.read(root, broker.config, disk.files.path_of(LOG))
+        return NodeImage(store, texts_in(root), broker.changed_config())
     texts = {file.name: file.text() for file in broker.persistence.files}
     return NodeImage(images.take(broker.store), texts, broker.changed_config())
 
@@ -112,7 +114,11 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
 
     ConfigError where it is not clear whose a store is, or there is none.
     """
-    from fakemq.dump.stored import find_nodes, is_node  # which know what a store looks like
+    from fakemq.dump.stored import (
+        find_nodes,
+        is_node,
+        require_logs,
+    )  # which know what a store looks like
 
     for config in configs:
         root = config.store_path_root_dir
@@ -122,6 +128,7 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
                 " or without store_from"
             )
     nodes = find_nodes(path)
+    require_logs(nodes)
     if len(nodes) == 1 and len(configs) == 1:
         roots = {configs[0].node_name: nodes[0].root}
     else:

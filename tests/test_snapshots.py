@@ -285,3 +285,20 @@ def test_files_of_the_default_sizes_are_copied_though_their_extents_end_within_a
         assert bodies(mq) == wanted
     with fakemq.Cluster(store_from=first, clock="frozen") as mq:
         assert bodies(mq) == wanted
+
+
+def test_a_log_that_is_elsewhere_is_copied_from_there(tmp_path: Path) -> None:
+    root, log = tmp_path / "root", tmp_path / "log"
+    config = {**SMALL, "storePathRootDir": str(root), "storePathCommitLog": str(log)}
+    with fakemq.Cluster(topics={"orders": 1}, clock="frozen", config=config) as mq:
+        mq.seed("orders", [b"a", b"b"])
+        mq.broker("broker-a").stop()
+        snap = mq.snapshot()
+        mq.broker("broker-a").restart()
+        mq.restore(snap)
+        assert bodies(mq) == [b"a", b"b"]
+    with pytest.raises(ConfigError, match="root: it has consume queues and no commit log"):
+        fakemq.Cluster(store_from=str(root), clock="frozen").start()
+    (root / "commitlog").symlink_to(log)
+    with fakemq.Cluster(store_from=str(root), clock="frozen") as mq:
+        assert bodies(mq) == [b"a", b"b"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
-from fakemq.dump.stored import find_nodes
+from fakemq.dump.stored import find_nodes, require_logs
 from fakemq.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def dump(
     ConfigError for what is no store or cannot be read.
     """
     nodes = find_nodes(path)
+    require_logs(nodes)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     # A bar among rows on the same terminal would be in the way.
     passed = progress.passed if not sys.stdout.isatty() else _nobody

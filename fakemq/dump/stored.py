@@ -228,15 +228,23 @@ def find_nodes(path: str) -> list[StoredNode]:
     """
     if not os.path.isdir(path):
         raise ConfigError(f"{path}: there is no such directory")
-    if is_node(path):
-        return [StoredNode(path)]
-    below = [os.path.join(path, name) for name in listed(path)]
+    below = [path] if is_node(path) else [os.path.join(path, name) for name in listed(path)]
     nodes = [StoredNode(one) for one in below if is_node(one)]
     if not nodes:
         raise ConfigError(
             f"{path}: no store: neither it nor a directory in it has any of {', '.join(PARTS)}"
         )
     return nodes
+
+
+def require_logs(nodes: list[StoredNode]) -> None:
+    """ConfigError for a store whose commit log is somewhere else."""
+    for node in nodes:
+        if not node.log.files and any(row.files for _, _, row in node.queues()):
+            raise ConfigError(
+                f"{node.root}: it has consume queues and no commit log; if that is elsewhere"
+                f" (storePathCommitLog), link it to {os.path.join(node.root, 'commitlog')}"
+            )
 
 
 def is_node(path: str) -> bool:

@@ -121,8 +121,10 @@ def _pieces(view: memoryview) -> Iterator[tuple[int, bytes]]:
 # -- a directory --------------------------------------------------------------------------------
 
 
-def read(root: str, config: BrokerConfig) -> StoreImage:
+def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> StoreImage:
     """What a broker would have if it began with a copy of this directory; that stays untouched.
+
+    The log is in ``log_folder``, if that is given.
 
     File sizes are those found there; only where nothing is, those of ``config``. StoreError for
     what no broker could begin with.
@@ -133,7 +135,7 @@ def read(root: str, config: BrokerConfig) -> StoreImage:
     clock = NodeClock(Clock(frozen=True), config.node_name)
     files = MemoryFiles(clock, _NO_LIMIT_BYTES)
     store = MessageStore(config, files, clock, Journal(Clock()), config.node_name)
-    config.assign(_copy(root, files))
+    config.assign(_copy(root, log_folder or os.path.join(root, LOG), files))
     log, queues, index = store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
     recovery = Recovery(config, log, queues, index, store.delay_levels, _nobody)
@@ -146,31 +148,32 @@ def _nobody(path: str, offset: int, cut_bytes: int, why: str) -> None:
     """The directory stays as it is: who begins with a copy hears of no repair."""
 
 
-def _copy(root: str, files: MemoryFiles) -> dict[str, int]:
+def _copy(root: str, log_folder: str, files: MemoryFiles) -> dict[str, int]:
     """Copy a directory's files; gives the sizes that the config must have."""
     sizes: dict[str, int] = {}
     for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, "")):
-        for path in _below(root, folder):
-            size_bytes = _copy_file(root, path, files)
+        top = log_folder if folder == LOG else os.path.join(root, folder)
+        for below in _below(top):
+            full_path = os.path.join(top, below)
+            size_bytes = _copy_file(full_path, f"{folder}/{below.replace(os.sep, '/')}", files)
             if name:
                 sizes.setdefault(name, size_bytes)
             else:
-                sizes |= _index_sizes(root, path, size_bytes)
-    if os.path.exists(os.path.join(root, checkpoints.PATH)):
-        _copy_file(root, checkpoints.PATH, files)
+                sizes |= _index_sizes(full_path, size_bytes)
+    checkpoint = os.path.join(root, checkpoints.PATH)
+    if os.path.exists(checkpoint):
+        _copy_file(checkpoint, checkpoints.PATH, files)
     return sizes
 
 
-def _below(root: str, folder: str) -> list[str]:
-    top = os.path.join(root, folder)
+def _below(top: str) -> list[str]:
     found = []
     for where, _, names in os.walk(top):
-        found += [os.path.relpath(os.path.join(where, name), root) for name in names]
-    return sorted(path.replace(os.sep, "/") for path in found)
+        found += [os.path.relpath(os.path.join(where, name), top) for name in names]
+    return sorted(found)
 
 
-def _copy_file(root: str, path: str, files: MemoryFiles) -> int:
-    full_path = os.path.join(root, path)
+def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
     try:
         with open(full_path, "rb") as source:
             status = os.fstat(source.fileno())
@@ -206,15 +209,15 @@ def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
             at = end
 
 
-def _index_sizes(root: str, path: str, size_bytes: int) -> dict[str, int]:
+def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:
     """How many slots and entries an index file has, as far as it can be told."""
     from fakemq.dump.stored import OpenFiles, StoredFile
     from fakemq.dump.walk import Index
 
-    name = path.rpartition("/")[2]
+    name = os.path.basename(full_path)
     if not name.isdecimal():
         return {}
-    slots = Index(StoredFile(OpenFiles(), os.path.join(root, path), path)).slots
+    slots = Index(StoredFile(OpenFiles(), full_path, name)).slots
     if not slots:
         return {}
     entries = (size_bytes - HEADER_BYTES - slots * SLOT_BYTES) // ENTRY_BYTES
