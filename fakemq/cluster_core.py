@@ -103,9 +103,11 @@ class ClusterCore:
             memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
             return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
         # What most clusters do without.
+        from fakemq.descriptors import raise_descriptor_limit
         from fakemq.store.directory_files import DirectoryFiles
         from fakemq.store.disk import Disk
 
+        raise_descriptor_limit()  # every mapped file holds one
         files = DirectoryFiles(root, clock, config.store_path_commit_log)
         store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
         randomness = self.randomness.stream(f"crashes of {name}")

@@ -7,18 +7,15 @@ import gc
 import os
 import signal
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fakemq.descriptors import raise_descriptor_limit
 from fakemq.net.driver import EventLoop
 from fakemq.net.server import ClusterServer
 from fakemq.ready import ReadyInfo, ready_info
 
 if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
-
-OPEN_MAX = 10_240
-"""Descriptors of a process of macOS, unless it is told of more. Source: its sys/syslimits.h"""
 
 
 def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
@@ -27,7 +24,7 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     ``on_ready`` is called once everything listens and is registered. A second signal while
     stopping ends the process at once. Raises FakemqError if the cluster cannot start.
     """
-    _raise_descriptor_limit()
+    raise_descriptor_limit()
     server = ClusterServer(spec)
     loop = _new_loop()
     try:
@@ -35,20 +32,6 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     finally:
         loop.close()
     return 0
-
-
-def _raise_descriptor_limit() -> None:
-    """Have as many descriptors as the system allows, as a JVM does (MaxFDLimit)."""
-    try:
-        import resource
-    except ImportError:  # Windows, whose sockets are no descriptors
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # macOS says that there is no limit, and takes no more than its OPEN_MAX for all that.
-    for wanted in (hard, max(soft, OPEN_MAX)):
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            return
 
 
 async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:

@@ -7,6 +7,7 @@ Source: store/MappedFile.java (4.9.7)
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from contextlib import suppress
@@ -206,6 +207,8 @@ def store_error(path: str, what: str, error: Exception) -> StoreError:
     why = str(error)
     if isinstance(error, OSError) and error.strerror:
         path, why = error.filename or path, error.strerror
+        if error.errno == errno.EMFILE:
+            why += "; the process needs a higher limit (ulimit -n)"
     return StoreError(f"{path}: {what}: {why}")
 
 

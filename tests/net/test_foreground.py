@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.net.foreground import OPEN_MAX, _raise_descriptor_limit
+from fakemq.descriptors import OPEN_MAX, raise_descriptor_limit
 
 resource = pytest.importorskip("resource")
 UNLIMITED = resource.RLIM_INFINITY
@@ -45,5 +45,5 @@ def test_as_many_descriptors_as_the_system_allows(
     system = System(soft, hard, most)
     monkeypatch.setattr(resource, "getrlimit", system.getrlimit)
     monkeypatch.setattr(resource, "setrlimit", system.setrlimit)
-    _raise_descriptor_limit()
+    raise_descriptor_limit()
     assert system.limits == (then, hard)

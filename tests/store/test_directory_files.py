@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import random
 from pathlib import Path
@@ -177,6 +178,17 @@ def test_what_was_cut_off_does_not_come_back_with_a_crash(files: DirectoryFiles)
     for seed in range(20):
         files.lose_unflushed(random.Random(seed))
         assert on_disk(files, "commitlog/0")[50:] == bytes(SIZE - 50)
+
+
+def test_too_many_open_files_name_the_limit(
+    files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    with pytest.raises(StoreError, match=r"Too many open files; .*ulimit -n"):
+        files.open("commitlog/0", 100)
 
 
 class SameAsInMemory(RuleBasedStateMachine):
