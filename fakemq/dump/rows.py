@@ -109,8 +109,10 @@ def offset_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row
     for key, offsets in _table(node, "consumerOffset.json", "offsetTable"):
         topic, _, group = str(key).partition("@")
         for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
-            if of.has(topic, int(queue_id)):
-                place = {"topic": topic, "queueId": int(queue_id)}
+            # What is no number is shown as it stands: the file is damaged there.
+            number = int(queue_id) if str(queue_id).isdecimal() else None
+            if of.has(topic, number):
+                place = {"topic": topic, "queueId": queue_id if number is None else number}
                 yield {"of": "consumer", "name": group, **place, "offset": offset}
     if of.topic is not None:
         return

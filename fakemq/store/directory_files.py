@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,7 +94,7 @@ class DirectoryFiles:
                     )
                 else:
                     self.used_bytes += status.st_blocks * 512
-                pages = mmap.mmap(number, size_bytes)
+                pages = _mapped(number, size_bytes)
         except (OSError, ValueError, OverflowError) as error:
             if made:
                 with suppress(OSError):
@@ -221,6 +222,13 @@ class DirectoryFiles:
 
     def __repr__(self) -> str:
         return f"<{len(self._files)} files in {self.root}, {size_text(self.used_bytes)}>"
+
+
+def _mapped(number: int, size_bytes: int) -> mmap.mmap:
+    """A mapping, that holds no descriptor of its own where Python can do without."""
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(number, size_bytes, trackfd=False)
+    return mmap.mmap(number, size_bytes)
 
 
 def _cannot_list(error: OSError) -> None:

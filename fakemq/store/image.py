@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 FOLDERS = (LOG, QUEUES, INDEX)
 _PIECE_BYTES = 1 << 16
-_ABORT = "abort"
 _NO_LIMIT_BYTES = 1 << 62
 
 
@@ -129,7 +128,8 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     File sizes are those found there; only where nothing is, those of ``config``. StoreError for
     what no broker could begin with.
     """
-    from fakemq.store.store import MessageStore  # which brings this here for none but who asks
+    from fakemq.store.disk import ABORT  # which brings this here for none but who asks
+    from fakemq.store.store import MessageStore
 
     config = config.copy()
     clock = NodeClock(Clock(frozen=True), config.node_name)
@@ -139,7 +139,7 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     log, queues, index = store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
     recovery = Recovery(config, log, queues, index, store.delay_levels, _nobody)
-    clean = not os.path.exists(os.path.join(root, _ABORT))
+    clean = not os.path.exists(os.path.join(root, ABORT))
     recovery.run(clock.now_ms(), checkpoint, clean=clean)
     return take(store)
 

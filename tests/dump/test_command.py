@@ -294,3 +294,10 @@ def test_no_damage_is_too_much_for_it(
         assert result.exception is None or isinstance(result.exception, SystemExit)
         assert result.exit_code in (0, 1)
     shutil.rmtree(root.parent)
+
+
+def test_an_offset_of_no_queue_is_shown_as_it_stands(store: Path) -> None:
+    text = '{"offsetTable":{"orders@g":{"0x":3,"1":4}}}'
+    (store / "config" / "consumerOffset.json").write_text(text)
+    found = [row for row in rows(store, "--offsets") if row["of"] == "consumer"]
+    assert [(row["queueId"], row["offset"]) for row in found] == [("0x", 3), (1, 4)]
