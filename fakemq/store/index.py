@@ -253,7 +253,8 @@ class IndexService:
         Source: store/index/IndexService.java#deleteExpiredFile (4.9.7)
         """
         while len(self.files) > 1 and self.files[0].end_phy_offset < min_phy_offset:
-            self._store.delete(self.files.pop(0).path)
+            self._store.delete(self.files[0].path)
+            del self.files[0]
 
     def _build_to(self, end_offset: int) -> None:
         try:
