@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The first text of a fresh clone takes seconds: hypothesis makes its tables of characters.
+settings.register_profile("fakemq", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("fakemq")
 
 pytest_plugins = ["pytester"]
 

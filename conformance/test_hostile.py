@@ -113,7 +113,7 @@ def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> Non
             garbage(cluster, WARM_UP_S, SEED + 1)
             wait_until(lambda: Taken.by(cluster).descriptors <= descriptors, AFTERWARDS_S)
             logged = Counter(producer.client_log() + consumer.client_log())
-            before, sent = Taken.by(cluster), len(producer.acks)
+            before, sent, failed = Taken.by(cluster), len(producer.acks), len(producer.failures)
             did = garbage(cluster, SECONDS, SEED)
             wait_until(lambda: Taken.by(cluster).descriptors <= descriptors, AFTERWARDS_S)
             after = Taken.by(cluster)
@@ -121,7 +121,8 @@ def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> Non
             wait_received(consumer, {ack.id for ack in producer.acks})
             print(f"seed {SEED}, {SECONDS} s: {dict(did)}")
             print(f"before {before}\nafter {after}, {len(producer.acks) - sent} sent meanwhile")
-            assert producer.failures == []
+            # While the journal was filled, a send may have had to wait too long.
+            assert producer.failures[failed:] == []
             assert {ack.status for ack in producer.acks} == {"SEND_OK"}
             assert len(producer.acks) - sent > SECONDS * AT_LEAST_PER_SECOND
             received = Counter(message.id for message in consumer.received)
