@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fakemq import inspection
+from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
 from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
@@ -92,7 +93,7 @@ class ClusterCore:
         folder = config.store_path_root_dir
         if folder is not None:
             broker.persistence.keep_in(
-                lambda name: DiskTextFile(os.path.join(folder, "config", name))
+                lambda name: DiskTextFile(os.path.join(folder, persistence.FOLDER, name))
             )
         return broker
 

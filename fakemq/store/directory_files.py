@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
+from fakemq.store.consumequeue import FOLDER as QUEUES_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
+from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.memory_files import size_text
 from fakemq.store.scan import SECTOR_BYTES
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock import NodeClock
 
-FOLDERS = (LOG_FOLDER, "consumequeue", "index")
+FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """What a store fills with files of fixed size."""
 _LEAST_FREE_BYTES = 16 << 20
 """Left to others: what is mapped and already reserved never needs it."""

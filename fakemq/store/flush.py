@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import FOLDER as QUEUES
+from fakemq.store.directory_file import PAGE_BYTES
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from fakemq.store.index import IndexFile, IndexService
     from fakemq.timers import Timer
 
-PAGE_BYTES = 4096
 INDEX_STEP_RECORDS = 100
 INDEX_STEP_MS = 5
 Soon = Callable[[Callable[[], None]], None]

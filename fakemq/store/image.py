@@ -15,6 +15,7 @@ from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.directory_files import FOLDERS
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from fakemq.store.files import File, Files
     from fakemq.store.store import MessageStore
 
-FOLDERS = (LOG, QUEUES, INDEX)
 _PIECE_BYTES = 1 << 16
 _NO_LIMIT_BYTES = 1 << 62
 
