@@ -193,14 +193,8 @@ class IndexService:
 
     def catch_up(self, at_most: int | None = None) -> bool:
         """Index the records that are not indexed yet, or so many; gives whether that is all."""
-        end_offset = self._log.max_offset
-        if at_most is not None:
-            for phy_offset, _ in islice(
-                self._log.records(self._built_to, end_offset), at_most, at_most + 1
-            ):
-                end_offset = phy_offset
-        self._build_to(end_offset)
-        return end_offset == self._log.max_offset
+        self._build_to(self._log.max_offset, at_most)
+        return self._built_to == self._log.max_offset
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
         """Leave out a record that was stored with messageIndexEnable off."""
@@ -256,16 +250,20 @@ class IndexService:
             self._store.delete(self.files[0].path)
             del self.files[0]
 
-    def _build_to(self, end_offset: int) -> None:
+    def _build_to(self, end_offset: int, at_most: int | None = None) -> None:
+        records = self._log.records(self._built_to, end_offset)
+        self._built_to = end_offset
         try:
-            for phy_offset, record in self._log.records(self._built_to, end_offset):
+            for phy_offset, record in islice(records, at_most):
                 self._build(phy_offset, record)
             if self.files:
                 self.files[-1].write_header()
         except StoreError as error:
             # Source: store/RunningFlags.java#makeIndexFileError (4.9.7)
             self._store.broken = str(error)
-        self._built_to = end_offset
+            return
+        for phy_offset, _ in islice(records, 1):
+            self._built_to = phy_offset
 
     def _build(self, phy_offset: int, record: memoryview) -> None:
         """Index a record by its unique key and by each word of its KEYS.
