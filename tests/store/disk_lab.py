@@ -12,18 +12,16 @@ from fakemq.config import BrokerConfig
 from fakemq.events import StoreRecovered, StoreRepaired
 from fakemq.journal import Journal
 from fakemq.protocol.message import MessageExt
-from fakemq.protocol.properties import decode_properties
 from fakemq.store.directory_files import DirectoryFiles
 from fakemq.store.disk import Disk
-from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult
 from fakemq.store.store import MessageStore
+from tests.store.lab import START_MS, Puts
 
-START_MS = 1_700_000_000_000
 NODE = "broker-a-0"
 
 
-class DiskLab:
+class DiskLab(Puts):
     """A store on a directory, and everything around it; ``files`` and ``disk`` are its parts."""
 
     def __init__(
@@ -96,17 +94,7 @@ class DiskLab:
         properties: str = "KEYS\x01k\x02",
         sys_flag: int = 0,
     ) -> PutMessageResult:
-        return self.store.put_message(
-            InnerMessage(
-                topic,
-                queue_id,
-                body,
-                properties=decode_properties(properties),
-                properties_string=properties,
-                born_timestamp_ms=START_MS - 5,
-                sys_flag=sys_flag,
-            )
-        )
+        return super().put(body, topic, queue_id, properties, sys_flag)
 
     def messages(self, topic: str = "orders", queue_id: int = 0) -> list[MessageExt]:
         return list(self.store.messages_in_queue(topic, queue_id))

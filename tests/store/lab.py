@@ -14,7 +14,33 @@ from fakemq.store.store import MessageStore
 START_MS = 1_700_000_000_000
 
 
-class Lab:
+class Puts:
+    """Puts messages into its ``store``."""
+
+    store: MessageStore
+
+    def put(
+        self,
+        body: bytes = b"hello",
+        topic: str = "orders",
+        queue_id: int = 0,
+        properties: str = "",
+        sys_flag: int = 0,
+    ) -> PutMessageResult:
+        return self.store.put_message(
+            InnerMessage(
+                topic,
+                queue_id,
+                body,
+                properties=decode_properties(properties),
+                properties_string=properties,
+                born_timestamp_ms=START_MS - 5,
+                sys_flag=sys_flag,
+            )
+        )
+
+
+class Lab(Puts):
     """A store and everything around it."""
 
     def __init__(
@@ -37,26 +63,6 @@ class Lab:
         self.files = MemoryFiles(node_clock, limit_bytes)
         self.store = MessageStore(
             self.config, self.files, node_clock, self.journal, "broker-a-0", ram_bytes
-        )
-
-    def put(
-        self,
-        body: bytes = b"hello",
-        topic: str = "orders",
-        queue_id: int = 0,
-        properties: str = "",
-        sys_flag: int = 0,
-    ) -> PutMessageResult:
-        return self.store.put_message(
-            InnerMessage(
-                topic,
-                queue_id,
-                body,
-                properties=decode_properties(properties),
-                properties_string=properties,
-                born_timestamp_ms=START_MS - 5,
-                sys_flag=sys_flag,
-            )
         )
 
     def advance(self, ms: int) -> None:

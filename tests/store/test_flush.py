@@ -12,7 +12,8 @@ from fakemq.errors import StoreError
 from fakemq.events import UnsyncedLost, Warned
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from tests.store.disk_lab import START_MS, DiskLab
+from tests.store.disk_lab import DiskLab
+from tests.store.lab import START_MS
 
 
 @pytest.fixture
