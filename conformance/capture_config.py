@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from conformance.capture_requests import properties, send_fields
@@ -61,28 +62,8 @@ def script(run: Recording, connection: RawConnection) -> None:
                 fields = {"consumerGroup": group, "topic": topic, "queueId": str(queue_id)}
                 run.ask(15, {**fields, "commitOffset": str(1 << 10 * queue_id)})
     for group, topic, expression in FILTERS:
-        subscription = {
-            "topic": topic,
-            "subString": expression,
-            "expressionType": "SQL92",
-            "subVersion": 7,
-            "tagsSet": [],
-            "codeSet": [],
-        }
-        others = [
-            {**subscription, "topic": name, "subString": text}
-            for one, name, text in FILTERS
-            if one == group and name != topic
-        ]
-        consumer = {
-            "groupName": group,
-            "consumeType": "CONSUME_PASSIVELY",
-            "messageModel": "CLUSTERING",
-            "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
-            "subscriptionDataSet": [subscription, *others],
-        }
-        beat = {"clientID": "c@1", "consumerDataSet": [consumer], "producerDataSet": []}
-        connection.send(frame(34, {}, json.dumps(beat).encode()))
+        others = [(name, text) for one, name, text in FILTERS if one == group and name != topic]
+        connection.send(frame(34, {}, heartbeat(group, [(topic, expression), *others])))
         while not answered(connection):
             continue
     for level in ("1", "2"):
@@ -149,6 +130,29 @@ def main() -> None:
         damage(run, "number", "5", whole)
         damage(run, "behind", whole + "}", whole)
     Path(sys.argv[1]).write_text("\n".join(run.lines) + "\n", encoding="utf-8")
+
+
+def heartbeat(group: str, filters: Iterable[tuple[str, str]]) -> bytes:
+    """The body of a heartbeat of one consumer, with topics and the SQL92 it takes of each."""
+    consumer = {
+        "groupName": group,
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
+        "subscriptionDataSet": [
+            {
+                "topic": topic,
+                "subString": expression,
+                "expressionType": "SQL92",
+                "subVersion": 7,
+                "tagsSet": [],
+                "codeSet": [],
+            }
+            for topic, expression in filters
+        ],
+    }
+    beat = {"clientID": "c@1", "consumerDataSet": [consumer], "producerDataSet": []}
+    return json.dumps(beat).encode()
 
 
 def _topic(name: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.capture_config import FILTERS, GONE, GROUPS, TOPICS
+from conformance.capture_config import FILTERS, GONE, GROUPS, TOPICS, heartbeat
 from fakemq.broker.broker import Broker
 from fakemq.config import BrokerConfig
 from fakemq.errors import StoreError
@@ -75,7 +75,8 @@ class Kept:
                 for queue_id in (3, 0, 2):
                     broker.offsets.commit(group, topic, queue_id, 1 << 10 * queue_id)
         for one, _, _ in FILTERS:
-            peer.ask(RequestCode.HEART_BEAT, None, heartbeat(one))
+            of_one = [(topic, expression) for group, topic, expression in FILTERS if group == one]
+            peer.ask(RequestCode.HEART_BEAT, None, heartbeat(one, of_one))
         for level in ("1", "2"):
             self.send(peer, f"DELAY\x01{level}\x02UNIQ_KEY\x01U{level}\x02")
 
@@ -92,30 +93,6 @@ class Kept:
     def start(self) -> None:
         self.broker.start()
         self.world.network.settle()
-
-
-def heartbeat(group: str) -> bytes:
-    subscriptions = [
-        {
-            "topic": topic,
-            "subString": expression,
-            "expressionType": "SQL92",
-            "subVersion": 7,
-            "tagsSet": [],
-            "codeSet": [],
-        }
-        for one, topic, expression in FILTERS
-        if one == group
-    ]
-    consumer = {
-        "groupName": group,
-        "consumeType": "CONSUME_PASSIVELY",
-        "messageModel": "CLUSTERING",
-        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
-        "subscriptionDataSet": subscriptions,
-    }
-    beat = {"clientID": "c@1", "consumerDataSet": [consumer], "producerDataSet": []}
-    return json.dumps(beat).encode()
 
 
 def test_the_files_are_those_of_a_real_broker(world: World, tmp_path: Path) -> None:
