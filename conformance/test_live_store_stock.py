@@ -159,6 +159,13 @@ def check_kinds(found: list[Found]) -> None:
     assert {one.kind for one in found} == {*marks, "plain", "delay", "again", "batch"}
 
 
+def check_left(store: Path, stock: Stock, how: str) -> None:
+    """The broker is gone as it was to go, and there is enough left for the next one to do."""
+    assert (store / "abort").exists() == (how == "kill")
+    assert len(list((store / "commitlog").iterdir())) > 5
+    assert in_flight(stock) >= {"delay", "again", "later"}
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_java_takes_over_ours(java: None, how: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
@@ -166,9 +173,7 @@ def test_java_takes_over_ours(java: None, how: str, tmp_path: Path) -> None:
         with fakemq_on(store, topics=True) as ours:
             stock.hear(ours.namesrv_addr)
             fill(stock, ours, "one", MESSAGES, how)
-        assert (store / "abort").exists() == (how == "kill")
-        assert len(list((store / "commitlog").iterdir())) > 5
-        assert in_flight(stock) >= {"delay", "again", "later"}
+        check_left(store, stock, how)
         with java_on(store, topics=False) as real:
             found = settle(stock, real)
             assert len(found) > MESSAGES * 0.9
@@ -184,9 +189,7 @@ def test_we_take_over_javas_and_java_ours(java: None, how: str, tmp_path: Path) 
         with java_on(store, topics=True) as real:
             stock.hear(real.namesrv_addr)
             fill(stock, real, "one", MESSAGES, how)
-        assert (store / "abort").exists() == (how == "kill")
-        assert len(list((store / "commitlog").iterdir())) > 5
-        assert in_flight(stock) >= {"delay", "again", "later"}
+        check_left(store, stock, how)
         with fakemq_on(store, topics=False) as ours:
             found = settle(stock, ours)
             fill(stock, ours, "two", MORE, how)
