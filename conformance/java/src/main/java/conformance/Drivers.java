@@ -47,6 +47,7 @@ final class Drivers {
         DefaultMQProducer producer = new DefaultMQProducer(args[3]);
         producer.setNamesrvAddr(namesrv);
         producer.setInstanceName("driver");
+        Lab.patient(producer);
         producer.start();
         AtomicBoolean running = new AtomicBoolean(true);
         AtomicBoolean going = new AtomicBoolean(false);
@@ -101,6 +102,7 @@ final class Drivers {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[3]);
         consumer.setNamesrvAddr(namesrv);
         consumer.setInstanceName(args[5]);
+        Lab.patient(consumer);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(topic, args[4]);
         if (args.length > 6 && args[6].equals("orderly")) {

@@ -51,6 +51,7 @@ final class Lab {
         "ORIGIN_MESSAGE_ID", "TRAN_PREPARED_QUEUE_OFFSET", "__transactionId__", "CORRELATION_ID", "REPLY_TO_CLIENT", "ARRIVE_TIME",
         "PUSH_REPLY_TIME", "REPLY_MESSAGE_ARRIVE_TIME",
     };
+    private static final int PATIENCE_MS = 15_000;
     static final boolean FIVE = MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION).startsWith("V5");
     private static final ExecutorService CLOSERS = Executors.newCachedThreadPool();
 
@@ -88,6 +89,15 @@ final class Lab {
     void name(ClientConfig client, String name) {
         client.setNamesrvAddr(namesrv);
         client.setInstanceName(name + suffix);
+        patient(client);
+    }
+
+    /** Lets a client wait through a stall of the machine, which would else be taken for what the cluster did. */
+    static void patient(ClientConfig client) {
+        client.setMqClientApiTimeout(PATIENCE_MS);
+        if (client instanceof DefaultMQProducer) {
+            ((DefaultMQProducer) client).setSendMsgTimeout(PATIENCE_MS);
+        }
     }
 
     /** What to do for a client when the scenario is over. */
@@ -145,8 +155,6 @@ final class Lab {
 
     void start(DefaultMQProducer producer, String name) throws MQClientException {
         name(producer, "producer-" + name);
-        // A JVM that shares two cores with a cluster may start slowly; a timeout would turn that into a retry.
-        producer.setSendMsgTimeout(10_000);
         producer.setHeartbeatBrokerInterval(1000);
         producer.start();
         atEnd(producer::shutdown);
@@ -192,7 +200,7 @@ final class Lab {
 
     DefaultMQAdminExt admin() throws MQClientException {
         if (admin == null) {
-            admin = new DefaultMQAdminExt();
+            admin = new DefaultMQAdminExt(PATIENCE_MS);
             name(admin, "admin");
             admin.start();
             atEnd(admin::shutdown);

@@ -59,6 +59,7 @@ final class Stocks {
         client.setNamesrvAddr(namesrv);
         client.setInstanceName("stock-" + names++);
         client.setHeartbeatBrokerInterval(1000);
+        Lab.patient(client);
         return client;
     }
 
