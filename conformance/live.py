@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from conformance.drivers import EVENT_TIMEOUT_S, Consuming, Driver, DriverError, Producing
 from conformance.java_cluster import wait_until
 from conformance.raw import call, frame, split
@@ -21,6 +23,8 @@ from fakemq.protocol.bodies.route import TopicRouteData
 ROOT = Path(__file__).parents[1]
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
+CROWDED = pytest.mark.xdist_group("crowded")
+"""For tests that keep a machine busy by themselves; two at once, and clients' timeouts end."""
 HEARTBEAT_S = 30
 """A client tells a restarted broker of itself that often, and asks for new routes."""
 _GET_ROUTEINFO_BY_TOPIC = 105

@@ -11,11 +11,11 @@ import fakemq
 from conformance.conftest import QuickPair
 from conformance.go_program import SCENARIOS, GoConsumer, GoProducer, binary, observe
 from conformance.java_cluster import JavaCluster
-from conformance.live import assert_same, go_and_come
+from conformance.live import CROWDED, assert_same, go_and_come
 
 # Seconds, not milliseconds: the client's own timers make single scenarios last up to 90 s, so all
 # run side by side; the first test waits for two masters too, and maybe for a build.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("go")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
 
 AT_ONCE = 10
 """Scenarios under way on each cluster. Most of them wait most of the time."""

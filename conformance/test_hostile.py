@@ -19,7 +19,7 @@ import pytest
 from bench.fill import fill_with_batches
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
-from conformance.live import ROOT, FakemqProcess, together, wait_received
+from conformance.live import CROWDED, ROOT, FakemqProcess, together, wait_received
 from conformance.raw import call, frame, split
 from fakemq.journal import CAPACITY
 from fakemq.offences import LINES
@@ -27,7 +27,7 @@ from fakemq.offences import LINES
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "10"))
 SEED = int(os.environ.get("HOSTILE_SEED", "1"))
 # 30 s of nonsense, and two JVMs before it.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 2 * SECONDS)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120 + 2 * SECONDS), CROWDED]
 
 TOPIC, QUEUES, PER_SECOND = "Hostile", 4, 100
 FILLED = "Filled"

@@ -19,11 +19,11 @@ from conformance.java_program import (
     JavaProducer,
     JavaProgram,
 )
-from conformance.live import FakemqProcess, assert_same, go_and_come, together
+from conformance.live import CROWDED, FakemqProcess, assert_same, go_and_come, together
 from conformance.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("java")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
 
 TOPIC, QUEUES = "Brokers", 2
 

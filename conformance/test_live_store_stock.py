@@ -11,7 +11,7 @@ import pytest
 
 from conformance.capture_requests import properties, send_fields
 from conformance.java_cluster import JavaCluster
-from conformance.live import FakemqProcess
+from conformance.live import CROWDED, FakemqProcess
 from conformance.raw import RawConnection, frame, json_header
 from conformance.stocks import (
     GROUP,
@@ -29,7 +29,7 @@ from conformance.store_walk import java_config
 from fakemq.protocol.sysflag import MessageSysFlag
 
 # Each starts two or three brokers, one a JVM at least, and waits for what they had in flight.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 MESSAGES = 10_000
 MORE = 1_024
