@@ -90,6 +90,12 @@ class ClusterCore:
             self.randomness.stream(f"broker {name}"),
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        for addr, accept in (
+            (broker.addr, broker.accept),
+            (broker.vip_addr, broker.accept_fast),
+            (broker.ha_addr, broker.accept_ha),
+        ):
+            self.network.listen(addr, accept, name, lambda: broker.running)
         folder = config.store_path_root_dir
         if folder is not None:
             broker.persistence.keep_in(
@@ -128,6 +134,14 @@ class ClusterCore:
         if self.spec.topics or self._beginning:
             for broker in self.running_masters():
                 broker.register_all()
+        self._let_slaves_catch_up()
+
+    def _let_slaves_catch_up(self) -> None:
+        """Have the slaves follow their masters already, as long after a start in real life."""
+        self.network.settle()
+        for broker in self.brokers.values():
+            if broker.ha is not None and broker.running:
+                broker.ha.hasten()
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
@@ -159,7 +173,7 @@ class ClusterCore:
         self._create_topics()
         for broker in self.brokers.values():
             broker.register_all()
-        self.network.settle()
+        self._let_slaves_catch_up()
         self.journal.clear()
         self._moved("reset", 0)
 
@@ -176,7 +190,7 @@ class ClusterCore:
         snapshot.put_into(self)
         for broker in self.brokers.values():
             broker.register_all()
-        self.network.settle()
+        self._let_slaves_catch_up()
         self.journal.add(SnapshotRestored(node=inspection.NODE))
 
     # -- time ---------------------------------------------------------------------------------
@@ -239,8 +253,14 @@ class ClusterCore:
         ]
 
     def broker(self, name: str) -> Broker:
-        """The broker called ``name``; a bare brokerName means its master."""
-        broker = self.brokers.get(name) or self.brokers.get(f"{name}-0")
+        """The broker called ``name``; a bare brokerName means its master, a running one if any."""
+        masters = [
+            broker
+            for broker in self.brokers.values()
+            if broker.config.broker_name == name and not broker.config.is_slave
+        ]
+        masters.sort(key=lambda broker: not broker.running)
+        broker = self.brokers.get(name) or next(iter(masters), None)
         if broker is None:
             raise LookupError(f"no broker {name!r}; there are: {', '.join(self.brokers)}")
         return broker

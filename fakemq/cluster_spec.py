@@ -128,12 +128,12 @@ def cluster_spec(
     RocketMQ's keys for all brokers, or several in their order. ``topics`` maps names to queues, or
     lists ``NAME:QUEUES``. Raises ConfigError, or NotYetSupported for what is not there yet.
     """
-    require_cluster(slaves=_whole("slaves", slaves, 0), control_port=control_port)
+    require_cluster(control_port=control_port)
     advertised = bracketed(advertise or _reachable_at(listen.strip("[]")))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
         masters=_whole("masters", masters, 1),
-        slaves=slaves,
+        slaves=_whole("slaves", slaves, 0),
         sources=_sources(config, strict, warn),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),

@@ -67,8 +67,25 @@ def queues(core: ClusterCore, topic: str) -> list[Queue]:
     ]
 
 
-def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
+def _holders(core: ClusterCore) -> Iterator[Broker]:
+    """The broker of each brokerName that is looked at: its master, or a slave where that is down.
+
+    What slaves hold besides is the same once more.
+    """
+    found: dict[str, Broker] = {}
     for broker in core.brokers.values():
+        name = broker.config.broker_name
+        if name not in found or _rank(broker) < _rank(found[name]):
+            found[name] = broker
+    yield from found.values()
+
+
+def _rank(broker: Broker) -> tuple[bool, bool]:
+    return not broker.running, broker.config.is_slave
+
+
+def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
+    for broker in _holders(core):
         config = broker.topics.select(topic)
         if config is not None:
             queue_nums = max(config.read_queue_nums, config.write_queue_nums)
@@ -77,7 +94,7 @@ def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
 
 
 def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
-    for broker in core.brokers.values():
+    for broker in _holders(core):
         for queue_id in broker.store.queue_ids(topic):
             yield broker, queue_id
 
@@ -97,7 +114,7 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
     """Committed offsets: (broker name, queue id) → next offset to consume."""
     return {
         (broker.config.broker_name, queue_id): offset
-        for broker in core.brokers.values()
+        for broker in _holders(core)
         for queue_id, offset in broker.offsets.query_all(group, topic).items()
     }
 
@@ -140,7 +157,7 @@ def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int
     for broker, queue_id in _written_queues(core, topic):
         offset = since.get((broker, queue_id), 0)
         for stored in broker.store.messages_in_queue(topic, queue_id, offset):
-            place = (broker.name, queue_id, stored.queue_offset)
+            place = (broker.config.broker_name, queue_id, stored.queue_offset)
             # What the journal has forgotten is older than what it knows.
             order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
             view = message_view(
@@ -185,24 +202,25 @@ def message_view(
 
 
 Place: TypeAlias = "tuple[str, int, int]"
-"""Node, queue id and queue offset of a message."""
+"""Broker name, queue id and queue offset of a message."""
 
 
 def _biographies(
     core: ClusterCore, topic: str
 ) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
     """What the journal knows of a topic's messages: when in its order stored, and deliveries."""
+    names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
     delivered: dict[Place, list[Delivery]] = defaultdict(list)
     for entry in core.journal:
         event = entry.event
         if isinstance(event, LogAppended):
             if event.topic == topic:
-                appended[event.node, event.queue_id, event.queue_offset] = entry.seq
+                appended[names[event.node], event.queue_id, event.queue_offset] = entry.seq
         elif isinstance(event, Delivered) and event.topic == topic:
             delivery = Delivery(event.group, event.peer, entry.at_ms)
             for offset in event.offsets:
-                delivered[event.node, event.queue_id, offset].append(delivery)
+                delivered[names[event.node], event.queue_id, offset].append(delivery)
     return appended, delivered
 
 
@@ -226,7 +244,8 @@ def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: st
     if not list(_queues(core, topic)):
         core.create_topic(topic, 8)
     queues = list(_queues(core, topic))
-    targets = [(broker, queue_id) for broker, queue_id in queues if broker.state == "running"]
+    masters = core.running_masters()
+    targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
     if not targets:
         raise RuntimeError(f"no broker runs that could store messages for {topic}")
     before = {

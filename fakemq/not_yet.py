@@ -11,7 +11,6 @@ from fakemq.config import BrokerConfig, Value, text_of
 from fakemq.errors import NotYetSupported
 
 _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
-    ("broker_role", "brokerRole", ("ASYNC_MASTER",), "brokerRole=ASYNC_MASTER"),
     (
         "read_only_commit_log_store_paths",
         "readOnlyCommitLogStorePaths",
@@ -57,10 +56,8 @@ def require_broker(config: BrokerConfig) -> None:
         raise NotYetSupported(f"{config.node_name}: {line}")
 
 
-def require_cluster(*, slaves: int, control_port: int | None) -> None:
+def require_cluster(*, control_port: int | None) -> None:
     """Raise NotYetSupported if the options of a cluster ask for what is not there."""
-    if slaves:
-        raise NotYetSupported(f"slaves={slaves} is not there yet; what is: slaves=0")
     if control_port is not None:
         raise NotYetSupported(
             f"control_port={control_port} is not there yet; what is: no control port"

@@ -24,7 +24,7 @@ class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
     addr: str
     vip: str
     ha: str
-    """Where slaves connect; a port that is this broker's own, though nobody listens there yet."""
+    """Where slaves connect."""
     store: str
     """``"memory"``, or the folder it writes to."""
 

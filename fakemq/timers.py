@@ -38,6 +38,13 @@ DOMAINS: dict[str, Domain] = {
     "filter_data_clean": Domain.DEADLINE,  # ConsumerFilterManager, 10 s / 10 s
     "clean_files": Domain.DEADLINE,  # CleanCommitLogService, 60 s / 10 s
     "delete_files": Domain.DEADLINE,  # deleteCommitLogFilesInterval, 100 ms
+    "slave_sync": Domain.LIVENESS,  # SlaveSynchronize, 3 s / 10 s
+    # replication
+    "ha_connect": Domain.LIVENESS,  # HAClient, 5 s
+    "ha_transfer": Domain.LIVENESS,  # WriteSocketService without data, 100 ms
+    "ha_heartbeat": Domain.LIVENESS,  # both ends, 5 s
+    "ha_housekeeping": Domain.LIVENESS,  # ReadSocketService, 20 s
+    "ha_ack_wait": Domain.LIVENESS,  # GroupTransferService, 1 s
     # store in a directory
     "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s

@@ -143,8 +143,8 @@ def test_two_name_servers() -> None:
 def test_bad_options_are_refused_before_anything_starts() -> None:
     with pytest.raises(ConfigError, match="masters=0"):
         Cluster(masters=0)
-    with pytest.raises(NotYetSupported, match="slaves=1 is not there yet"):
-        Cluster(slaves=1)
+    with pytest.raises(NotYetSupported, match="control_port=1 is not there yet"):
+        Cluster(control_port=1)
 
 
 def test_what_is_not_there_yet_says_so(mq: Cluster) -> None:

@@ -132,9 +132,7 @@ def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"slaves": 1}, "slaves=1 is not there yet"),
         ({"control_port": 0}, "control_port=0 is not there yet"),
-        ({"role": "SYNC_MASTER"}, "broker-a-0: brokerRole=SYNC_MASTER is not there yet"),
         (
             {"store": "/s", "config": {"readOnlyCommitLogStorePaths": "/r"}},
             "broker-a-0: readOnlyCommitLogStorePaths=/r is not there yet",
@@ -144,10 +142,6 @@ def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
             "broker-a-0: storePathCommitLog=/s/a,/s/b is not there yet; what is: one folder",
         ),
         ({"config": {"aclEnable": True}}, "broker-a-0: aclEnable=true is not there yet"),
-        (
-            {"config": {"brokerRole": "SLAVE", "brokerId": 1}},
-            "broker-a-1: brokerRole=SLAVE is not there yet; what is: brokerRole=ASYNC_MASTER",
-        ),
     ],
 )
 def test_what_is_not_there_yet(options: ClusterOptions, message: str) -> None:

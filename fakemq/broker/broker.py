@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig, Value
+    from fakemq.ha.link import MasterEnd
+    from fakemq.ha.service import HAService
     from fakemq.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.hosts import Host
@@ -99,6 +101,8 @@ class Broker:
         self.delay = ScheduleMessageService(self)
         self.transactions = TransactionalMessageService(self)
         self.persistence = Persistence(self)
+        self.ha: HAService | None = None
+        """Replication, where there is anything to replicate; from a start on to its end."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -133,6 +137,18 @@ class Broker:
     def accept_fast(self, link: Link) -> Session:
         """Take a connection to the VIP port."""
         return self._accept(link, self.fast_dispatcher)
+
+    def accept_ha(self, link: Link) -> MasterEnd:
+        """Take a slave's connection to the HA port."""
+        return self.replication().accept(link)
+
+    def replication(self) -> HAService:
+        """Its side of replication, made when it is first needed."""
+        if self.ha is None:
+            from fakemq.ha.service import HAService  # most brokers have no slave
+
+            self.ha = self.store.replication = HAService(self)
+        return self.ha
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
         session = Session(link, self, dispatcher.dispatch)
@@ -179,7 +195,19 @@ class Broker:
         self.store.retention.start()
         self.delay.start()
         self.transactions.start()
+        self._start_replication()
         self.registration.start(namesrv_addrs)
+
+    def _start_replication(self) -> None:
+        if self.config.is_slave:
+            self.replication().start_slave()
+        elif self.config.broker_role == "SYNC_MASTER":
+            self.replication()
+
+    def _stop_replication(self, why: str) -> None:
+        ha, self.ha, self.store.replication = self.ha, None, None
+        if ha is not None:
+            ha.stop(why)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
         """Let the clients go, unregister everywhere, then close what is left.
@@ -225,6 +253,7 @@ class Broker:
         try:
             self.delay.stop(persist=how == "stop")
             self.registration.stop()
+            self._stop_replication(f"broker {how}")
             self.outbound.close(f"broker {how}")
             if how == "stop":
                 self.persistence.stop()
@@ -246,6 +275,8 @@ class Broker:
         for session in self.sessions:
             session.pause()
         self.outbound.pause()
+        if self.ha is not None:
+            self.ha.pause()
         self.journal.add(NodeStopped(node=self.name, how="pause"))
 
     def resume(self) -> None:
@@ -259,6 +290,8 @@ class Broker:
         for session in list(self.sessions):
             session.resume()
         self.outbound.resume()
+        if self.ha is not None:
+            self.ha.resume()
         self.clock.resume()
 
     def silence(self, silent: bool = True) -> None:
@@ -270,6 +303,7 @@ class Broker:
 
         Name servers are not told: `register_all` does that when they have been reset too.
         """
+        self._stop_replication("reset")
         self.config.restore(self._start_config)
         self.config_version = DataVersion(timestamp=self.clock.now_ms(), counter=0)
         self.topics.reset()
@@ -284,6 +318,8 @@ class Broker:
         self._forget_clients()
         self.filters.reset()  # after the members, whose filters stay
         self.persistence.reset()
+        if self.running:
+            self._start_replication()
 
     def changed_config(self) -> dict[str, Value]:
         """What of the config was changed since the start, by attribute."""
@@ -295,6 +331,7 @@ class Broker:
         """Hold what an image of a broker holds; connections stay, name servers are not told."""
         from fakemq.store import image as images  # few tests do this
 
+        self._stop_replication("restore")
         self.config.restore(self._start_config)
         self.config.assign({**image.config, **image.store.sizes})
         self.config_version = self.config_version.next(self.clock.now_ms())
@@ -309,6 +346,7 @@ class Broker:
         self._forget_clients()
         self.filters.start()
         self.persistence.persist_all()
+        self._start_replication()
 
     # -- what a test does by hand -------------------------------------------------------------
 

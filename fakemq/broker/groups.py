@@ -100,6 +100,15 @@ class SubscriptionGroupManager:
         for group in java_concurrent_map_order(saved.subscription_group_table):
             self._table[group] = saved.subscription_group_table[group]
 
+    def replace(self, wrapper: SubscriptionGroupWrapper) -> None:
+        """Have exactly these groups in this version: a slave has those of its master.
+
+        Source: broker/slave/SlaveSynchronize.java#syncSubscriptionGroupConfig (4.9.7)
+        """
+        self._table = dict(wrapper.subscription_group_table)
+        self.data_version = wrapper.data_version
+        self._broker.persistence.groups.persist()
+
     def reset(self) -> None:
         """The groups of a first boot."""
         self._table = {

@@ -150,6 +150,14 @@ class ConsumerOffsetManager:
         self._table = {key: dict(offsets) for key, offsets in saved.offset_table.items()}
         self._read_keys = frozenset(self._table)
 
+    def put_all(self, fetched: ConsumerOffsetSerializeWrapper) -> None:
+        """Have these offsets for their groups and topics, in place of what is there: a slave does.
+
+        Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
+        """
+        self._table |= {key: dict(offsets) for key, offsets in fetched.offset_table.items()}
+        self._broker.persistence.offsets.persist()
+
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
         """All offsets as they are now, read-only."""
         return MappingProxyType(

@@ -122,13 +122,17 @@ class ConfigFile(Generic[B]):
 
     def persist(self) -> None:
         """Write the file. Source: common/ConfigManager.java#persist (4.9.7)"""
-        if self.file is None:
-            return
         if self._held:
             self._wanted = True
+        elif self.file is not None:
+            self.write(self.text())
+
+    def write(self, text: str) -> None:
+        """Write this text into the file, whatever it says."""
+        if self.file is None:
             return
         try:
-            self.file.write(self.text())
+            self.file.write(text)
         except OSError as error:  # Java logs it, too, and goes on
             text = f"{self.file.path}: could not be written: {error.strerror}"
             self._broker.journal.add(Warned(node=self._broker.name, text=text))

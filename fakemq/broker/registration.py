@@ -310,6 +310,8 @@ class Registration:
         self.master_addr = header.master_addr
         if header.ha_server_addr is not None:
             self.master_ha_addr = header.ha_server_addr
+        if self._broker.ha is not None:
+            self._broker.ha.master_is(header.master_addr, header.ha_server_addr)
         if not (check_order and response.body):
             return
         try:

@@ -114,7 +114,7 @@ def _stored(
 ) -> SendReply | Parked[SendMessageResponseHeader]:
     """The answer: SUCCESS unless the push failed, with where the reply is stored.
 
-    It waits for the disk as the answer to a send does, and says nothing of one that is too slow.
+    It waits as the answer to a send does, and says nothing of a disk or slave that is too slow.
     """
     header = result = None
     if why_not_pushed is None:
@@ -137,4 +137,4 @@ def _stored(
     )
     if result is None:
         return answer
-    return reply_when_durable(broker, result, answer, late=ResponseCode.SUCCESS)
+    return reply_when_durable(broker, result, answer, tells=False)

@@ -103,9 +103,9 @@ def _buffer_info(broker: Broker) -> dict[str, str]:
         info["remainTransientStoreBufferNumbs"] = str(config.transient_store_pool_size)
         info["remainHowManyDataToCommit"] = _NOTHING
     info["remainHowManyDataToFlush"] = _NOTHING
-    free_bytes = round(store.total_bytes * (1 - store.used_ratio()))
+    free_bytes = round(store.retention.total_bytes * (1 - store.used_ratio()))
     info["commitLogDirCapacity"] = (
-        f"Total : {_human(store.total_bytes)}, Free : {_human(free_bytes)}."
+        f"Total : {_human(store.retention.total_bytes)}, Free : {_human(free_bytes)}."
     )
     return info
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
+from fakemq.broker.durable import when_durable
 from fakemq.broker.hosts import record_host
 from fakemq.broker.required import required
 from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
@@ -71,24 +72,23 @@ def reply_when_durable(
     result: PutMessageResult,
     reply: Reply[ResponseHeader],
     *,
-    late: ResponseCode = ResponseCode.FLUSH_DISK_TIMEOUT,
+    tells: bool = True,
 ) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
     """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
 
-    With ASYNC_FLUSH and ASYNC_MASTER that is at once, and with a store in memory. Success that is
-    too long in coming has the code ``late``.
+    With ASYNC_MASTER that is at once, unless there is a disk to flush to with SYNC_FLUSH. Whether
+    it was in time is the answer's code, if it ``tells``.
     """
-    disk = broker.store.disk
-    if result.flush_to is None or disk is None:
+    if result.flush_to is None and result.replicate_to is None:
         return reply
     parked = Parked[ResponseHeader]()
 
-    def flushed(in_time: bool) -> None:
-        if not in_time and reply.code == ResponseCode.SUCCESS:
-            reply.code = late
+    def durable(status: PutMessageStatus) -> None:
+        if tells and status is not PutMessageStatus.PUT_OK:
+            reply.code = _STORED[status]
         parked.resolve(reply)
 
-    disk.flush.when_flushed(flushed)
+    when_durable(broker, result, durable)
     return parked
 
 

@@ -133,6 +133,17 @@ class TopicConfigManager:
             self._set(topic, saved.topic_config_table[topic])
         self.data_version = saved.data_version
 
+    def replace(self, wrapper: TopicConfigSerializeWrapper) -> None:
+        """Have exactly these topics in this version: a slave has those of its master.
+
+        Source: broker/slave/SlaveSynchronize.java#syncTopicConfig (4.9.7)
+        """
+        self._table, self._json = {}, {}
+        for topic, config in wrapper.topic_config_table.items():
+            self._set(topic, config)
+        self.data_version = wrapper.data_version
+        self._broker.persistence.topics.persist()
+
     # -- creating and changing ----------------------------------------------------------------
 
     def create_in_send(

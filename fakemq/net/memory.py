@@ -107,16 +107,25 @@ class MemoryNetwork:
     """The addresses of a cluster's own nodes, and the bytes on their way between them."""
 
     def __init__(self) -> None:
-        self._listeners: dict[str, tuple[str, Accept]] = {}
+        self._listeners: dict[str, tuple[str, Accept, Callable[[], bool]]] = {}
         self._posted: deque[Callable[[], None]] = deque()
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
         """Told when there is something to settle; the driver schedules `settle`."""
 
-    def listen(self, addr: str, accept: Accept, node: str | None = None) -> None:
-        """Have ``accept`` take the links to ``addr``, where ``node`` (the address) lives."""
-        self._listeners[addr] = (node or addr, accept)
+    def listen(
+        self,
+        addr: str,
+        accept: Accept,
+        node: str | None = None,
+        is_up: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Have ``accept`` take the links to ``addr``, where ``node`` (the address) lives.
+
+        While it is not up nobody gets through.
+        """
+        self._listeners[addr] = (node or addr, accept, is_up)
 
     def unlisten(self, addr: str) -> None:
         self._listeners.pop(addr, None)
@@ -127,9 +136,9 @@ class MemoryNetwork:
     def connect(self, addr: str, node: str, make: Callable[[Link], EndpointT]) -> EndpointT | None:
         """The endpoint that ``make`` gives ``node`` on a link to ``addr``; None if none listens."""
         listener = self._listeners.get(addr)
-        if listener is None:
+        if listener is None or not listener[2]():
             return None
-        remote_node, accept = listener
+        remote_node, accept, _ = listener
         here = f"memory:{self._next_port}"
         self._next_port += 1
         return MemoryLink(self, here, addr, node, remote_node).open(make, accept)

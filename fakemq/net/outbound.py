@@ -46,6 +46,24 @@ class Outbound:
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
 
+    def is_inside(self, addr: str) -> bool:
+        """Whether an address is one of the cluster's own nodes'."""
+        return self._network.knows(addr)
+
+    def dial(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        if self._network.knows(addr):
+            opened(self._network.connect(addr, self._owner.name, make))
+        elif self._open_tcp is None:
+            opened(None)
+        else:
+            self._open_tcp(addr, make, opened)
+
     def invoke(
         self, addr: str, command: RemotingCommand, timeout_ms: int, on_reply: OnReply
     ) -> None:
@@ -99,18 +117,11 @@ class Outbound:
         session = self.session(addr)
         if session is not None:
             use(session)
-        elif self._network.knows(addr):
-            session = self._network.connect(addr, self._owner.name, self._make)
-            if session is not None:
-                self._sessions[addr] = session
-            use(session)
-        elif self._open_tcp is None:
-            use(None)
         elif addr in self._opening:
             self._opening[addr].append(use)
         else:
             self._opening[addr] = [use]
-            self._open_tcp(addr, self._make, lambda opened: self._opened(addr, opened))
+            self.dial(addr, self._make, lambda opened: self._opened(addr, opened))
 
     def _make(self, link: Link) -> Session:
         return Session(link, self._owner, self._dispatch)

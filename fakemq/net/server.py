@@ -79,6 +79,7 @@ class ClusterServer:
             self._listeners[broker.name] = [
                 self._listener(broker.name, ports.main, broker.accept),
                 self._listener(broker.name, ports.vip, broker.accept_fast),
+                self._listener(broker.name, ports.ha, broker.accept_ha),
             ]
         for name in self._listeners:
             self._listen(name)

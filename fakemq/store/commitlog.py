@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.protocol.hosts import V4_HOST_BYTES, V6_HOST_BYTES, pack_host
 from fakemq.protocol.java import crc32
 from fakemq.protocol.layout.twins import BLANK, RECORD_HEAD, build_record
@@ -44,6 +45,8 @@ class CommitLog:
         self._queue = MappedFileQueue(files, FOLDER, file_size_bytes)
         self.topic_queue_table: dict[tuple[str, int], int] = {}
         """The next queue offset by topic and queue id."""
+        self.records_end: int | None = None
+        """Where the last whole record ends, while the log follows another one byte by byte."""
 
     def load(self, now_ms: int) -> None:
         """Take the files that are there; where their records end is for recovery to find out."""
@@ -132,6 +135,26 @@ class CommitLog:
         if queued:
             self.topic_queue_table[key] = queue_offset
         return result
+
+    def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:
+        """Append bytes of another log, which begin there at ``start_offset``: where this one ends.
+
+        An empty log begins there. StoreError where the files are not those of the other log.
+        Source: store/CommitLog.java#appendData (4.9.7), which then writes them elsewhere, or not
+        """
+        queue = self._queue
+        position = start_offset % queue.file_size_bytes
+        last = queue.last
+        if position + len(data) > queue.file_size_bytes or position != (
+            0 if last is None else last.position % last.size_bytes
+        ):
+            raise StoreError(
+                f"{len(data)} bytes from offset {start_offset} have no place in files of"
+                f" {queue.file_size_bytes}; mappedFileSizeCommitLog must be that of the master"
+            )
+        if last is None or not position:
+            last = queue.add_file(start_offset, now_ms)
+        last.append(data, now_ms)
 
     def _file_with_room(self, size_bytes: int, now_ms: int) -> File:
         # What does not fit into the last file goes into the next; the rest of the last is a blank,

@@ -89,6 +89,10 @@ class Flush:
             except StoreError as error:
                 self._failed(error)
         self._appended_ms = stored_ms
+        self.grown()
+
+    def grown(self) -> None:
+        """The log has bytes more, and maybe the queues entries."""
         if self._config.flush_disk_type == "SYNC_FLUSH":
             self._commit_soon()
         else:

@@ -193,8 +193,11 @@ class IndexService:
 
     def catch_up(self, at_most: int | None = None) -> bool:
         """Index the records that are not indexed yet, or so many; gives whether that is all."""
-        self._build_to(self._log.max_offset, at_most)
-        return self._built_to == self._log.max_offset
+        end_offset = self._log.records_end
+        if end_offset is None:
+            end_offset = self._log.max_offset
+        self._build_to(end_offset, at_most)
+        return self._built_to == end_offset
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
         """Leave out a record that was stored with messageIndexEnable off."""

@@ -135,7 +135,7 @@ class Recovery:
                 if isinstance(seen, End):
                     break
                 if after_crash:
-                    self._dispatch(seen, first + at, file)
+                    self.dispatch(seen, first + at, file)
                     file.mtime_ms = seen.store_timestamp_ms
                 at += seen.size_bytes
             index += 1
@@ -164,7 +164,7 @@ class Recovery:
             file, first = found
             seen = look(file.view, at - first, file.position, self._delay_levels, check_crc=False)
             if isinstance(seen, Seen):
-                self._dispatch(seen, at, file)
+                self.dispatch(seen, at, file)
                 at += seen.size_bytes
                 continue
             if not seen.blank:
@@ -172,8 +172,11 @@ class Recovery:
                 self._repaired(file.path, at - first, 0, why)
             at = log.next_file_offset(at)
 
-    def _dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
-        """Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)"""
+    def dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
+        """Give a record that is in ``file`` to its queue, if it comes into one.
+
+        Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
+        """
         if seen.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
             return
         topic, queue_id = seen.topic, seen.queue_id

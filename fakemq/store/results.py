@@ -80,7 +80,8 @@ def _upper_hex(host: bytes) -> str:
 class PutMessageResult(msgspec.Struct):
     """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
 
-    The put is safe once the log is flushed to ``flush_to``, if that is to be waited for.
+    The put is safe once the log is flushed to ``flush_to`` and a slave has it up to
+    ``replicate_to``, each if that is to be waited for.
     ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
     """
 
@@ -88,6 +89,7 @@ class PutMessageResult(msgspec.Struct):
     append_result: AppendMessageResult | None = None
     reason: str = ""
     flush_to: int | None = None
+    replicate_to: int | None = None
 
     @property
     def ok(self) -> bool:

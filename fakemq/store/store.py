@@ -37,6 +37,7 @@ from fakemq.store.stats import StoreStats
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
+    from fakemq.ha.service import HAService
     from fakemq.journal import Journal
     from fakemq.store.disk import Disk
     from fakemq.store.files import File, Files
@@ -78,6 +79,7 @@ class MessageStore:
         self._journal = journal
         self._node = node
         self.disk: Disk | None = None
+        self.replication: HAService | None = None
         self.retention = Retention(config, files, clock, journal, node)
         self.start_empty()
 
@@ -90,7 +92,11 @@ class MessageStore:
         self._reput = Reput(
             config, self._queues, self._index, self.delay_levels, self._journal, self._node
         )
-        self.retention.over(self._log, self._queues, self._index)
+        self.retention.over(*self.parts)
+        return self.parts
+
+    @property
+    def parts(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
         return self._log, self._queues, self._index
 
     def reset(self) -> None:
@@ -160,7 +166,10 @@ class MessageStore:
         except StoreError as error:  # the record is there, and is found by the next start
             self.files.broken = str(error)  # of which the next put tells
         disk = self.disk
-        return PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
+        stored = PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
+        if self.replication is not None:
+            self.replication.stored(message, stored)
+        return stored
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -217,7 +226,7 @@ class MessageStore:
             self.stats.got(result.message_count)
             return result
         self.stats.got(0)
-        if self.config.broker_role == "SLAVE" and not self.config.offset_check_in_slave:
+        if self.config.is_slave and not self.config.offset_check_in_slave:
             next_offset = offset  # a slave may just be behind: it corrects nobody
         return GetMessageResult(status, next_offset, min_offset, max_offset)
 
@@ -381,11 +390,6 @@ class MessageStore:
     def bytes_used(self) -> int:
         """What the store holds: records, queue entries and index entries."""
         return self.files.used_bytes
-
-    @property
-    def total_bytes(self) -> int:
-        """What the store could hold at most."""
-        return self.retention.total_bytes
 
     def used_ratio(self) -> float:
         """How full the store is, from 0 to 1: what Java reads from its disk."""

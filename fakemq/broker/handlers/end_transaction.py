@@ -2,8 +2,8 @@
 
 Behaviour: the request names the half message by its place in the commit log and in its queue, and
 both must be right. A commit stores the message anew, however often it is asked for; then an op says
-that the half message is through. Who does not know gets no answer, and nothing happens. With
-SYNC_FLUSH the answer to a commit waits for the disk, and says nothing of one that is too slow.
+that the half message is through, once the message is as safe as the broker's roles ask. Who does
+not know gets no answer, and nothing happens.
 
 Source: broker/processor/EndTransactionProcessor.java (4.9.7)
 """
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.durable import when_durable
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.broker.send import reply_when_durable
 from fakemq.dispatch import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.events import TransactionEnded
 from fakemq.protocol import table
@@ -63,13 +63,27 @@ def end_transaction(
     if half is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
     _check_prepare_message(half, header)
-    answer: Reply[NoHeader] | Parked[NoHeader] = Reply(remark=NOTHING_SAID)
     topic = half.properties.get(REAL_TOPIC, "")
-    if header.commit_or_rollback == _COMMIT:
-        result = broker.transactions.commit_message(half)
-        if result.append_result is None:
-            raise _refusal(broker, result)
-        answer = reply_when_durable(broker, result, Reply(), late=ResponseCode.SUCCESS)
+    if header.commit_or_rollback == _ROLLBACK:
+        _through(broker, header, half, topic)
+        return Reply(remark=NOTHING_SAID)
+    result = broker.transactions.commit_message(half)
+    if result.append_result is None:
+        raise _refusal(broker, result)
+    parked = Parked[NoHeader]()
+
+    def durable(status: PutMessageStatus) -> None:
+        _through(broker, header, half, topic)
+        parked.resolve(Reply())
+
+    when_durable(broker, result, durable)
+    return parked
+
+
+def _through(
+    broker: Broker, header: EndTransactionRequestHeader, half: MessageExt, topic: str
+) -> None:
+    """Say that a half message is through, and how."""
     broker.transactions.delete_prepare_message(half)
     broker.journal.add(
         TransactionEnded(
@@ -81,7 +95,6 @@ def end_transaction(
             msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
         )
     )
-    return answer
 
 
 def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader) -> None:

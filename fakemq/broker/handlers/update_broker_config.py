@@ -45,6 +45,8 @@ def update_broker_config(
     taken = {name: text for name, text in properties.items() if name not in not_there}
     for text in (*not_there.values(), *update(broker.config, taken)):
         broker.journal.offences.tell(broker.name, _NAME, f"{_NAME}: {text}")
+    if "brokerRole" in taken:
+        broker.replication()  # whose part in a put is to be decided from now on
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

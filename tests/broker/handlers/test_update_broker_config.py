@@ -109,11 +109,10 @@ def test_a_permission_that_is_none_is_told_too(world: World) -> None:
 
 def test_what_is_not_there_yet_is_left_alone_with_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = told(peer)
-    text = "brokerRole=SLAVE\naclEnable=true\nuseTLS=false\nregionId=Nowhere\n"
+    text = "aclEnable=true\nuseTLS=false\nregionId=Nowhere\n"
     assert update(peer, text).code == ResponseCode.SUCCESS
     assert told(peer)[0] == before | {"regionId": "Nowhere"}
     assert [warned.text for warned in broker.journal.find(Warned)] == [
-        "UPDATE_BROKER_CONFIG: brokerRole=SLAVE is not there yet; what is: brokerRole=ASYNC_MASTER",
         "UPDATE_BROKER_CONFIG: aclEnable=true is not there yet; what is: aclEnable=false",
     ]
 

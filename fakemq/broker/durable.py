@@ -1,0 +1,57 @@
+"""Waiting until a stored message is as safe as flushDiskType and brokerRole ask.
+
+Source: store/CommitLog.java#asyncPutMessage (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.store.results import PutMessageResult
+
+Done = Callable[[PutMessageStatus], None]
+
+
+def when_durable(broker: Broker, result: PutMessageResult, done: Done) -> None:
+    """Call ``done`` with the put's status once nothing is waited for any more; maybe at once.
+
+    Flush and replication are waited for together; where both fail, the word is the slave's.
+    """
+    disk, ha = broker.store.disk, broker.ha
+    wait = _Wait(result.status, done)
+    if result.flush_to is not None and disk is not None:
+        wait.left += 1
+        disk.flush.when_flushed(wait.flushed)
+    if result.replicate_to is not None and ha is not None:
+        wait.left += 1
+        ha.when_transferred(result.replicate_to, wait.transferred)
+    wait.one_less()
+
+
+class _Wait:
+    __slots__ = ("_done", "_status", "left")
+
+    def __init__(self, status: PutMessageStatus, done: Done) -> None:
+        self._status = status
+        self._done = done
+        self.left = 1
+
+    def flushed(self, in_time: bool) -> None:
+        if not in_time and self._status is PutMessageStatus.PUT_OK:
+            self._status = PutMessageStatus.FLUSH_DISK_TIMEOUT
+        self.one_less()
+
+    def transferred(self, in_time: bool) -> None:
+        if not in_time:
+            self._status = PutMessageStatus.FLUSH_SLAVE_TIMEOUT
+        self.one_less()
+
+    def one_less(self) -> None:
+        self.left -= 1
+        if not self.left:
+            self._done(self._status)

@@ -1,0 +1,133 @@
+"""A slave's way to its master: connect, and connect again.
+
+Source: store/ha/HAService.java#HAClient (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.clock import next_tick_ms
+from fakemq.ha.link import SlaveEnd
+from fakemq.store.replica import Replica
+
+if TYPE_CHECKING:
+    from fakemq.ha.service import HAService
+    from fakemq.net.session import Link
+    from fakemq.timers import Timer
+
+CONNECT_PAUSE_MS = 5_000
+"""Between one attempt and the next, that for want of an address included."""
+_ADDRESS_MIN_LENGTH = 6
+
+
+class HAClient:
+    """One slave's connection to its master's HA port, from `start` to `stop`."""
+
+    def __init__(self, service: HAService) -> None:
+        broker = service.broker
+        self._service = service
+        self._broker = broker
+        self.replica = Replica(broker.store, broker.clock, broker.journal, broker.name)
+        self.master_address: str | None = None
+        self.end: SlaveEnd | None = None
+        self._given = False
+        self._running = False
+        self._opening = False
+        self._tried_ms: dict[bool, int] = {}
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Connect to haMasterAddress, if that is set; else wait until a name server says where.
+
+        Source: broker/BrokerController.java#initialize (4.9.7)
+        """
+        self._running = True
+        self._note_try()
+        given = self._broker.config.ha_master_address
+        self._given = given is not None and len(given) >= _ADDRESS_MIN_LENGTH
+        if self._given:
+            self.master_address = given
+            self._connect()
+
+    def stop(self, why: str) -> None:
+        """Close the connection and make no other."""
+        self._running = False
+        self._broker.clock.cancel(self._timer)
+        self._timer = None
+        end, self.end = self.end, None
+        if end is not None:
+            end.close(why)
+        self.replica.close()
+
+    def update_master_address(self, addr: str) -> None:
+        """A name server says where the master is; a connection that is there stays."""
+        if self._running and not self._given and addr != self.master_address:
+            self.master_address = addr
+            self._wait()
+
+    def hasten(self) -> None:
+        """Connect at once and report at once, where Java takes five seconds for each."""
+        if self.end is None:
+            self._connect()
+        if self.end is not None:
+            self.end.report_now()
+
+    def pause(self) -> None:
+        if self.end is not None:
+            self.end.pause()
+
+    def resume(self) -> None:
+        if self.end is not None:
+            self.end.resume()
+
+    def connection_closed(self) -> None:
+        """The connection is gone: have another, at once if the last try is long ago."""
+        self.end = None
+        self._wait()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    @property
+    def _outside(self) -> bool:
+        addr = self.master_address
+        return addr is not None and not self._broker.outbound.is_inside(addr)
+
+    def _note_try(self) -> None:
+        clock = self._broker.clock
+        self._tried_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
+
+    def _wait(self) -> None:
+        """Try again when Java would: at once, or with the next pause's end."""
+        if not self._running or self._opening or self.end is not None:
+            return
+        clock, outside = self._broker.clock, self._outside
+        clock.cancel(self._timer)
+        now_ms, tried_ms = clock.elapsed_ms(outside=outside), self._tried_ms[outside]
+        due_ms = next_tick_ms(now_ms, tried_ms, CONNECT_PAUSE_MS, CONNECT_PAUSE_MS)
+        self._timer = clock.call_later(
+            due_ms - now_ms, self._connect, kind="ha_connect", outside=outside
+        )
+
+    def _connect(self) -> None:
+        self._broker.clock.cancel(self._timer)
+        self._timer = None
+        if self._running and not self._opening and self.master_address is not None:
+            self._note_try()
+            self._opening = True
+            self._broker.outbound.dial(self.master_address, self._make, self._opened)
+
+    def _make(self, link: Link) -> SlaveEnd:
+        end = SlaveEnd(link, self._service, self)
+        if self._broker.state == "paused":
+            end.pause()
+        return end
+
+    def _opened(self, end: SlaveEnd | None) -> None:
+        self._opening = False
+        if end is not None and not self._running:
+            end.close("no longer wanted")
+        elif end is not None and not end.closed:
+            self.end = end
+        else:
+            self._wait()

@@ -1,0 +1,257 @@
+"""What speaks the replication protocol over a link, in memory or over TCP: the same at both.
+
+A connection's timers are liveness: they go by the clock that its peer lives by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.clock import next_tick_ms
+from fakemq.errors import StoreError
+from fakemq.events import LinkClosed, LinkOpened
+from fakemq.ha.events import Replicated, SlaveReported, Transferred
+from fakemq.ha.master import MasterConnection
+from fakemq.ha.slave import SlaveConnection
+from fakemq.journal import shortened
+from fakemq.net.session import CLOSED_BY_PEER
+from fakemq.protocol.errors import RemoteProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.ha.client import HAClient
+    from fakemq.ha.service import HAService
+    from fakemq.net.session import Link
+    from fakemq.timers import Timer
+
+NO_DATA_WAIT_MS = 100
+"""How long a master's write service sleeps that found nothing, unless somebody waits."""
+TRANSFERS_A_TURN = 32
+OFFENCE = "HA"
+"""The kind of offence of a peer that does not keep to the protocol."""
+
+
+class HAEnd:
+    """Either end of a connection: its link, its timers and its end."""
+
+    def __init__(self, link: Link, service: HAService) -> None:
+        self.link = link
+        self.remote_addr = link.remote_addr
+        self.outside = link.outside
+        self.closed = False
+        self._service = service
+        self._broker = service.broker
+        self._timers: dict[str, Timer] = {}
+        self._paused = False
+        self._last_write_ms = self._now_ms()
+        self._broker.journal.add(
+            LinkOpened(node=self._broker.name, peer=self.remote_addr, outside=self.outside)
+        )
+
+    def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
+        """The link is gone: nothing is due any more."""
+        if self.closed:
+            return
+        self.closed = True
+        for timer in self._timers.values():
+            self._broker.clock.cancel(timer)
+        self._timers.clear()
+        self._broker.journal.add(LinkClosed(node=self._broker.name, peer=self.remote_addr, why=why))
+        self._lost()
+
+    def close(self, why: str) -> None:
+        """Close the connection from this end."""
+        if not self.closed:
+            self.connection_lost(why)
+            self.link.close()
+
+    def give_up(self, why: str, kind: str) -> None:
+        """Close the connection for what the peer does, and warn of it."""
+        if not self.closed:
+            why, broker = shortened(why), self._broker
+            text = f"closed the HA connection of {self.remote_addr}: {why}"
+            broker.journal.offences.tell(broker.name, kind, text)
+            self.close(why)
+
+    def pause(self) -> None:
+        self._paused = True
+        self.link.pause_reading()
+
+    def resume(self) -> None:
+        self._paused = False
+        self.link.resume_reading()
+
+    def _lost(self) -> None:
+        """Whoever has this end is to forget it."""
+        raise NotImplementedError
+
+    def _now_ms(self) -> int:
+        return self._broker.clock.elapsed_ms(outside=self.outside)
+
+    def _write(self, data: bytes) -> None:
+        self._last_write_ms = self._now_ms()
+        self.link.write(data)
+
+    def _at(self, due_ms: int, callback: Callable[[], None], kind: str) -> None:
+        """Have the one timer of a kind fire then."""
+
+        def fire() -> None:
+            self._timers.pop(kind, None)
+            callback()
+
+        clock = self._broker.clock
+        clock.cancel(self._timers.get(kind))
+        self._timers[kind] = clock.call_later(
+            due_ms - self._now_ms(), fire, kind=kind, outside=self.outside
+        )
+
+    def _beat_if_due(self, beat: Callable[[], bytes]) -> None:
+        """Say something if nothing was said for longer than the interval; look again when it is."""
+        interval_ms = self._broker.config.ha_send_heartbeat_interval
+        if self._now_ms() - self._last_write_ms > interval_ms:
+            self._write(beat())
+        due_ms = self._last_write_ms + interval_ms + 1
+        self._at(due_ms, lambda: self._beat_if_due(beat), "ha_heartbeat")
+
+
+class MasterEnd(HAEnd):
+    """A slave's connection, at its master. Source: store/ha/HAConnection.java (4.9.7)"""
+
+    def __init__(self, link: Link, service: HAService) -> None:
+        super().__init__(link, service)
+        self.connection = MasterConnection(service.log, believes_reports=service.believes_reports)
+        self._last_read_ms = self._looked_ms = self._now_ms()
+        self._keep_house()
+
+    @property
+    def unfinished_bytes(self) -> int:
+        return self.connection.unfinished_bytes
+
+    def data_received(self, data: bytes) -> None:
+        """Reports of the slave: whoever waits for them hears of it, and it is sent what is next."""
+        if self.closed:
+            return
+        self._last_read_ms = self._now_ms()
+        first = not self.connection.started
+        try:
+            offset = self.connection.receive_data(data)
+        except RemoteProtocolError as error:
+            self.give_up(str(error), OFFENCE)
+            return
+        if offset is None:
+            return
+        broker = self._broker
+        broker.journal.add(
+            SlaveReported(node=broker.name, peer=self.remote_addr, offset=offset, first=first)
+        )
+        self._service.notify_transfer_some(offset)
+        if first and not self.closed:
+            self._beat_if_due(self.connection.heartbeat)
+            self.pump()
+
+    def drained(self) -> None:
+        """The slave reads again."""
+        self.pump()
+
+    def resume(self) -> None:
+        super().resume()
+        self.pump()
+
+    def appended(self) -> None:
+        """The log has grown and nobody waits: it is looked at when Java would look."""
+        if self.connection.started and "ha_transfer" not in self._timers:
+            due_ms = next_tick_ms(
+                self._now_ms() + 1, self._looked_ms, NO_DATA_WAIT_MS, NO_DATA_WAIT_MS
+            )
+            self._at(due_ms, self.pump, "ha_transfer")
+
+    def pump(self) -> None:
+        """Send what the slave has not been sent yet, as long as it reads."""
+        if self.closed or self._paused:
+            return
+        self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
+        batch_bytes = self._broker.config.ha_transfer_batch_size
+        for _ in range(TRANSFERS_A_TURN):
+            transfer = None if self.link.clogged else self.connection.next_transfer(batch_bytes)
+            if transfer is None:
+                self._looked_ms = self._now_ms()
+                return
+            offset, data = transfer
+            self._write(data)
+            self._broker.journal.add(
+                Transferred(
+                    node=self._broker.name,
+                    peer=self.remote_addr,
+                    phy_offset=offset,
+                    end_offset=self.connection.next_transfer_from_where,
+                )
+            )
+        self._broker.outbound.soon(self.pump)
+
+    def _keep_house(self) -> None:
+        interval_ms = self._broker.config.ha_housekeeping_interval
+        silent_ms = self._now_ms() - self._last_read_ms
+        if silent_ms > interval_ms:
+            self.close(f"ha housekeeping, found this connection expired, {silent_ms}")
+        else:
+            due_ms = self._last_read_ms + interval_ms + 1
+            self._at(due_ms, self._keep_house, "ha_housekeeping")
+
+    def _lost(self) -> None:
+        self._service.connection_closed(self)
+
+
+class SlaveEnd(HAEnd):
+    """A slave's connection, at the slave. Source: store/ha/HAService.java#HAClient (4.9.7)
+
+    Java's slave would close it, too, after 20 s in which it wrote nothing itself, which its own
+    heartbeats rule out; a master that is silent is not noticed.
+    """
+
+    def __init__(self, link: Link, service: HAService, client: HAClient) -> None:
+        super().__init__(link, service)
+        self._client = client
+        self.connection = SlaveConnection(service.log.max_offset)
+        # So the first report comes late: Java counts from the connect.
+        self._beat_if_due(self.connection.report)
+
+    @property
+    def unfinished_bytes(self) -> int:
+        return self.connection.unfinished_bytes
+
+    def report_now(self) -> None:
+        """Say where the log ends without waiting for the heartbeat."""
+        if not self.closed:
+            self._write(self.connection.report())
+
+    def data_received(self, data: bytes) -> None:
+        """Transfers of the master: into the log with them, and tell it so."""
+        if self.closed:
+            return
+        log, connection, replica = self._service.log, self.connection, self._client.replica
+        start, reports = log.max_offset, b""
+        connection.receive_data(data)
+        try:
+            while (transfer := connection.next_transfer(log.max_offset)) is not None:
+                if transfer.body:
+                    replica.append(transfer.phy_offset, transfer.body)
+                reports += connection.report_more(log.max_offset)
+        except (RemoteProtocolError, StoreError) as error:
+            self.give_up(str(error), OFFENCE)
+        if reports:
+            self._broker.journal.add(
+                Replicated(
+                    node=self._broker.name,
+                    phy_offset=start or log.min_offset,
+                    end_offset=log.max_offset,
+                )
+            )
+            if not self.closed:
+                self._write(reports)
+            replica.dispatch()
+
+    def drained(self) -> None:
+        """Nothing was left."""
+
+    def _lost(self) -> None:
+        self._client.connection_closed()

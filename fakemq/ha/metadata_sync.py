@@ -1,0 +1,156 @@
+"""What a slave fetches from its master besides the log: topics, offsets, delays, groups.
+
+Source: broker/slave/SlaveSynchronize.java, broker/out/BrokerOuterAPI.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.clock import next_tick_ms
+from fakemq.events import Warned
+from fakemq.ha.events import MetadataSynchronized
+from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
+from fakemq.protocol.bodies.offset import (
+    ConsumerOffsetSerializeWrapper,
+    DelayOffsetSerializeWrapper,
+)
+from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.timers import Timer
+
+FIRST_SYNC_MS = 3_000
+SYNC_PERIOD_MS = 10_000
+TIMEOUT_MS = 3_000
+
+
+class SlaveSynchronize:
+    """One slave's look at its master's tables, every ten seconds: one request after the other."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._master_addr: str | None = None
+        self._left: list[tuple[RequestCode, Callable[[bytes], None]]] = []
+        self._missed = False
+        self._timer: Timer | None = None
+        self._started_ms: dict[bool, int] = {}
+
+    def start(self) -> None:
+        """Look after 3 s, then every 10 s, as soon as it is known where the master is."""
+        clock = self._broker.clock
+        self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
+
+    def stop(self) -> None:
+        """Ask nothing more."""
+        self._left = []
+        self._broker.clock.cancel(self._timer)
+        self._timer = None
+        self._master_addr = None
+        self._started_ms = {}
+
+    def set_master_addr(self, addr: str | None) -> None:
+        """A name server says where the master is, or that it knows of none."""
+        self._master_addr = addr
+        if self._timer is None and addr is not None and self._started_ms:
+            self._wait(addr)
+
+    def sync_all(self) -> None:
+        """Fetch all four, if the master is known; what cannot be had is left for the next time."""
+        broker = self._broker
+        if self._left:
+            self._missed = True  # Java's tick comes late then
+            return
+        if self._master_addr is None or self._master_addr == broker.addr:
+            return
+        self._left = [
+            (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
+            (RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_offsets),
+            (RequestCode.GET_ALL_DELAY_OFFSET, self._take_delays),
+            (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups),
+        ]
+        self._ask()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _wait(self, master_addr: str) -> None:
+        clock = self._broker.clock
+        outside = not self._broker.outbound.is_inside(master_addr)
+        now_ms = clock.elapsed_ms(outside=outside)
+        due_ms = next_tick_ms(now_ms + 1, self._started_ms[outside], FIRST_SYNC_MS, SYNC_PERIOD_MS)
+        self._timer = clock.call_later(
+            due_ms - now_ms, self._tick, kind="slave_sync", outside=outside
+        )
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._master_addr is not None:
+            self._wait(self._master_addr)
+            self.sync_all()
+
+    def _ask(self) -> None:
+        """Send the next request, to the fast port for topics, as Java does."""
+        addr = self._master_addr
+        if not self._left or addr is None:
+            self._left = []
+            if self._missed:
+                self._missed = False
+                self.sync_all()
+            return
+        code, take = self._left[0]
+        if code is RequestCode.GET_ALL_TOPIC_CONFIG:
+            addr = _vip_addr(addr)
+
+        def answered(response: RemotingCommand | None) -> None:
+            if not self._left:
+                return  # stopped meanwhile
+            self._take(code, response, take)
+            self._left.pop(0)
+            self._ask()
+
+        self._broker.outbound.invoke(addr, RemotingCommand(code), TIMEOUT_MS, answered)
+
+    def _take(
+        self, code: RequestCode, response: RemotingCommand | None, take: Callable[[bytes], None]
+    ) -> None:
+        if response is None or response.code != ResponseCode.SUCCESS:
+            return
+        try:
+            take(response.body)
+        except (ProtocolError, ValueError) as error:  # Java logs it, and goes on
+            text = f"the master's answer to {code.name} cannot be read: {error}"
+            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+
+    def _take_topics(self, body: bytes) -> None:
+        wrapper = TopicConfigSerializeWrapper.decode(body)
+        if wrapper.data_version != self._broker.topics.data_version:
+            self._broker.topics.replace(wrapper)
+            self._took("topics")
+
+    def _take_offsets(self, body: bytes) -> None:
+        self._broker.offsets.put_all(ConsumerOffsetSerializeWrapper.decode(body))
+
+    def _take_delays(self, body: bytes) -> None:
+        """Keep it for the day when this broker is a master; the file has it as it came."""
+        self._broker.delay.load(DelayOffsetSerializeWrapper.decode(body))
+        self._broker.persistence.delays.write(body.decode())
+
+    def _take_groups(self, body: bytes) -> None:
+        wrapper = SubscriptionGroupWrapper.decode(body)
+        if wrapper.data_version != self._broker.groups.data_version:
+            self._broker.groups.replace(wrapper)
+            self._took("groups")
+
+    def _took(self, what: str) -> None:
+        self._broker.journal.add(MetadataSynchronized(node=self._broker.name, what=what))
+
+
+def _vip_addr(addr: str) -> str:
+    """Source: common/MixAll.java#brokerVIPChannel (4.9.7)"""
+    host, _, port = addr.rpartition(":")
+    return f"{host}:{int(port) - 2}"

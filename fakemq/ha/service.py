@@ -1,0 +1,167 @@
+"""Replication of one broker: its slaves' connections, who waits for them, its own master.
+
+Source: store/ha/HAService.java (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakemq.ha.events import ReplicationWaited
+from fakemq.ha.link import MasterEnd
+from fakemq.ha.waits import GroupTransferService
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.ha.client import HAClient
+    from fakemq.ha.metadata_sync import SlaveSynchronize
+    from fakemq.net.session import Link
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.results import PutMessageResult
+
+
+class HAService:
+    """From a broker's start to its end. Every broker serves slaves; one that is a slave dials, too.
+
+    ``believes_reports`` brings Java's faith in a slave's first report back; see
+    `fakemq.ha.master.MasterConnection`.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.connections: list[MasterEnd] = []
+        self.push2_slave_max_offset = 0
+        """The most that any slave has reported since the start; it never decreases."""
+        self.believes_reports = False
+        self.client: HAClient | None = None
+        self.synchronize: SlaveSynchronize | None = None
+        self._group_transfer = GroupTransferService(broker.clock)
+
+    @property
+    def log(self) -> CommitLog:
+        return self.broker.store.parts[0]
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start_slave(self) -> None:
+        """Follow a master: its log over the HA port, its tables over the others."""
+        from fakemq.ha.client import HAClient  # masters need neither
+        from fakemq.ha.metadata_sync import SlaveSynchronize
+
+        self.client = HAClient(self)
+        self.synchronize = SlaveSynchronize(self.broker)
+        self.client.start()
+        self.synchronize.start()
+
+    def stop(self, why: str) -> None:
+        """Close every connection; nobody who waits hears anything more."""
+        self._group_transfer.stop()
+        for end in list(self.connections):
+            end.close(why)
+        if self.client is not None:
+            self.client.stop(why)
+        if self.synchronize is not None:
+            self.synchronize.stop()
+
+    def pause(self) -> None:
+        for end in self.connections:
+            end.pause()
+        if self.client is not None:
+            self.client.pause()
+
+    def resume(self) -> None:
+        for end in list(self.connections):
+            end.resume()
+        if self.client is not None:
+            self.client.resume()
+
+    # -- the slave's side ---------------------------------------------------------------------
+
+    def master_is(self, addr: str | None, ha_addr: str | None) -> None:
+        """What a name server says of the master: None where it does not know.
+
+        Source: broker/BrokerController.java#doRegisterBrokerAll (4.9.7)
+        """
+        if self.client is not None and ha_addr is not None:
+            self.client.update_master_address(ha_addr)
+        if self.synchronize is not None:
+            self.synchronize.set_master_addr(addr)
+
+    def hasten(self) -> None:
+        """Catch up with the master now, as a slave that has been running for long has."""
+        if self.client is not None:
+            self.client.hasten()
+        if self.synchronize is not None:
+            self.synchronize.sync_all()
+
+    # -- the master's side --------------------------------------------------------------------
+
+    def accept(self, link: Link) -> MasterEnd:
+        """Take a slave's connection; it counts from now on, before it says anything."""
+        end = MasterEnd(link, self)
+        self.connections.append(end)
+        if self.broker.state == "paused":
+            end.pause()
+        return end
+
+    def connection_closed(self, end: MasterEnd) -> None:
+        if end in self.connections:
+            self.connections.remove(end)
+
+    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
+        """A message is in the log: say in ``result`` what its sender waits for, if for anything.
+
+        Source: store/CommitLog.java#submitReplicaRequest (4.9.7)
+        """
+        appended = result.append_result
+        if (
+            appended is not None
+            and message.wait_store_msg_ok
+            and self.broker.config.broker_role == "SYNC_MASTER"
+        ):
+            next_offset = appended.wrote_offset + appended.wrote_bytes
+            if self.is_slave_ok(next_offset):
+                result.replicate_to = next_offset
+            else:
+                result.status = PutMessageStatus.SLAVE_NOT_AVAILABLE
+        for end in self.connections:
+            end.appended()
+
+    def is_slave_ok(self, master_put_where: int) -> bool:
+        """Whether there is a slave at all, and one that is not too far behind."""
+        behind = master_put_where - self.push2_slave_max_offset
+        return bool(self.connections) and behind < self.broker.config.ha_slave_fallbehind_max
+
+    def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
+        """Call ``done`` once a slave has all before ``next_offset``; with False if that takes long.
+
+        The slaves are sent it now.
+        """
+        broker = self.broker
+
+        def told(transferred: bool) -> None:
+            broker.journal.add(
+                ReplicationWaited(node=broker.name, offset=next_offset, transferred=transferred)
+            )
+            done(transferred)
+
+        self._group_transfer.put_request(
+            next_offset,
+            broker.config.slave_timeout,
+            told,
+            outside=any(end.outside for end in self.connections),
+        )
+        for end in list(self.connections):
+            end.pump()
+
+    def notify_transfer_some(self, offset: int) -> None:
+        """A slave has everything before ``offset``."""
+        if offset > self.push2_slave_max_offset:
+            self.push2_slave_max_offset = offset
+            self._group_transfer.notify_transfer_some(offset)
+
+    def __repr__(self) -> str:
+        return f"<replication of {self.broker.name}, {len(self.connections)} slaves>"

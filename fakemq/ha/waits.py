@@ -1,0 +1,96 @@
+"""Who waits for a slave: sends of a SYNC_MASTER, one after the other.
+
+Source: store/ha/HAService.java#GroupTransferService (4.9.7)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.timers import Timer
+
+LOOK_MS = 1_000
+"""Java looks at the first in the row with each ack and, without one, this often."""
+
+
+class _Request:
+    __slots__ = ("deadline_ms", "done", "next_offset", "outside")
+
+    def __init__(
+        self, next_offset: int, deadline_ms: int, outside: bool, done: Callable[[bool], None]
+    ) -> None:
+        self.next_offset = next_offset
+        self.deadline_ms = deadline_ms
+        self.outside = outside
+        self.done = done
+
+
+class GroupTransferService:
+    """Requests in the order they came; only the first is looked at.
+
+    So one may be told late, by up to a second, that its time is over; whoever comes behind one that
+    waits cannot be told before it.
+    """
+
+    def __init__(self, clock: NodeClock) -> None:
+        self._clock = clock
+        self._requests: deque[_Request] = deque()
+        self._timer: Timer | None = None
+        self._acked = 0
+        self._answering = False
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def put_request(
+        self, next_offset: int, timeout_ms: int, done: Callable[[bool], None], *, outside: bool
+    ) -> None:
+        """Call ``done`` once a slave has all before ``next_offset``, or with False in time.
+
+        ``outside`` says that the slaves live outside the cluster.
+        """
+        deadline_ms = self._clock.elapsed_ms(outside=outside) + timeout_ms
+        self._requests.append(_Request(next_offset, deadline_ms, outside, done))
+        if len(self._requests) == 1:
+            self._look()
+
+    def notify_transfer_some(self, acked_offset: int) -> None:
+        """Some slave has everything before ``acked_offset``."""
+        self._acked = acked_offset
+        self._look()
+
+    def stop(self) -> None:
+        """Tell nobody anything any more: those who wait are gone."""
+        self._requests.clear()
+        self._clock.cancel(self._timer)
+        self._timer = None
+        self._acked = 0
+
+    def _look(self) -> None:
+        if self._answering:
+            return  # by what an answer brought about: the loop below goes on
+        self._answering = True
+        try:
+            while self._requests:
+                first = self._requests[0]
+                transferred = self._acked >= first.next_offset
+                now_ms = self._clock.elapsed_ms(outside=first.outside)
+                if not transferred and now_ms < first.deadline_ms:
+                    break
+                self._requests.popleft()
+                first.done(transferred)
+        finally:
+            self._answering = False
+        self._wait()
+
+    def _wait(self) -> None:
+        self._clock.cancel(self._timer)
+        self._timer = None
+        if self._requests:
+            self._timer = self._clock.call_later(
+                LOOK_MS, self._look, kind="ha_ack_wait", outside=self._requests[0].outside
+            )
