@@ -1,4 +1,4 @@
-"""What tests change of a running cluster's topics and groups, as admin tools do.
+"""What tests change of a running cluster: topics and groups as admin tools do, configs as files.
 
 Everything happens at every running master, and name servers are told as those tools tell them.
 """
@@ -11,14 +11,21 @@ import msgspec
 import msgspec.structs
 
 from fakemq.broker.checks import check_not_system_topic
+from fakemq.broker_layout import settled
+from fakemq.config import BrokerConfig
+from fakemq.config_files import load
 from fakemq.dispatch import Refused
+from fakemq.errors import ConfigError
 from fakemq.inspection import MAX_QUEUES
+from fakemq.not_yet import require_broker
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
+    from fakemq.config_files import ConfigSource
 
+_KEPT = {"broker_name", "listen_port", "store_path_root_dir", "store_path_commit_log"}
 _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
 
 
@@ -112,6 +119,22 @@ def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
         broker.groups.delete(group)
         if offsets:
             broker.offsets.remove(group)
+
+
+def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
+    """The config of a broker after a change to its file: ids follow from roles as at every start.
+
+    ConfigError for what cannot be, or what only another broker could have.
+    """
+    settings = load(source, BrokerConfig, strict=True)
+    for attribute in _KEPT & settings.values.keys():
+        if settings.values[attribute] != getattr(config, attribute):
+            raise ConfigError(f"{settings.where[attribute]}: a broker keeps its {attribute}")
+    changed = config.copy()
+    changed.assign(settings.values)
+    settled(changed, settings)
+    require_broker(changed)
+    return changed
 
 
 def _check_queues(name: str, value: object, least: int) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakemq.changes import GroupSettings
     from fakemq.clock import Hold
     from fakemq.cluster_core import ClusterCore
+    from fakemq.config_files import ConfigSource
     from fakemq.events import Event
     from fakemq.net.thread import ClusterThread
 
@@ -195,8 +196,8 @@ class BrokerView(_Handle):
     def _stop(self) -> None:
         self._running().wait(self._running().server.stop_broker(self._broker))
 
-    def _restart(self) -> None:
-        self._running().wait(self._running().server.restart_broker(self._broker))
+    def _restart(self, config: ConfigSource) -> None:
+        self._running().wait(self._running().server.restart_broker(self._broker, config))
 
     def __repr__(self) -> str:
         return f"<broker {self.name} at {self.addr}, {self.state}>"
@@ -209,9 +210,9 @@ class BrokerHandle(BrokerView):
         """Stop cleanly: unregister at every name server, then close."""
         self._stop()
 
-    def restart(self) -> None:
-        """Start it again on the same ports, with what its store and tables held."""
-        self._restart()
+    def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
+        """Start it again on the same ports, with what it held; ``config`` has keys to change."""
+        self._restart(config)
 
 
 class AsyncBrokerHandle(BrokerView):
@@ -220,8 +221,8 @@ class AsyncBrokerHandle(BrokerView):
     async def stop(self) -> None:
         await in_thread(self._stop)
 
-    async def restart(self) -> None:
-        await in_thread(self._restart)
+    async def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
+        await in_thread(lambda: self._restart(config))
 
 
 class TopicHandle(_Handle):

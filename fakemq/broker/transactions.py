@@ -69,6 +69,7 @@ class TransactionalMessageService:
 
         Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
         """
+        self._broker.clock.cancel(self._timer)  # of one that was a master until a reset
         if not self._broker.config.is_slave:
             self._interval_ms = self._broker.config.transaction_check_interval
             self._wait()

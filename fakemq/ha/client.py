@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fakemq.net.session import Link
     from fakemq.timers import Timer
 
-CONNECT_PAUSE_MS = 5_000
-"""Between one attempt and the next, that for want of an address included."""
+PAUSE_MS = 5_000
+"""After an attempt that failed, or was none for want of an address."""
 _ADDRESS_MIN_LENGTH = 6
 
 
@@ -61,10 +61,14 @@ class HAClient:
         self.replica.close()
 
     def update_master_address(self, addr: str) -> None:
-        """A name server says where the master is; a connection that is there stays."""
+        """A name server says where the master is; a connection that is there stays.
+
+        It is tried when the pause ends that is for want of an address.
+        """
         if self._running and not self._given and addr != self.master_address:
             self.master_address = addr
-            self._wait()
+            now_ms, tried_ms = self._now_ms(), self._tried_ms[self._outside]
+            self._wait_until(next_tick_ms(now_ms, tried_ms, PAUSE_MS, PAUSE_MS))
 
     def hasten(self) -> None:
         """Connect at once and report at once, where Java takes five seconds for each."""
@@ -82,9 +86,9 @@ class HAClient:
             self.end.resume()
 
     def connection_closed(self) -> None:
-        """The connection is gone: have another, at once if the last try is long ago."""
+        """The connection is gone: have another, at once unless it was a short one."""
         self.end = None
-        self._wait()
+        self._wait_until(max(self._now_ms(), self._tried_ms[self._outside] + PAUSE_MS))
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -93,20 +97,20 @@ class HAClient:
         addr = self.master_address
         return addr is not None and not self._broker.outbound.is_inside(addr)
 
+    def _now_ms(self) -> int:
+        return self._broker.clock.elapsed_ms(outside=self._outside)
+
     def _note_try(self) -> None:
         clock = self._broker.clock
         self._tried_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
-    def _wait(self) -> None:
-        """Try again when Java would: at once, or with the next pause's end."""
+    def _wait_until(self, due_ms: int) -> None:
         if not self._running or self._opening or self.end is not None:
             return
-        clock, outside = self._broker.clock, self._outside
+        clock = self._broker.clock
         clock.cancel(self._timer)
-        now_ms, tried_ms = clock.elapsed_ms(outside=outside), self._tried_ms[outside]
-        due_ms = next_tick_ms(now_ms, tried_ms, CONNECT_PAUSE_MS, CONNECT_PAUSE_MS)
         self._timer = clock.call_later(
-            due_ms - now_ms, self._connect, kind="ha_connect", outside=outside
+            due_ms - self._now_ms(), self._connect, kind="ha_connect", outside=self._outside
         )
 
     def _connect(self) -> None:
@@ -130,4 +134,5 @@ class HAClient:
         elif end is not None and not end.closed:
             self.end = end
         else:
-            self._wait()
+            self._note_try()
+            self._wait_until(self._now_ms() + PAUSE_MS)

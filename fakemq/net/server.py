@@ -18,6 +18,7 @@ from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_spec import ClusterSpec
+    from fakemq.config_files import ConfigSource
     from fakemq.net.session import Accept
 
 
@@ -129,9 +130,19 @@ class ClusterServer:
         broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
 
-    async def restart_broker(self, broker: Broker) -> None:
-        """Start a broker that is down, or stop and start one that is not; same ports."""
+    async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
+        """Start a broker that is down, or stop and start one that is not; same ports.
+
+        ``config`` has the keys that are to be others from now on; ConfigError if they cannot be.
+        """
+        changed = None
+        if config:
+            from fakemq.changes import reconfigured  # few tests do this
+
+            changed = reconfigured(broker.config, config)
         await self.stop_broker(broker)
+        if changed is not None:
+            broker.config.restore(changed)
         self.core.start_broker(broker)
         self.core.network.settle()
         self._listen(broker.name)

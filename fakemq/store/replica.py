@@ -64,9 +64,12 @@ class Replica:
             if written - start < RECORD_HEAD.size:
                 break
             size_bytes, magic = RECORD_HEAD.unpack_from(file.view, start)
-            if magic == BLANK_MAGIC_CODE:
+            if magic == BLANK_MAGIC_CODE and start + size_bytes == file.size_bytes:
                 at = log.next_file_offset(at)
                 continue
+            if magic == BLANK_MAGIC_CODE:
+                self._is_stuck(at, f"a file's end, where files have {file.size_bytes} bytes")
+                break
             if written - start < size_bytes <= file.size_bytes - start:
                 break  # its rest is on its way
             seen = look(file.view, start, written, self._store.delay_levels, check_crc=False)

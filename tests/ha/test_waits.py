@@ -1,0 +1,118 @@
+"""Who waits for a slave is answered in order, by acks and on Java's looks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.clock import Clock, NodeClock
+from fakemq.ha.waits import GroupTransferService
+from tests.broker.conftest import START_MS
+
+
+class Lab:
+    def __init__(self) -> None:
+        self.clock = Clock(frozen=True, start_at_ms=START_MS)
+        self.service = GroupTransferService(NodeClock(self.clock, "lab"))
+        self.told: list[tuple[int, int, bool]] = []
+        """Elapsed time, offset and outcome."""
+        self._start_ms = self.clock.elapsed_ms()
+
+    def wait(self, offset: int, timeout_ms: int = 3_000) -> None:
+        self.service.put_request(offset, timeout_ms, partial(self._tell, offset), outside=False)
+
+    def _tell(self, offset: int, transferred: bool) -> None:
+        self.told.append((self.clock.elapsed_ms() - self._start_ms, offset, transferred))
+
+    def ack(self, offset: int) -> None:
+        self.service.notify_transfer_some(offset)
+
+
+def test_an_ack_frees_all_it_covers_in_order() -> None:
+    lab = Lab()
+    for offset in (10, 20, 30):
+        lab.wait(offset)
+    lab.ack(25)
+    assert lab.told == [(0, 10, True), (0, 20, True)]
+    lab.wait(22)  # behind one that waits, and done already
+    assert len(lab.service) == 2
+    lab.ack(30)
+    assert [offset for _, offset, _ in lab.told] == [10, 20, 30, 22]
+    lab.wait(5)
+    assert lab.told[-1] == (0, 5, True)
+    assert lab.clock.timers() == []
+
+
+def test_the_first_gives_up_in_time_and_the_next_at_a_look_of_its_own() -> None:
+    lab = Lab()
+    lab.wait(10)
+    lab.clock.advance_ms(100)
+    lab.wait(20)
+    lab.clock.advance_ms(10_000)
+    # Java looks every second from the moment at which it comes to a request.
+    assert lab.told == [(3_000, 10, False), (4_000, 20, False)]
+
+
+def test_acks_that_do_not_help_put_off_the_look() -> None:
+    lab = Lab()
+    lab.wait(10)
+    lab.clock.advance_ms(2_500)
+    lab.ack(5)
+    lab.clock.advance_ms(10_000)
+    assert lab.told == [(3_500, 10, False)]
+
+
+def test_those_whose_time_was_over_meanwhile_give_up_at_once() -> None:
+    lab = Lab()
+    lab.wait(10)
+    lab.wait(20, timeout_ms=500)
+    lab.clock.advance_ms(3_000)
+    assert lab.told == [(3_000, 10, False), (3_000, 20, False)]
+
+
+def test_an_answer_may_bring_another_request() -> None:
+    lab = Lab()
+    lab.service.put_request(10, 3_000, lambda _: lab.wait(11), outside=False)
+    lab.ack(20)
+    assert lab.told == [(0, 11, True)]
+
+
+def test_nobody_is_told_after_the_end() -> None:
+    lab = Lab()
+    lab.wait(10)
+    lab.service.stop()
+    lab.clock.advance_ms(10_000)
+    assert (lab.told, lab.clock.timers()) == ([], [])
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("wait"), st.integers(1, 50)),
+            st.tuples(st.just("ack"), st.integers(1, 50)),
+            st.tuples(st.just("pass"), st.integers(1, 4_000)),
+        )
+    )
+)
+def test_everyone_is_told_once_in_order_and_never_too_early(steps: list[tuple[str, int]]) -> None:
+    lab = Lab()
+    acked, offset, begun = 0, 0, []
+    for what, number in steps:
+        if what == "wait":
+            offset += number
+            begun.append((lab.clock.elapsed_ms(), offset))
+            lab.wait(offset)
+        elif what == "ack" and number > acked:
+            acked = number
+            lab.ack(acked)
+        elif what == "pass":
+            lab.clock.advance_ms(number)
+        assert all(at <= acked for _, at, transferred in lab.told if transferred)
+        assert len(lab.service) == 0 or begun[len(lab.told)][1] > acked
+    lab.clock.advance_ms(10_000 + 4_000 * len(begun))
+    assert [at for _, at, _ in lab.told] == [at for _, at in begun]
+    for (told_ms, _, transferred), (begun_ms, _) in zip(lab.told, begun, strict=True):
+        if not transferred:
+            assert told_ms + lab._start_ms - begun_ms >= 3_000
