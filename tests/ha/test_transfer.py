@@ -1,0 +1,178 @@
+"""The way of the bytes from master to slave, and peers that do not keep to the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakemq.events import Warned
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.layout.twins import SLAVE_ACK
+from tests.support.echo import Echo
+from tests.support.replication import SMALL, Replicated, code
+
+OK, NO_SLAVE, TIMEOUT = (
+    *(ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE),
+    ResponseCode.FLUSH_SLAVE_TIMEOUT,
+)
+SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
+NO_WAIT = "WAIT\x01false"
+
+
+# -- the way of the bytes -------------------------------------------------------------------------
+
+
+def test_many_files_arrive_as_they_are() -> None:
+    pair = Replicated(role=SYNC, config=SMALL)
+    for number in range(60):
+        assert code(pair.send(b"x" * (number * 37 % 900), queue_id=number % 2)) is OK
+    pair.assert_same()
+    assert pair.master.store.max_phy_offset > 5 * 4096
+    keys = pair.slave.store.query_message(
+        "orders", "7F0000010000000000000000000000", 64, 0, 1 << 60
+    )
+    assert len(keys.buffers) == 60
+
+
+def test_a_slave_that_starts_late_begins_with_the_last_file() -> None:
+    pair = Replicated(config=SMALL)
+    pair.stop(pair.slave)
+    pair.slave.store.reset()
+    for _ in range(40):
+        pair.send(b"x" * 500)
+    pair.start(pair.slave)
+    pair.core.advance(9_999)
+    assert pair.slave.store.max_phy_offset == 0
+    pair.core.advance(10)
+    pair.assert_same()
+    end = pair.master.store.max_phy_offset
+    assert pair.slave.store.min_phy_offset == end - end % 4096 > 0
+    queue = pair.slave.store.consume_queue("orders", 0)
+    assert queue is not None
+    assert 0 < queue.min_offset < queue.max_offset == 40
+
+
+def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
+    pair = Replicated(config=SMALL)
+    pair.send()
+    pair.core.advance(100)
+    pair.kill(pair.slave)
+    for _ in range(40):
+        pair.send(b"x" * 500)
+    pair.start(pair.slave)
+    pair.core.advance(10_010)
+    assert pair.slave.store.min_phy_offset == 0
+    pair.assert_same()
+
+
+def test_a_large_backlog_crosses_memory_in_pieces() -> None:
+    pair = Replicated()
+    pair.slave.pause()
+    for _ in range(100):
+        pair.send(b"x" * 40_000)
+    pair.core.advance(1_000)
+    pair.slave.resume()
+    pair.core.advance(0)
+    pair.assert_same()
+
+
+def test_a_master_that_comes_back_is_found_again() -> None:
+    pair = Replicated(role=SYNC)
+    pair.stop(pair.master)
+    pair.core.advance(7_000)
+    pair.start(pair.master)
+    pair.core.advance(3_000)
+    assert len(pair.ha.connections) == 1
+    pair.core.advance(5_001)
+    assert code(pair.send()) is OK
+
+
+def test_a_slave_on_a_disk_comes_back_from_it(tmp_path: Path) -> None:
+    pair = Replicated(role=SYNC, store=str(tmp_path), config=SMALL)
+    for _ in range(20):
+        assert code(pair.send(b"x" * 500)) is OK
+    pair.kill(pair.slave)
+    for _ in range(20):
+        assert code(pair.send(b"x" * 500)) is NO_SLAVE
+    pair.start(pair.slave)
+    pair.core.advance(10_010)
+    pair.assert_same()
+    pair.core.stop()
+
+
+# -- bad peers ------------------------------------------------------------------------------------
+
+
+def slave_of(pair: Replicated, report: bytes) -> Echo:
+    """Somebody who connects to the master's HA port and says this."""
+    end = Echo(answers=False)
+    assert pair.core.network.connect(pair.master.ha_addr, "stranger", end.on) is end
+    end.link.write(report)
+    pair.core.network.settle()
+    return end
+
+
+@pytest.mark.parametrize(
+    "report",
+    [SLAVE_ACK.pack(1 << 60), SLAVE_ACK.pack(-2), b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 999],
+)
+def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    end = slave_of(pair, report)
+    assert end.lost == ["closed by the peer"]
+    assert code(pair.send()) is NO_SLAVE
+    (warned,) = pair.core.journal.find(Warned)
+    assert "closed the HA connection of" in warned.text
+
+
+def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    pair.ha.believes_reports = True
+    slave_of(pair, SLAVE_ACK.pack(1 << 60))
+    assert code(pair.send()) is OK
+
+
+def test_who_connects_and_says_nothing_counts_for_twenty_seconds() -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    end = slave_of(pair, b"")
+    answer = pair.send()
+    pair.core.advance(3_000)
+    assert code(answer) is TIMEOUT
+    pair.core.advance(17_001)
+    assert (end.heard, len(end.lost)) == (b"", 1)
+    assert code(pair.send()) is NO_SLAVE
+
+
+def test_heartbeats_and_the_first_of_them() -> None:
+    pair = Replicated(slaves=0)
+    pair.send()
+    end = slave_of(pair, b"")
+    pair.core.advance(5_001)
+    end.link.write(SLAVE_ACK.pack(pair.offsets()[0]))
+    pair.core.network.settle()
+    beat = SLAVE_ACK.pack(pair.offsets()[0]) + bytes(4)
+    assert end.heard == beat
+    pair.core.advance(5_000)
+    assert end.heard == beat
+    pair.core.advance(1)
+    assert end.heard == beat * 2
+
+
+@pytest.mark.parametrize(
+    ("master_bytes", "slave_bytes", "why"),
+    [
+        (8192, 4096, "mappedFileSizeCommitLog must be that of the master"),
+        (4096, 8192, "a file's end, where files have 8192 bytes"),
+    ],
+)
+def test_files_of_other_sizes_than_the_masters_do_not_go_unnoticed(
+    master_bytes: int, slave_bytes: int, why: str
+) -> None:
+    key = "mappedFileSizeCommitLog"
+    pair = Replicated(slaves=1, config=[{key: master_bytes}, {key: slave_bytes}])
+    for _ in range(20):
+        pair.send(b"x" * 500)
+    pair.core.advance(11_000)
+    texts = [warned.text for warned in pair.core.journal.find(Warned)]
+    assert any(why in text for text in texts)
