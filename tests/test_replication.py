@@ -15,15 +15,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
 from tests.support.clients import long_pull, pull, pull_header
 from tests.support.peer import Peer
-from tests.support.replication import Replicated, code, same_log
-
-OK, NO_SLAVE, TIMEOUT = (
-    *(ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE),
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-)
-SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
-NO_WAIT = "WAIT\x01false"
-
+from tests.support.replication import ASYNC, OK, SYNC, Replicated, code, same_log
 
 # -- consumers at a slave -------------------------------------------------------------------------
 

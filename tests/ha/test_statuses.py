@@ -11,15 +11,7 @@ from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
 from fakemq.protocol.layout.twins import build_batch_member
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.clients import pull
-from tests.support.replication import Replicated, code
-
-OK, NO_SLAVE, TIMEOUT = (
-    *(ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE),
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-)
-SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
-NO_WAIT = "WAIT\x01false"
-
+from tests.support.replication import NO_SLAVE, NO_WAIT, OK, SYNC, TIMEOUT, Replicated, code
 
 # -- statuses -------------------------------------------------------------------------------------
 

@@ -7,18 +7,9 @@ from pathlib import Path
 import pytest
 
 from fakemq.events import Warned
-from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
-from tests.support.replication import SMALL, Replicated, code
-
-OK, NO_SLAVE, TIMEOUT = (
-    *(ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE),
-    ResponseCode.FLUSH_SLAVE_TIMEOUT,
-)
-SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
-NO_WAIT = "WAIT\x01false"
-
+from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
 
 # -- the way of the bytes -------------------------------------------------------------------------
 

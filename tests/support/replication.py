@@ -17,6 +17,12 @@ from tests.support.peer import Answer, Peer
 
 SMALL = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
 PATIENT_MS = 60_000
+SYNC, ASYNC = "SYNC_MASTER", "ASYNC_MASTER"
+NO_WAIT = "WAIT\x01false"
+"""Properties of a message whose sender does not wait."""
+OK = ResponseCode.SUCCESS
+NO_SLAVE = ResponseCode.SLAVE_NOT_AVAILABLE
+TIMEOUT = ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
 class Replicated:
