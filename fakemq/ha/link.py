@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 NO_DATA_WAIT_MS = 100
 """How long a master's write service sleeps that found nothing, unless somebody waits."""
 TRANSFERS_A_TURN = 32
+WINDOW_BYTES = 4 << 20
+"""How much is on its way in memory, where nothing else holds back a master whose slave is paused.
+
+It is what two sockets would keep, and no acknowledgement is needed for it over TCP.
+"""
 OFFENCE = "HA"
 """The kind of offence of a peer that does not keep to the protocol."""
 
@@ -121,6 +126,7 @@ class MasterEnd(HAEnd):
         super().__init__(link, service)
         self.connection = MasterConnection(service.log, believes_reports=service.believes_reports)
         self._last_read_ms = self._looked_ms = self._now_ms()
+        self._window_is_full = False
         self._keep_house()
 
     @property
@@ -147,6 +153,7 @@ class MasterEnd(HAEnd):
         self._service.notify_transfer_some(offset)
         if first and not self.closed:
             self._beat_if_due(self.connection.heartbeat)
+        if (first or self._window_is_full) and not self.closed:
             self.pump()
 
     def drained(self) -> None:
@@ -170,9 +177,13 @@ class MasterEnd(HAEnd):
         if self.closed or self._paused:
             return
         self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
-        batch_bytes = self._broker.config.ha_transfer_batch_size
+        connection, batch_bytes = self.connection, self._broker.config.ha_transfer_batch_size
+        ahead_bytes = connection.next_transfer_from_where - connection.slave_ack_offset
+        self._window_is_full = not self.outside and ahead_bytes >= WINDOW_BYTES
+        if self._window_is_full:
+            return
         for _ in range(TRANSFERS_A_TURN):
-            transfer = None if self.link.clogged else self.connection.next_transfer(batch_bytes)
+            transfer = None if self.link.clogged else connection.next_transfer(batch_bytes)
             if transfer is None:
                 self._looked_ms = self._now_ms()
                 return
@@ -183,7 +194,7 @@ class MasterEnd(HAEnd):
                     node=self._broker.name,
                     peer=self.remote_addr,
                     phy_offset=offset,
-                    end_offset=self.connection.next_transfer_from_where,
+                    end_offset=connection.next_transfer_from_where,
                 )
             )
         self._broker.outbound.soon(self.pump)

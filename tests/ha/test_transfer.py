@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.events import Warned
+from fakemq.ha.events import Transferred
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
 from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
@@ -60,9 +61,11 @@ def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
 def test_a_large_backlog_crosses_memory_in_pieces() -> None:
     pair = Replicated()
     pair.slave.pause()
-    for _ in range(100):
+    for _ in range(200):
         pair.send(b"x" * 40_000)
     pair.core.advance(1_000)
+    sent = pair.core.journal.find(Transferred)[-1].end_offset
+    assert 4 << 20 <= sent < 6 << 20  # as much as sockets hold
     pair.slave.resume()
     pair.core.advance(0)
     pair.assert_same()
