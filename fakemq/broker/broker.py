@@ -250,10 +250,10 @@ class Broker:
 
     def _end(self, how: str, lose_unsynced: bool = False) -> None:
         self.state = "stopped"
+        self._stop_replication(f"broker {how}")
         try:
             self.delay.stop(persist=how == "stop")
             self.registration.stop()
-            self._stop_replication(f"broker {how}")
             self.outbound.close(f"broker {how}")
             if how == "stop":
                 self.persistence.stop()

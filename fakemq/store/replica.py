@@ -49,6 +49,8 @@ class Replica:
             raise StoreError(f"no room for {len(data)} bytes: {store.files.full_reason()}")
         empty = not log.files
         log.append_data(phy_offset, data, now_ms)
+        if phy_offset % log.file_size_bytes == 0:
+            store.retention.plan()  # the file before may go some day
         if empty:
             self._dispatched_to = log.records_end = phy_offset
         if store.disk is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.ha.master import MasterConnection
@@ -186,6 +186,7 @@ class Pair:
             self.to_master += self.slave.report_more(self.end)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_whatever_is_cut_wherever_the_logs_are_equal_in_the_end(data: st.DataObject) -> None:
     log = Log(data.draw(st.binary(max_size=300)), file_size_bytes=64)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.events import Warned
+from fakemq.events import UnsyncedLost, Warned
 from fakemq.ha.events import Transferred
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
@@ -93,6 +93,40 @@ def test_a_slave_on_a_disk_comes_back_from_it(tmp_path: Path) -> None:
     pair.core.advance(10_010)
     pair.assert_same()
     pair.core.stop()
+
+
+def test_what_a_slave_has_flushed_outlives_a_power_failure(tmp_path: Path) -> None:
+    pair = Replicated(role=SYNC, store=str(tmp_path), config=SMALL)
+    for _ in range(20):
+        assert code(pair.send(b"x" * 500)) is OK
+    pair.core.advance(12_000)
+    assert code(pair.send(b"x" * 500)) is OK
+    unit = pair.slave.store.queue_unit("orders", 0, 20)
+    assert unit is not None
+    pair.slave.kill(lose_unsynced=True)
+    pair.core.network.settle()
+    (lost,) = pair.core.journal.find(UnsyncedLost)
+    assert lost.log_offset <= unit[0] < lost.log_offset + lost.log_bytes
+    assert unit[0] - lost.log_offset < 4096  # a flush is of what was there, whole files or not
+    pair.start(pair.slave)
+    pair.core.advance(10_010)
+    assert pair.slave.store.min_phy_offset == 0
+    pair.assert_same()
+    pair.core.stop()
+
+
+def test_slaves_delete_old_files_for_themselves() -> None:
+    hours = ";".join(f"{hour:02}" for hour in range(24))
+    pair = Replicated(config=SMALL | {"fileReservedTime": 1, "deleteWhen": hours})
+    for _ in range(40):
+        pair.send(b"x" * 500)
+    pair.core.advance(100)
+    assert pair.slave.store.min_phy_offset == 0
+    pair.core.advance(3_700_000)
+    end = pair.master.store.max_phy_offset
+    for broker in (pair.master, pair.slave):
+        assert broker.store.min_phy_offset == end - end % 4096 > 0
+    pair.assert_same()
 
 
 # -- bad peers ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.clock import Clock, NodeClock
@@ -87,6 +87,7 @@ def test_nobody_is_told_after_the_end() -> None:
     assert (lab.told, lab.clock.timers()) == ([], [])
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(
