@@ -215,11 +215,11 @@ class CommitLog:
             data = self.read_from(at)
             position = 0
             while data is not None and position < len(data):
+                if at + position >= end_offset:
+                    return
                 size_bytes, magic = RECORD_HEAD.unpack_from(data, position)
                 if magic == BLANK_MAGIC_CODE or size_bytes <= 0:
                     break
-                if at + position >= end_offset:
-                    return
                 yield at + position, data[position : position + size_bytes]
                 position += size_bytes
             at = self.next_file_offset(at)

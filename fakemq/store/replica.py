@@ -84,11 +84,14 @@ class Replica:
         self._dispatched_to = at
 
     def close(self) -> None:
-        """Follow no more; a store in memory loses what no start would recover: half a record."""
+        """Follow no more; a store in memory loses what no start would recover: half a record.
+
+        One on a disk is about to be closed, and keeps it.
+        """
         log, end = self._log, self._log.records_end
-        log.records_end = None
         if end is None or self._store.files.durable or log is not self._store.parts[0]:
             return
+        log.records_end = None
         if log.max_offset % log.file_size_bytes and end < log.max_offset:
             log.truncate(end)
 
