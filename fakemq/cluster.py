@@ -13,14 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq import inspection
+from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import NotYetSupported, WaitTimeout
 from fakemq.handles import (
     AsyncBrokerHandle,
-    AsyncClockHandle,
     BrokerHandle,
-    ClockHandle,
     Faults,
     GroupHandle,
     JournalView,

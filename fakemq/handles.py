@@ -7,19 +7,17 @@ tests add what waits or moves time, blocking here and awaited there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from fakemq import inspection
-from fakemq.durations import Duration, Instant, Size, duration_ms, instant_ms, size_bytes
+from fakemq.durations import Size, size_bytes
 from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
-from fakemq.views import Deadline, Member
+from fakemq.views import Member
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.changes import GroupSettings
-    from fakemq.clock import Hold
     from fakemq.cluster_core import ClusterCore
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
@@ -42,7 +40,9 @@ async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = Fals
     return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
 
 
-class _Handle:
+class Handle:
+    """What every handle has: the way to the cluster while it runs."""
+
     def __init__(self, running: Running) -> None:
         self._running = running
 
@@ -54,109 +54,7 @@ class _Handle:
         return self._running().call(function)
 
 
-class ClockView(_Handle):
-    """The cluster's clock: reading it, and what changes it at once."""
-
-    def now_ms(self) -> int:
-        """The cluster's wall time, in milliseconds since the epoch."""
-        return self._call(self._core.clock.now_ms)
-
-    def now(self) -> datetime:
-        """The cluster's wall time, in UTC."""
-        return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
-
-    @property
-    def frozen(self) -> bool:
-        return self._core.clock.frozen
-
-    def freeze(self) -> None:
-        """Let time stand still; fires nothing. Peers outside the cluster go on in real time."""
-        self._call(lambda: self._core.freeze(True))
-
-    def unfreeze(self) -> None:
-        """Let time run on from where it stands; fires nothing by itself."""
-        self._call(lambda: self._core.freeze(False))
-
-    def timers(self) -> list[Deadline]:
-        """Every pending deadline, soonest first."""
-        return self._call(lambda: inspection.timers(self._core))
-
-    def hold(self, why: str) -> ClockHold:
-        """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``."""
-        return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
-
-    def _advance(self, duration: Duration, outside_peers: bool) -> list[Deadline]:
-        ms = duration_ms(duration, name="advance")
-        return self._call(lambda: self._core.advance(ms, outside_peers=outside_peers))
-
-    def _advance_to(self, instant: Instant) -> list[Deadline]:
-        at_ms = instant_ms(instant, name="advance_to")
-        return self._call(lambda: self._core.advance_to(at_ms))
-
-    def _advance_to_next(self, kind: str) -> list[Deadline]:
-        return self._call(lambda: self._core.advance_to_next(kind))
-
-    def __repr__(self) -> str:
-        state = "frozen" if self.frozen else "running"
-        return f"<clock {state} at {self.now().isoformat(timespec='milliseconds')}>"
-
-
-class ClockHold(_Handle):
-    """One block on the clock's automatic movement; leaving the block or `release` ends it."""
-
-    def __init__(self, running: Running, hold: Hold) -> None:
-        super().__init__(running)
-        self._hold = hold
-        self.why = hold.why
-
-    def release(self) -> None:
-        """End it; again, or after a reset, does nothing."""
-        self._call(self._hold.release)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def __repr__(self) -> str:
-        return f"<the clock is held: {self.why}>"
-
-
-class ClockHandle(ClockView):
-    """The clock of a `Cluster`."""
-
-    def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
-        """Move time on and fire what falls due, in order; gives what fired.
-
-        On return all peers living in the cluster are quiet and every byte is with the kernel.
-        It never waits for peers outside; their own liveness ages only with ``outside_peers``.
-        """
-        return self._advance(duration, outside_peers)
-
-    def advance_to(self, instant: Instant) -> list[Deadline]:
-        """Advance to a wall time; the past is refused with ValueError."""
-        return self._advance_to(instant)
-
-    def advance_to_next(self, kind: str) -> list[Deadline]:
-        """Advance to the next pending deadline of a kind; LookupError names what is pending."""
-        return self._advance_to_next(kind)
-
-
-class AsyncClockHandle(ClockView):
-    """The clock of an `AsyncCluster`; see `ClockHandle`."""
-
-    async def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
-        return await in_thread(lambda: self._advance(duration, outside_peers))
-
-    async def advance_to(self, instant: Instant) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to(instant))
-
-    async def advance_to_next(self, kind: str) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to_next(kind))
-
-
-class BrokerView(_Handle):
+class BrokerView(Handle):
     """One broker: looking at it, and what happens to it at once."""
 
     def __init__(self, running: Running, broker: Broker) -> None:
@@ -225,7 +123,7 @@ class AsyncBrokerHandle(BrokerView):
         await in_thread(lambda: self._restart(config))
 
 
-class TopicHandle(_Handle):
+class TopicHandle(Handle):
     """A topic at every running master that has it; each change is told to the name servers.
 
     Clients hear of it with their next look at the route. ValueError for values that cannot be and
@@ -264,7 +162,7 @@ class TopicHandle(_Handle):
         return f"<topic {self.name}>"
 
 
-class GroupHandle(_Handle):
+class GroupHandle(Handle):
     """A consumer group, whether it exists already or not."""
 
     def __init__(self, running: Running, name: str) -> None:
@@ -307,7 +205,7 @@ class GroupHandle(_Handle):
         return f"<group {self.name}, {len(self.members())} members>"
 
 
-class JournalView(_Handle):
+class JournalView(Handle):
     """The journal: what happened, oldest first."""
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
@@ -356,7 +254,7 @@ class Fault:
         return f"<fault {self._text}{'' if self.placed else ', removed'}>"
 
 
-class Faults(_Handle):
+class Faults(Handle):
     """Faults placed by name."""
 
     def __init__(self, running: Running) -> None:

@@ -23,7 +23,13 @@ GROWN_FUNCTIONS: dict[str, int] = {}
 WORLDLY = {"anyio", "asyncio", "os", "random", "select", "socket", "threading", "time", "trio"}
 """What bytes and tables have no business with."""
 
-ASYNC_PLACES = ("fakemq/net/", "fakemq/client/", "fakemq/handles.py", "fakemq/cluster.py")
+ASYNC_PLACES = (
+    "fakemq/net/",
+    "fakemq/client/",
+    "fakemq/handles.py",
+    "fakemq/clock_handles.py",
+    "fakemq/cluster.py",
+)
 READS_REAL_TIME = {"fakemq/machine_time.py", "fakemq/net/driver.py"}
 DRAWS_RANDOMNESS = {"fakemq/randomness.py"}
 

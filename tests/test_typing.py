@@ -19,11 +19,11 @@ from datetime import datetime
 from typing import Any, assert_type
 
 import fakemq
+from fakemq.clock_handles import AsyncClockHandle, ClockHandle, ClockHold
 from fakemq.events import LogAppended
 from fakemq.fixtures import factories
 from fakemq.fixtures.external import ExternalCluster, ExternalGroup
-from fakemq.handles import AsyncBrokerHandle, AsyncClockHandle, BrokerHandle, ClockHandle
-from fakemq.handles import ClockHold, Fault, Faults, GroupHandle, JournalView
+from fakemq.handles import AsyncBrokerHandle, BrokerHandle, Fault, Faults, GroupHandle, JournalView
 from fakemq.journal import Entry
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 
