@@ -135,7 +135,7 @@ class Recovery:
                 if isinstance(seen, End):
                     break
                 if after_crash:
-                    self.dispatch(seen, first + at, file)
+                    self._dispatch_again(seen, first + at, file)
                     file.mtime_ms = seen.store_timestamp_ms
                 at += seen.size_bytes
             index += 1
@@ -164,13 +164,25 @@ class Recovery:
             file, first = found
             seen = look(file.view, at - first, file.position, self._delay_levels, check_crc=False)
             if isinstance(seen, Seen):
-                self.dispatch(seen, at, file)
+                self._dispatch_again(seen, at, file)
                 at += seen.size_bytes
                 continue
             if not seen.blank:
                 why = f"passed over to the next file: {seen.why}"
                 self._repaired(file.path, at - first, 0, why)
             at = log.next_file_offset(at)
+
+    def _dispatch_again(self, seen: Seen, phy_offset: int, file: File) -> None:
+        """As `dispatch`, into a queue of its own if the topic was deleted and made again."""
+        queue = self._queues.find(seen.topic, seen.queue_id)
+        if (
+            queue is not None
+            and not seen.queue_offset
+            and phy_offset >= queue.max_physic_offset
+            and seen.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+        ):
+            queue.destroy()  # its entries are of the topic that was deleted
+        self.dispatch(seen, phy_offset, file)
 
     def dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
         """Give a record that is in ``file`` to its queue, if it comes into one.
@@ -187,8 +199,6 @@ class Recovery:
                 self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
                 return
             queue = self._queues.find_or_make(topic, queue_id)
-        elif not seen.queue_offset and phy_offset >= queue.max_physic_offset:
-            queue.destroy()  # the topic of its entries was deleted, and made again with this record
         self.dispatched += 1
         queue.append(
             phy_offset, seen.size_bytes, seen.tags_code, seen.queue_offset, seen.store_timestamp_ms

@@ -11,12 +11,12 @@ from fakemq.errors import StoreError
 from fakemq.events import Dispatched, Warned
 from fakemq.protocol.layout.twins import RECORD_HEAD
 from fakemq.protocol.message import BLANK_MAGIC_CODE
-from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.commitlog import UNQUEUED
 from fakemq.store.recovery import Recovery
 from fakemq.store.scan import End, look
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.clock import NodeClock
     from fakemq.journal import Journal
     from fakemq.store.scan import Seen
@@ -26,14 +26,23 @@ if TYPE_CHECKING:
 class Replica:
     """A store that follows another one's log, from here on until `close`.
 
-    Bytes come cut anywhere; a record is dispatched once the last of them is there.
+    Bytes come cut anywhere; a record is dispatched once the last of them is there. ``appended`` is
+    called whenever the log has grown.
     """
 
-    def __init__(self, store: MessageStore, clock: NodeClock, journal: Journal, node: str) -> None:
+    def __init__(
+        self,
+        store: MessageStore,
+        clock: NodeClock,
+        journal: Journal,
+        node: str,
+        appended: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._journal = journal
         self._node = node
+        self._appended = appended
         self._log, self._queues, self._index = store.parts
         self._recovery = Recovery(
             *(store.config, *store.parts, store.delay_levels, self._passed_over)
@@ -51,10 +60,13 @@ class Replica:
         log.append_data(phy_offset, data, now_ms)
         if phy_offset % log.file_size_bytes == 0:
             store.retention.plan()  # the file before may go some day
+        else:
+            store.retention.look(now_ms)  # but whatever it says, Java's slave appends
         if empty:
             self._dispatched_to = log.records_end = phy_offset
         if store.disk is not None:
             store.disk.flush.grown()
+        self._appended()
 
     def dispatch(self) -> None:
         """Do for every record that is there as a whole what its being in the log brings about."""
@@ -96,12 +108,19 @@ class Replica:
             log.truncate(end)
 
     def _dispatch(self, seen: Seen, phy_offset: int) -> None:
+        """Let queues and index know of a record.
+
+        A slave is not told that a topic was deleted. Of one that is made again its queues keep the
+        old entries, have the first new one behind them, and then none until the master's queue is
+        longer than theirs: so it is in Java.
+        """
         found = self._log.find_file(phy_offset)
         assert found is not None
         topic, queue_id = seen.topic, seen.queue_id
         self._recovery.dispatch(seen, phy_offset, found[0])
-        if seen.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED:
-            self._log.topic_queue_table[topic, queue_id] = seen.queue_offset + 1
+        queue = self._queues.find(topic, queue_id)
+        if queue is not None:  # it goes on there should this be a master some day
+            self._log.topic_queue_table[topic, queue_id] = queue.max_offset
         if not self._store.config.message_index_enable:
             self._index.pass_over(phy_offset, phy_offset + seen.size_bytes)
         if self._store.disk is not None:

@@ -124,17 +124,21 @@ class Retention:
         """
         return ceil(round(self.used_ratio() * 100, 6)) / 100
 
-    def refusal(self, size_bytes: int, now_ms: int) -> str | None:
-        """Why so many bytes more are not taken, as a clause for clients; None if they are.
-
-        The clause is empty where Java refuses, too, and says all there is to say.
-        """
+    def look(self, now_ms: int) -> None:
+        """Judge the disk if it is time to, and plan anew if so much has come that it matters."""
         if self._look_at_ms is not None and now_ms >= self._look_at_ms:
             self._look_again()
             self._judge()
             self.plan()
         elif self._files.used_bytes >= self._plan_at_bytes:
             self.plan()
+
+    def refusal(self, size_bytes: int, now_ms: int) -> str | None:
+        """Why so many bytes more are not taken, as a clause for clients; None if they are.
+
+        The clause is empty where Java refuses, too, and says all there is to say.
+        """
+        self.look(now_ms)
         if self.disk_full:
             return ""
         size = self._disk_size_bytes

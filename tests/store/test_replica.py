@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.clock import NodeClock
+from fakemq.events import FilesExpired
 from fakemq.store.replica import Replica
 from fakemq.store.store import MessageStore
 from tests.store.disk_lab import DiskLab
@@ -77,3 +78,41 @@ def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) ->
             assert slave.store.max_phy_offset == second
             assert keys_found(slave.store) == 1
             assert [repair for repair in slave.repairs() if not repair.cut_bytes] == []
+
+
+def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave() -> None:
+    lab, slave = Lab(log_bytes=FILE_BYTES), Lab(log_bytes=FILE_BYTES)
+    old = [lab.put(b"old") for _ in range(3)]
+    lab.store.clean_unused_topic(frozenset())
+    new = [lab.put(b"new") for _ in range(6)]
+    replica = followed(slave)
+    replica.append(0, log_bytes(lab.store, 0, lab.store.max_phy_offset))
+    replica.dispatch()
+    # The first new one is behind the old ones, the next three had their places taken.
+    expected = [*old, new[0], new[4], new[5]]
+    queue = slave.store.consume_queue("orders", 0)
+    assert queue is not None
+    units = [queue.unit_at(offset) for offset in range(queue.max_offset)]
+    places = [result.append_result.wrote_offset for result in expected if result.append_result]
+    assert [unit[0] for unit in units if unit is not None] == places
+    assert lab.store.max_offset_in_queue("orders", 0) == 6
+    # Promoted, it goes on where its queue ends.
+    assert slave.store.parts[0].topic_queue_table["orders", 0] == len(expected)
+
+
+def test_a_disk_that_gets_full_within_a_file_is_cleaned_at_the_next_look() -> None:
+    lab, slave = Lab(log_bytes=FILE_BYTES), Lab(log_bytes=FILE_BYTES)
+    slave.store.retention.start()
+    slave.store.retention.resize_disk(4 * FILE_BYTES)
+    while lab.store.max_phy_offset < 3.6 * FILE_BYTES:
+        lab.put(b"x" * 100)
+    replica = followed(slave)
+    end = lab.store.max_phy_offset
+    for start in range(0, end, 64):  # as it comes, bit by bit
+        replica.append(start, log_bytes(lab.store, start, min(start + 64, end)))
+    assert slave.store.max_phy_offset == end
+    replica.dispatch()
+    assert slave.store.used_ratio() > 0.85
+    slave.advance(61_000)
+    assert slave.journal.find(FilesExpired)
+    assert slave.store.min_phy_offset > 0
