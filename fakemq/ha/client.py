@@ -28,7 +28,9 @@ class HAClient:
         broker = service.broker
         self._service = service
         self._broker = broker
-        self.replica = Replica(broker.store, broker.clock, broker.journal, broker.name)
+        self.replica = Replica(
+            broker.store, broker.clock, broker.journal, broker.name, self._appended
+        )
         self.master_address: str | None = None
         self.end: SlaveEnd | None = None
         self._given = False
@@ -96,6 +98,11 @@ class HAClient:
     def _outside(self) -> bool:
         addr = self.master_address
         return addr is not None and not self._broker.outbound.is_inside(addr)
+
+    def _appended(self) -> None:
+        """The log has grown: whoever follows this slave is sent that, too."""
+        for end in self._service.connections:
+            end.appended()
 
     def _now_ms(self) -> int:
         return self._broker.clock.elapsed_ms(outside=self._outside)
