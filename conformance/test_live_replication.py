@@ -1,126 +1,139 @@
-"""A Java slave of a fake master, and a fake slave of a Java master: the logs are the same bytes."""
+"""A Java slave of a fake master, and a fake slave of a Java master: everything is the same."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode, wait_until
-from conformance.live import FakemqProcess
-from conformance.raw import call, create_topic, frame, split
+from conformance.live import CROWDED
+from conformance.raw import RawConnection, call, create_topic, frame, json_header
+from conformance.replicas import (
+    ATTACHED,
+    BOTH_WAYS,
+    MasterOf,
+    Node,
+    Reader,
+    SlaveOf,
+    assert_same_stores,
+    assert_same_tables,
+    log_end,
+    log_of,
+    send_until_safe,
+    wait_in_step,
+)
+from conformance.stocks import QUEUES, STOCK_CONFIG, TOPICS, Stock
 from conformance.store_walk import SIZES
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
-from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
+from fakemq.protocol.message import decode_record
 
 # A slave connects after 5 s and reports after 10, in a JVM that takes its time to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
-TOPIC, QUEUES, MESSAGES = "Replicated", 4, 600
-IN_STEP_S = 60.0
-SYNC_S = 20.0
-_GET_ALL_TOPIC_CONFIG, _GET_MAX_OFFSET = 21, 30
-SLAVE = {"brokerName": "broker-a", "brokerId": "1", "brokerRole": "SLAVE"}
-SYNC_MASTER = {"brokerRole": "SYNC_MASTER", **SIZES}
-
-
-def lines(config: dict[str, str]) -> list[str]:
-    return [f"{key}={value}" for key, value in config.items()]
-
-
-def send_until_safe(client: Client) -> dict[SendStatus, int]:
-    """Send until a slave has what is sent; gives how often each status came before."""
-    statuses: dict[SendStatus, int] = {}
-    end = time.monotonic() + IN_STEP_S
-    while (status := client.send(Message(TOPIC, b"early")).status) is not SendStatus.SEND_OK:
-        statuses[status] = statuses.get(status, 0) + 1
-        assert time.monotonic() < end, statuses
-        time.sleep(0.1)
-    return statuses
+SYNC_MASTER = {"brokerRole": "SYNC_MASTER", "slaveTimeout": "15000"}
+A_THREAD = 256
+"""Messages of each of 16 threads; one in 16 is a batch of four."""
+ACKED = 16 * (A_THREAD + A_THREAD // 16 * 3)
+MANY_SIZES = {
+    "mappedFileSizeCommitLog": str(256 << 10),
+    "mappedFileSizeConsumeQueue": "4000",
+    "maxHashSlotNum": "1000",
+    "maxIndexNum": "8000",
+}
+FILE_BYTES = int(SIZES["mappedFileSizeCommitLog"])
+TOPIC = "Replicated"
+_DELETE_TOPIC_IN_BROKER = 215
 
 
-def replicate(namesrv_addr: str) -> dict[SendStatus, int]:
-    """Wait until the slave is there, then send messages of all sizes, each of them replicated."""
-    with Client(namesrv_addr, send_timeout_ms=10_000) as client:
-        statuses = send_until_safe(client)
-        for number in range(MESSAGES):
-            body = b"%04d" % number + bytes(number * 7 % 1500)
-            message = Message(TOPIC, body, keys=f"key-{number}", tags="t")
-            assert client.send(message).status is SendStatus.SEND_OK
-    return statuses
-
-
-def log_of(store: Path) -> dict[str, bytes]:
-    """The files of a store's commit log; what is all zeros has only been made early."""
-    files = {path.name: path.read_bytes() for path in (store / "commitlog").iterdir()}
-    return {name: data for name, data in files.items() if any(data)}
-
-
-def max_offsets(addr: str) -> list[int]:
-    """Where a broker says that the queues end."""
-    found = []
-    for queue_id in range(QUEUES):
-        fields = {"topic": TOPIC, "queueId": str(queue_id)}
-        _, header, _ = split(call(addr, frame(_GET_MAX_OFFSET, fields)))
-        found.append(int(json.loads(header)["extFields"]["offset"]))
-    return found
-
-
-def topics(addr: str) -> TopicConfigSerializeWrapper:
-    _, _, body = split(call(addr, frame(_GET_ALL_TOPIC_CONFIG, {})))
-    return TopicConfigSerializeWrapper.decode(body)
-
-
-def assert_in_step(master: str, slave: str, stores: tuple[Path, Path]) -> None:
-    """Logs, queues and topics of a slave are its master's."""
-    mine, other = (log_of(store) for store in stores)
-    assert len(mine) > 5
-    assert mine == other
-    wait_until(lambda: max_offsets(slave) == max_offsets(master), 5)
-    wait_until(lambda: topics(slave) == topics(master), SYNC_S)
-
-
-@contextmanager
-def java_slave(namesrv_addr: str, home: Path) -> Iterator[JavaBroker]:
-    namesrv = JavaNode("fake", home, "", int(namesrv_addr.rpartition(":")[2]), ())
-    slave = JavaBroker("broker-a", home / "slave", namesrv, SMALL_JVM)
-    slave.config |= SIZES | SLAVE
-    try:
-        slave.start()
-        yield slave
-    finally:
-        slave.kill()
-
-
-def test_a_java_slave_of_a_fake_master(java: None, tmp_path: Path) -> None:
-    ports = ("--namesrv-port", "0", "--broker-port", "0", "--topic", f"{TOPIC}:{QUEUES}")
-    ours = tmp_path / "ours"
-    config = lines({**SYNC_MASTER, "storePathRootDir": str(ours)})
+@BOTH_WAYS
+def test_all_that_sixteen_threads_send_arrives(
+    java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
+) -> None:
+    """Every kind of message: delayed, half, sent back, compressed and in batches."""
+    config = {**SYNC_MASTER, **MANY_SIZES, **STOCK_CONFIG}
+    topics = dict.fromkeys((*TOPICS, ATTACHED), QUEUES)
     with (
-        FakemqProcess(*ports, config=config) as master,
-        java_slave(master.namesrv_addr, tmp_path) as slave,
+        master_of(tmp_path, config, topics) as master,
+        slave_of(tmp_path, config, master) as slave,
+        Stock() as stock,
     ):
-        print(replicate(master.namesrv_addr))
-        assert_in_step(master.broker_addrs[0], slave.addr, (ours, slave.store))
+        with Client(master.namesrv_addr, send_timeout_ms=30_000) as client:
+            print(f"before the slave is there: {send_until_safe(client)}")
+        stock.hear(master.namesrv_addr)
+        stock.load(master.namesrv_addr, "one", A_THREAD)
+        stock.wait_loaded()
+        assert len(stock.acks) == ACKED
+        stock.wait_heard(stock.keys())
+        stock.leave()
+        assert_same_tables(master, slave)
+        assert assert_same_stores(master, slave) == 0
+        assert len(log_of(slave)) > 5
 
 
-def test_a_fake_slave_of_a_java_master(java: None, tmp_path: Path) -> None:
-    ours = tmp_path / "ours"
-    config = {
-        **(SIZES | SLAVE),
-        "listenPort": "0",
-        "brokerIP1": "127.0.0.1",
-        "brokerIP2": "127.0.0.1",
-        "storePathRootDir": str(ours),
-    }
-    with JavaCluster(config=SYNC_MASTER) as real:
-        master = real.broker("broker-a")
-        create_topic(master.addr, TOPIC, QUEUES)
-        with FakemqProcess("broker", "-n", real.namesrv_addr, config=lines(config)) as slave:
-            print(replicate(real.namesrv_addr))
-            assert_in_step(master.addr, slave.broker_addrs[0], (master.store, ours))
+@BOTH_WAYS
+def test_an_empty_slave_begins_with_its_masters_last_file(
+    java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
+) -> None:
+    config = {**SYNC_MASTER, **SIZES}
+    with (
+        master_of(tmp_path, config, {TOPIC: QUEUES, ATTACHED: 1}) as master,
+        Client(master.namesrv_addr, send_timeout_ms=30_000) as client,
+    ):
+        number = 0
+        while log_end(master) < FILE_BYTES * 5 // 2:
+            sent = client.send(Message(TOPIC, bytes(1 + number * 7 % 1500), keys=f"k{number}"))
+            assert sent.status is SendStatus.SLAVE_NOT_AVAILABLE
+            number += 1
+        assert len(log_of(master)) == 3
+        with slave_of(tmp_path, config, master) as slave:
+            wait_in_step(master, slave)
+            assert list(log_of(slave)) == [2 * FILE_BYTES]
+            assert assert_same_stores(master, slave) == 2 * FILE_BYTES
+            send_until_safe(client)
+            while log_end(master) < 5 * FILE_BYTES:
+                message = Message(TOPIC, bytes(1 + number * 7 % 1500), keys=f"k{number}")
+                assert client.send(message).status is SendStatus.SEND_OK
+                number += 1
+            assert assert_same_stores(master, slave) == 2 * FILE_BYTES
+            assert len(log_of(slave)) > 3
+
+
+def bodies_of(node: Node, count: int) -> list[str]:
+    """The bodies of so many messages of a queue, in its order."""
+    with RawConnection(node.addr) as connection:
+        reader = Reader(connection)
+        assert reader.wait_end(TOPIC, 0, count) == 0
+        records = reader.records(TOPIC, 0, 0, count)
+    return [decode_record(record).body.decode() for record in records]
+
+
+@BOTH_WAYS
+def test_queues_of_a_topic_that_is_deleted_and_made_again(
+    java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
+) -> None:
+    """A slave is not told: the old entries stay, the first new one is behind them.
+
+    The next ones are passed over until the master's queue is as long as the slave's.
+    """
+    config = {**SYNC_MASTER, **SIZES}
+    with (
+        master_of(tmp_path, config, {TOPIC: 1, ATTACHED: 1}) as master,
+        slave_of(tmp_path, config, master) as slave,
+        Client(master.namesrv_addr, send_timeout_ms=30_000) as client,
+    ):
+        send_until_safe(client)
+        for number in range(5):
+            client.send(Message(TOPIC, b"old %d" % number))
+        deleted = call(master.addr, frame(_DELETE_TOPIC_IN_BROKER, {"topic": TOPIC}))
+        assert json_header(deleted)["code"] == 0
+        create_topic(master.addr, TOPIC, 1)
+        for number in range(9):
+            client.send(Message(TOPIC, b"new %d" % number))
+        wait_in_step(master, slave)
+        bodies = {name: bodies_of(node, 9) for name, node in (("master", master), ("slave", slave))}
+    assert bodies["master"] == [f"new {number}" for number in range(9)]
+    assert bodies["slave"] == [
+        *(f"old {number}" for number in range(5)),
+        *("new 0", "new 6", "new 7", "new 8"),
+    ]
