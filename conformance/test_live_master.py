@@ -8,17 +8,17 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
 import pytest
 
-from conformance.java_cluster import JavaCluster
+from conformance.java_cluster import JavaCluster, wait_until
 from conformance.live import FakemqProcess
-from conformance.raw import create_topic
 from fakemq.client.blocking import Client
-from fakemq.client.messages import Message
+from fakemq.client.messages import Message, SendStatus
 
 # A connection that says nothing is closed after 20 s.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -65,7 +65,10 @@ class Slave:
         self._thread.join()
 
     def report(self, offset: int) -> None:
-        self._socket.sendall(_INT64.pack(offset))
+        self.say(_INT64.pack(offset))
+
+    def say(self, data: bytes) -> None:
+        self._socket.sendall(data)
 
     def wait_closed(self, timeout_s: float) -> str:
         """Whether the master closed, and whether that was after the 20 s of its housekeeping."""
@@ -105,6 +108,11 @@ class Master:
         took_s = time.monotonic() - began
         took = "at once" if took_s < 2 else "after 3 s" if 2.9 < took_s < 4.9 else f"{took_s:.1f} s"
         self.seen.append(f"{what}: {status.name} {took}")
+
+    def is_alone(self) -> bool:
+        """Whether the master has noticed that nobody is there any more."""
+        status = self.client.send(Message(TOPIC, b"x")).status
+        return status is SendStatus.SLAVE_NOT_AVAILABLE
 
     def say(self, what: str, value: object) -> None:
         self.seen.append(f"{what}: {value}")
@@ -161,39 +169,79 @@ class Master:
             self.say("an ack beyond the end", slave.wait_closed(5) != "open")
 
 
-def test_a_slave_sees_the_same_of_both_masters(java: None) -> None:
+@contextlib.contextmanager
+def both_masters() -> Iterator[tuple[Master, Master]]:
+    """Java's, then ours."""
     ports = ("--namesrv-port", "0", "--broker-port", "0", "--topic", f"{TOPIC}:1")
     with (
-        JavaCluster(config=CONFIG) as real,
+        JavaCluster(config=CONFIG, topics={TOPIC: 1}) as real,
         FakemqProcess(*ports, config=[f"{key}={value}" for key, value in CONFIG.items()]) as fake,
-        ThreadPoolExecutor() as both,
     ):
-        create_topic(real.broker("broker-a").addr, TOPIC, 1)
-        masters = (
+        yield (
             Master(real.namesrv_addr, real.broker("broker-a").addr),
             Master(fake.namesrv_addr, fake.broker_addrs[0]),
         )
-        expected, seen = (running.result() for running in [both.submit(m.run) for m in masters])
+
+
+def test_a_slave_sees_the_same_of_both_masters(java: None) -> None:
+    with both_masters() as masters, ThreadPoolExecutor() as both:
+        expected, seen = both.map(Master.run, masters)
     print("\n".join(expected))
     assert seen == expected
 
 
-def test_a_first_report_beyond_the_end(java: None) -> None:
-    """The one difference: Java believes it, and says SEND_OK to what no slave has."""
-    ports = ("--namesrv-port", "0", "--broker-port", "0", "--topic", f"{TOPIC}:1")
-    seen = []
-    with (
-        JavaCluster(config=CONFIG) as real,
-        FakemqProcess(*ports, config=[f"{key}={value}" for key, value in CONFIG.items()]) as fake,
-    ):
-        create_topic(real.broker("broker-a").addr, TOPIC, 1)
-        for master in (
-            Master(real.namesrv_addr, real.broker("broker-a").addr),
-            Master(fake.namesrv_addr, fake.broker_addrs[0]),
-        ):
-            with master.client, Slave(master.ha_addr) as slave:
-                slave.report(1 << 50)
+_BEYOND, _NEGATIVE = "beyond the end", "negative"
+_RANDOM = random.Random(7)
+FIRST_REPORTS = [
+    # Java's master remembers for good the most that it was ever told: the negative ones come first.
+    ("-1", _NEGATIVE, _INT64.pack(-1)),
+    ("random bytes", _NEGATIVE, b"\xff" + _RANDOM.randbytes(12)),
+    ("a little beyond", _BEYOND, _INT64.pack(1 << 20)),
+    ("the most", _BEYOND, _INT64.pack((1 << 63) - 1)),
+    ("HTTP", _BEYOND, b"GET / HTTP/1.1\r\n\r\n"),
+    ("random bytes", _BEYOND, _RANDOM.randbytes(992) + b"\x7f" + _RANDOM.randbytes(7)),
+]
+"""Of each, what it is, what kind of offset it says, and the bytes."""
+AT_JAVAS = {
+    _NEGATIVE: ["FLUSH_SLAVE_TIMEOUT after 3 s", "FLUSH_SLAVE_TIMEOUT after 3 s"],
+    _BEYOND: ["SEND_OK at once", "SEND_OK at once"],
+}
+"""What a sender hears while the slave is there, and then while there is one that says nothing."""
+AT_OURS = ["SLAVE_NOT_AVAILABLE at once", "FLUSH_SLAVE_TIMEOUT after 3 s"]
+
+
+def first_reports(master: Master) -> list[list[str]]:
+    """What senders hear after each of them."""
+    heard = []
+    with master.client:
+        for name, _, report in FIRST_REPORTS:
+            master.seen = []
+            with Slave(master.ha_addr) as bad:
+                bad.say(report)
                 time.sleep(0.5)
-                master.send("a send")
-            seen += master.seen
-    assert seen == ["a send: SEND_OK at once", "a send: SLAVE_NOT_AVAILABLE at once"]
+                master.send(name)
+            with Slave(master.ha_addr):
+                time.sleep(0.5)
+                master.send(name)
+            heard.append([one.removeprefix(f"{name}: ") for one in master.seen])
+            wait_until(master.is_alone, 10)
+        master.seen = []
+        with Slave(master.ha_addr) as good:
+            good.acks = True
+            good.report(0)
+            time.sleep(0.5)
+            master.send("in step")
+        assert master.seen == ["in step: SEND_OK at once"]
+    return heard
+
+
+def test_a_first_report_that_cannot_be(java: None) -> None:
+    """The one difference: Java believes it, and says SEND_OK to what no slave has."""
+    with both_masters() as masters, ThreadPoolExecutor() as both:
+        at_javas, at_ours = both.map(first_reports, masters)
+    for (name, kind, report), java_says, ours_says in zip(
+        FIRST_REPORTS, at_javas, at_ours, strict=True
+    ):
+        print(f"{name}, {kind}, {len(report)} bytes: Java {java_says}, ours {ours_says}")
+    assert at_javas == [AT_JAVAS[kind] for _, kind, _ in FIRST_REPORTS]
+    assert at_ours == [AT_OURS for _ in FIRST_REPORTS]
