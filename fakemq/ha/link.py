@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import LinkClosed, LinkOpened
-from fakemq.ha.events import Replicated, SlaveReported, Transferred
+from fakemq.ha.events import Replicated, ReportBelieved, SlaveReported, Transferred
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
 from fakemq.journal import shortened
@@ -124,7 +124,8 @@ class MasterEnd(HAEnd):
 
     def __init__(self, link: Link, service: HAService) -> None:
         super().__init__(link, service)
-        self.connection = MasterConnection(service.log, believes_reports=service.believes_reports)
+        believes = service.broker.believes_reports
+        self.connection = MasterConnection(service.log, believes_reports=believes)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
         self._keep_house()
@@ -150,6 +151,16 @@ class MasterEnd(HAEnd):
         broker.journal.add(
             SlaveReported(node=broker.name, peer=self.remote_addr, offset=offset, first=first)
         )
+        end_offset = self._service.log.max_offset
+        if offset > end_offset:
+            broker.journal.add(
+                ReportBelieved(
+                    node=broker.name,
+                    peer=self.remote_addr,
+                    offset=offset,
+                    end_offset=end_offset,
+                )
+            )
         self._service.notify_transfer_some(offset)
         if first and not self.closed:
             self._beat_if_due(self.connection.heartbeat)

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 
 class HAService:
-    """From a broker's start to its end. Every broker serves slaves; one that is a slave dials, too.
+    """From a broker's start to its end.
 
-    ``believes_reports`` brings Java's faith in a slave's first report back; see
-    `fakemq.ha.master.MasterConnection`.
+    Every broker serves slaves; one that is a slave dials, too.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -35,7 +34,6 @@ class HAService:
         self.connections: list[MasterEnd] = []
         self.push2_slave_max_offset = 0
         """The most that any slave has reported since the start; it never decreases."""
-        self.believes_reports = False
         self.client: HAClient | None = None
         self.synchronize: SlaveSynchronize | None = None
         self._group_transfer = GroupTransferService(broker.clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.events import UnsyncedLost, Warned
-from fakemq.ha.events import Transferred
+from fakemq.ha.events import ReportBelieved, Transferred
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
 from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
@@ -156,7 +156,22 @@ def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
 
 def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
     pair = Replicated(role=SYNC, slaves=0)
-    pair.ha.believes_reports = True
+    pair.master.believes_reports = True
+    slave_of(pair, SLAVE_ACK.pack(0))
+    assert pair.core.journal.find(ReportBelieved) == []
+    slave_of(pair, SLAVE_ACK.pack(1 << 60))
+    (believed,) = pair.core.journal.find(ReportBelieved)
+    assert (believed.node, believed.offset, believed.end_offset) == ("broker-a-0", 1 << 60, 0)
+    assert code(pair.send()) is OK
+
+
+def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    pair.master.believes_reports = True
+    pair.kill(pair.master)
+    pair.start(pair.master)
+    pair.core.reset()
+    assert code(pair.send()) is NO_SLAVE
     slave_of(pair, SLAVE_ACK.pack(1 << 60))
     assert code(pair.send()) is OK
 
