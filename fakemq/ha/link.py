@@ -128,6 +128,7 @@ class MasterEnd(HAEnd):
         self.connection = MasterConnection(service.log, believes_reports=believes)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
+        self._is_to_pump = False
         self._keep_house()
 
     @property
@@ -183,8 +184,15 @@ class MasterEnd(HAEnd):
             )
             self._at(due_ms, self.pump, "ha_transfer")
 
+    def pump_soon(self) -> None:
+        """`pump` once all that has come together is in the log: one transfer for many messages."""
+        if not self._is_to_pump:
+            self._is_to_pump = True
+            self._broker.outbound.soon(self.pump)
+
     def pump(self) -> None:
         """Send what the slave has not been sent yet, as long as it reads."""
+        self._is_to_pump = False
         if self.closed or self._paused:
             return
         self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
@@ -208,7 +216,7 @@ class MasterEnd(HAEnd):
                     end_offset=connection.next_transfer_from_where,
                 )
             )
-        self._broker.outbound.soon(self.pump)
+        self.pump_soon()
 
     def _keep_house(self) -> None:
         interval_ms = self._broker.config.ha_housekeeping_interval

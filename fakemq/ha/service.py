@@ -136,7 +136,7 @@ class HAService:
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
         """Call ``done`` once a slave has all before ``next_offset``; with False if that takes long.
 
-        The slaves are sent it now.
+        The slaves are sent it as soon as what came with it is stored, too.
         """
         broker = self.broker
 
@@ -152,8 +152,8 @@ class HAService:
             told,
             outside=any(end.outside for end in self.connections),
         )
-        for end in list(self.connections):
-            end.pump()
+        for end in self.connections:
+            end.pump_soon()
 
     def notify_transfer_some(self, offset: int) -> None:
         """A slave has everything before ``offset``."""
