@@ -53,6 +53,17 @@ class HAEnd:
             LinkOpened(node=self._broker.name, peer=self.remote_addr, outside=self.outside)
         )
 
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the peer; what they bring is done in one moment of the cluster's time."""
+        if self.closed:
+            return
+        clock = self._broker.clock
+        clock.stand_still()
+        try:
+            self._receive(data)
+        finally:
+            clock.go_on()
+
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone: nothing is due any more."""
         if self.closed:
@@ -85,6 +96,10 @@ class HAEnd:
     def resume(self) -> None:
         self._paused = False
         self.link.resume_reading()
+
+    def _receive(self, data: bytes) -> None:
+        """Do what bytes of the peer ask for."""
+        raise NotImplementedError
 
     def _lost(self) -> None:
         """Whoever has this end is to forget it."""
@@ -135,10 +150,8 @@ class MasterEnd(HAEnd):
     def unfinished_bytes(self) -> int:
         return self.connection.unfinished_bytes
 
-    def data_received(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Reports of the slave: whoever waits for them hears of it, and it is sent what is next."""
-        if self.closed:
-            return
         self._last_read_ms = self._now_ms()
         first = not self.connection.started
         try:
@@ -254,10 +267,8 @@ class SlaveEnd(HAEnd):
         if not self.closed:
             self._write(self.connection.report())
 
-    def data_received(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Transfers of the master: into the log with them, and tell it so."""
-        if self.closed:
-            return
         log, connection, replica = self._service.log, self.connection, self._client.replica
         start, reports = log.max_offset, b""
         connection.receive_data(data)
