@@ -112,6 +112,7 @@ class HAService:
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
         """A message is in the log: say in ``result`` what its sender waits for, if for anything.
 
+        If so slaves are sent it at once, with what came together with it; else when Java looks.
         Source: store/CommitLog.java#submitReplicaRequest (4.9.7)
         """
         appended = result.append_result
@@ -126,7 +127,10 @@ class HAService:
             else:
                 result.status = PutMessageStatus.SLAVE_NOT_AVAILABLE
         for end in self.connections:
-            end.appended()
+            if result.replicate_to is None:
+                end.appended()
+            else:
+                end.pump_soon()
 
     def is_slave_ok(self, master_put_where: int) -> bool:
         """Whether there is a slave at all, and one that is not too far behind."""
@@ -134,10 +138,7 @@ class HAService:
         return bool(self.connections) and behind < self.broker.config.ha_slave_fallbehind_max
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
-        """Call ``done`` once a slave has all before ``next_offset``; with False if that takes long.
-
-        The slaves are sent it as soon as what came with it is stored, too.
-        """
+        """Call ``done`` once a slave has all before ``next_offset``, or with False in time."""
         broker = self.broker
 
         def told(transferred: bool) -> None:
@@ -152,8 +153,6 @@ class HAService:
             told,
             outside=any(end.outside for end in self.connections),
         )
-        for end in self.connections:
-            end.pump_soon()
 
     def notify_transfer_some(self, offset: int) -> None:
         """A slave has everything before ``offset``."""
