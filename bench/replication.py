@@ -143,8 +143,9 @@ def log_end(addr: str) -> int:
 
 def _look(connection: RawConnection) -> Look:
     _, _, body = split(connection.call(frame(RequestCode.GET_BROKER_RUNTIME_INFO)))
-    info = json.loads(body)["table"]
-    end, behind_bytes = info["commitLogMaxOffset"], info["dispatchBehindBytes"]
+    # Java has no samples in its first second, and answers with code 1.
+    info = json.loads(body)["table"] if body else {}
+    end, behind_bytes = info.get("commitLogMaxOffset", 0), info.get("dispatchBehindBytes", 0)
     return Look(time.perf_counter(), int(end), int(behind_bytes))
 
 
