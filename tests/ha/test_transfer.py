@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.requests import Sink, frames, send_fields
 from fakemq.events import UnsyncedLost, Warned
-from fakemq.ha.events import ReportBelieved, Transferred
+from fakemq.ha.events import Replicated as LogReplicated
+from fakemq.ha.events import ReplicationWaited, ReportBelieved, Transferred
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import SerializeType
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
 from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
@@ -55,6 +59,19 @@ def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
     pair.start(pair.slave)
     pair.core.advance(10_010)
     assert pair.slave.store.min_phy_offset == 0
+    pair.assert_same()
+
+
+def test_messages_that_come_together_are_one_transfer() -> None:
+    pair = Replicated(role=SYNC, topics={"Bench": 8})
+    session = pair.master.accept(Sink())
+    fields = [send_fields(number) for number in range(8)]
+    (together,) = frames(RequestCode.SEND_MESSAGE_V2, fields, SerializeType.ROCKETMQ, b"x", batch=8)
+    session.data_received(together)
+    pair.core.network.settle()
+    journal = pair.core.journal
+    assert [len(journal.find(kind)) for kind in (Transferred, LogReplicated)] == [1, 1]
+    assert [one.transferred for one in journal.find(ReplicationWaited)] == [True] * 8
     pair.assert_same()
 
 
