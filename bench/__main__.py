@@ -15,7 +15,7 @@ from bench.plot import draw
 from bench.table import HEADER, line, report
 
 GROUPS = (
-    *("traffic", "store", "ready", "memory", "growth", "requests"),
+    *("traffic", "store", "replication", "ready", "memory", "growth", "requests"),
     *("start", "clock", "process", "leaks", "speed"),
 )
 """Each is a module of this folder; see ``bench.measure``."""

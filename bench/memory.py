@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from bench.fill import fill_one_by_one, fill_with_batches
 from bench.measure import Figure, Plan
-from bench.process import Served, rss_bytes, served
+from bench.process import Running, rss_bytes, served
 from bench.requests import HEARTBEAT
 from conformance.raw import RawConnection, frame
 from fakemq.client.blocking import Client
@@ -46,7 +46,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(group="memory", name=name, value=value / 1024, unit="KiB", note=note)
 
 
-def _of_a_message(fake: Served, fill: Fill) -> tuple[float, int]:
+def _of_a_message(fake: Running, fill: Fill) -> tuple[float, int]:
     """Resident bytes of each message once there are many, and the bytes of a record."""
     fill_with_batches(fake.broker_addr, TOPIC, QUEUES, FIRST)
     before = rss_bytes(fake.process.pid)
@@ -59,7 +59,7 @@ def _of_a_message(fake: Served, fill: Fill) -> tuple[float, int]:
     return each, record
 
 
-def _of_a_client(fake: Served) -> float:
+def _of_a_client(fake: Running) -> float:
     with ExitStack() as stack:
 
         def come(numbers: range) -> None:

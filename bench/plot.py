@@ -67,7 +67,7 @@ def _draw_ratios(axis: Any, ratios: Sequence[Figure]) -> None:
 
 
 def _better(figure: Figure) -> str:
-    return "more is better" if figure.at_least is not None else "less is better"
+    return "more is better" if figure.unit.endswith("/s") else "less is better"
 
 
 def _draw_curves(axis: Any, panel: Sequence[Curve]) -> None:

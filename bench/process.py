@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -26,14 +26,16 @@ _MIB = 1 << 20
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 
-class Served:
-    """A ``python -m fakemq`` that is ready; ``ready_ms`` after it was executed."""
+FREE_PORTS = ("--namesrv-port", "0", "--broker-port", "0")
+
+
+class Running:
+    """A ``python -m fakemq ARGUMENTS`` that is ready; ``ready_ms`` after it was executed."""
 
     def __init__(self, *arguments: str) -> None:
         begin = perf_counter()
-        command = [sys.executable, "-m", "fakemq", "--namesrv-port", "0", "--broker-port", "0"]
         self.process = subprocess.Popen(
-            [*command, *arguments],
+            [sys.executable, "-m", "fakemq", *arguments],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
@@ -56,8 +58,12 @@ class Served:
 
     @property
     def broker_addr(self) -> str:
-        """Where the broker listens."""
-        return self.line.split("broker-a-0 ")[1].split()[0]
+        """Where the first master listens."""
+        return self.addr_of("broker-a-0")
+
+    def addr_of(self, node: str) -> str:
+        """Where a broker listens."""
+        return self.line.split(f"{node} ")[1].split()[0]
 
     def close(self) -> None:
         """SIGTERM, and SIGKILL for one that does not mind it."""
@@ -72,13 +78,18 @@ class Served:
 
 
 @contextmanager
-def served(*arguments: str) -> Iterator[Served]:
-    """A running ``python -m fakemq ARGUMENTS`` on free ports, stopped at the end."""
-    one = Served(*arguments)
+def running(*arguments: str) -> Iterator[Running]:
+    """A running ``python -m fakemq ARGUMENTS``, stopped at the end."""
+    one = Running(*arguments)
     try:
         yield one
     finally:
         one.close()
+
+
+def served(*arguments: str) -> AbstractContextManager[Running]:
+    """A running cluster on free ports, stopped at the end."""
+    return running(*FREE_PORTS, *arguments)
 
 
 def connected(addr: str) -> socket.socket:

@@ -13,12 +13,17 @@ from typing import NamedTuple, Self
 from bench.benchmark import run
 from bench.measure import Round
 from bench.process import served
-from conformance.java_cluster import JavaCluster, wait_until
+from conformance.java_cluster import JavaBroker, JavaCluster, wait_until
 from conformance.live import routed
 from conformance.raw import create_topic
+from fakemq.client.blocking import Client
+from fakemq.client.messages import Message, SendStatus
 
 QUEUES = 8
 ROUTE_TIMEOUT_S = 30.0
+IN_STEP_TIMEOUT_S = 60.0
+SEND_TIMEOUT_MS = 10_000
+"""A master waits 3 s for its slave."""
 JAVA_CONFIG = {
     # 4.9.7's defaults, which JavaCluster makes small for tests.
     "mappedFileSizeCommitLog": str(1 << 30),
@@ -46,17 +51,21 @@ Measure = Callable[[Side], Mapping[str, float]]
 class Rivals:
     """Both clusters; a context manager that leaves nothing running.
 
-    ``config`` are properties of Java's broker, beside its defaults.
+    ``config`` are properties of Java's master, beside its defaults; ``slaves`` is how many it has.
+    With any, a turn begins when a send is answered SEND_OK.
     """
 
-    def __init__(self, **config: str) -> None:
+    def __init__(self, *, slaves: int = 0, **config: str) -> None:
         # Its JVMs' defaults, as the clients have: a quarter of the memory, no warning of ours.
         self._java = JavaCluster(masters=1, jvm=(), config=JAVA_CONFIG | config)
+        self._slaves = slaves
         self._turns = 0
 
     def __enter__(self) -> Self:
         self._java.__enter__()
         try:
+            for number in range(1, 1 + self._slaves):
+                java_slave(self._java, number)
             with self.java() as side:
                 run("Producer", side.namesrv_addr, side.topic, "-w", "64")
         except BaseException:
@@ -83,13 +92,13 @@ class Rivals:
         with served(*MEMORY_LIMIT, *arguments) as fake:
             yield self._side("fake", fake.namesrv_addr, fake.broker_addr)
 
-    def alternate(self, rounds: int, measure: Measure) -> dict[str, list[Round]]:
-        """What each round measured, by the names of the values."""
+    def alternate(self, rounds: int, measure: Measure, *arguments: str) -> dict[str, list[Round]]:
+        """What each round measured, by the names of the values; ``arguments`` are the fake's."""
         found: dict[str, list[Round]] = {}
         for _ in range(rounds):
             with self.java() as side:
                 java = measure(side)
-            with self.fake() as side:
+            with self.fake(*arguments) as side:
                 fake = measure(side)
             for name, value in java.items():
                 found.setdefault(name, []).append(Round(java=value, fake=fake[name]))
@@ -100,4 +109,29 @@ class Rivals:
         topic = f"Bench{self._turns}"
         create_topic(broker_addr, topic, QUEUES)
         wait_until(lambda: bool(routed(namesrv_addr, topic)), ROUTE_TIMEOUT_S)
+        if self._slaves:
+            wait_until(lambda: in_step(namesrv_addr, topic), IN_STEP_TIMEOUT_S)
         return Side(name, namesrv_addr, broker_addr, topic)
+
+
+def java_slave(cluster: JavaCluster, number: int) -> JavaBroker:
+    """A new slave of the first master, with that id; it ends with the cluster."""
+    master = cluster.brokers[0]
+    home = master.home.parent / f"slave-{number}"
+    slave = JavaBroker(master.name, home, cluster.namesrv, ())
+    slave.config |= JAVA_CONFIG | {"brokerRole": "SLAVE", "brokerId": str(number)}
+    cluster.brokers.append(slave)
+    slave.start()
+    return slave
+
+
+def in_step(namesrv_addr: str, topic: str) -> bool:
+    """Whether a send is answered SEND_OK: by a SYNC_MASTER, once a slave has it."""
+    with Client(namesrv_addr, send_timeout_ms=SEND_TIMEOUT_MS) as client:
+        return client.send(Message(topic, b"in step")).status is SendStatus.SEND_OK
+
+
+def require_in_step(namesrv_addr: str, topic: str) -> None:
+    """Raise RuntimeError unless a send is answered SEND_OK."""
+    if not in_step(namesrv_addr, topic):
+        raise RuntimeError("the slave has been lost on the way")

@@ -9,7 +9,7 @@ import msgspec
 from bench.measure import Figure, curves
 
 HEADER = (
-    f"{'group':<9} {'measure':<46} {'unit':<7} {'Java':>9} {'fake':>9} {'ratio':>7} "
+    f"{'group':<11} {'measure':<46} {'unit':<7} {'Java':>9} {'fake':>9} {'ratio':>7} "
     f"{'target':<8} {'verdict':<7} spread; notes"
 )
 
@@ -21,7 +21,7 @@ def line(figure: Figure) -> str:
     verdict = "" if not figure.has_target else "ok" if figure.met else "MISSED"
     notes = "; ".join(filter(None, (spread(figure), figure.note)))
     return (
-        f"{figure.group:<9} {figure.label:<46} {figure.unit:<7} {java:>9} "
+        f"{figure.group:<11} {figure.label:<46} {figure.unit:<7} {java:>9} "
         f"{number(figure.value):>9} {ratio:>7} {target(figure):<8} {verdict:<7} {notes}"
     ).rstrip()
 

@@ -273,6 +273,38 @@ class Faults(Handle):
         self._faults.append(fault)
         return fault
 
+    def believe_reports(self, broker: str) -> Fault:
+        """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
+
+        One that reports an end beyond the master's own has senders told SEND_OK of what no slave
+        has, until the broker's next restart, as there. The fault itself outlives restarts.
+        """
+        from fakemq.ha.events import ReportBelieved  # few tests have slaves that lie
+
+        core, believed = self._core, list[Entry]()
+        node = core.broker(broker)
+
+        def hear(entry: Entry) -> None:
+            if entry.event.node == node.name:
+                believed.append(entry)
+
+        def place() -> Callable[[], None]:
+            node.believes_reports = True
+            return core.journal.listen(hear, ReportBelieved)
+
+        def remove() -> None:
+            node.believes_reports = False
+            unlisten()
+
+        unlisten = self._call(place)
+        fault = Fault(
+            f"believe_reports {node.name}",
+            used=lambda: bool(believed),
+            remove=lambda: self._call(remove),
+        )
+        self._faults.append(fault)
+        return fault
+
     def placed(self) -> list[Fault]:
         """Every fault that has not been removed."""
         return [fault for fault in self._faults if fault.placed]
@@ -295,4 +327,5 @@ class Faults(Handle):
         def __getattr__(self, name: str) -> object:
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise NotYetSupported(f"faults.{name} is not there yet; what is: faults.silence")
+            there = "faults.silence, faults.believe_reports"
+            raise NotYetSupported(f"faults.{name} is not there yet; what is: {there}")

@@ -78,8 +78,8 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
     ready = tmp_path / "ready.json"
     result = run(
         *words("--listen 127.0.0.2 --advertise mq --namesrv-port 1000 --namesrvs 2 --masters 2"),
-        *words("--broker-port 2000 --slaves 0 --store memory --memory-limit 64MiB --clock frozen"),
-        *words("--role ASYNC_MASTER --flush SYNC_FLUSH --start-at 2024-02-29 --seed 5"),
+        *words("--broker-port 2000 --slaves 1 --store memory --memory-limit 64MiB --clock frozen"),
+        *words("--role SYNC_MASTER --flush SYNC_FLUSH --start-at 2024-02-29 --seed 5"),
         *words("--topic orders:8 --topic bills:1 --strict --journal j"),
         *["--ready-file", str(ready), "-c", str(config)],
     )
@@ -94,7 +94,8 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
             masters=2,
             store="memory",
             memory_limit="64MiB",
-            role="ASYNC_MASTER",
+            slaves=1,
+            role="SYNC_MASTER",
             flush="SYNC_FLUSH",
             clock="frozen",
             start_at="2024-02-29",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
 from fakemq.cluster import Cluster
 from fakemq.errors import ConfigError, NotYetSupported
 from fakemq.events import BrokerGone, LogAppended
+from fakemq.ha.events import ReportBelieved
 from fakemq.handles import Fault
 from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData
 from fakemq.protocol.codes import RequestCode
@@ -192,6 +194,30 @@ def test_faults(mq: Cluster) -> None:
         mq.faults.silence("broker-z")
     with pytest.raises(NotYetSupported, match=r"faults\.error is not there yet"):
         getattr(mq.faults, "error")("SEND_MESSAGE_V2", code="SYSTEM_BUSY")  # noqa: B009
+
+
+def believed_by(mq: Cluster, number: int) -> bool:
+    return len(mq.journal.find(ReportBelieved, node="broker-a-0")) == number
+
+
+def test_a_slave_that_is_believed(mq: Cluster) -> None:
+    fault = mq.faults.believe_reports("broker-a")
+    assert repr(fault) == "<fault believe_reports broker-a-0>"
+    assert mq.faults.unused() == [fault]
+    for number in (1, 2):
+        with TcpPeer(mq.broker("broker-a").ha_addr) as slave:
+            slave.sock.sendall((1 << 60).to_bytes(8))
+            mq.wait_for(partial(believed_by, mq, number), timeout="5s")
+        mq.broker("broker-a").restart()
+    assert fault.used
+    fault.remove()
+    with TcpPeer(mq.broker("broker-a").ha_addr) as slave:
+        slave.sock.sendall((1 << 60).to_bytes(8))
+        assert slave.at_end()
+    mq.faults.believe_reports("broker-a")
+    mq.reset()
+    assert mq.faults.placed() == []
+    assert not mq._core.broker("broker-a").believes_reports
 
 
 def test_an_unused_fault() -> None:

@@ -62,6 +62,7 @@ def test_sync(rocketmq: fakemq.Cluster) -> None:
     rocketmq.broker("broker-a").stop()
     assert_type(rocketmq.faults, Faults)
     assert_type(rocketmq.faults.silence("broker-a"), Fault)
+    assert_type(rocketmq.faults.believe_reports("broker-a"), Fault)
     assert_type(rocketmq.journal, JournalView)
     assert_type(rocketmq.journal.find(LogAppended, topic="orders"), list[LogAppended])
     assert_type(rocketmq.journal.tail(), list[Entry])

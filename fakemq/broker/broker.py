@@ -103,6 +103,8 @@ class Broker:
         self.persistence = Persistence(self)
         self.ha: HAService | None = None
         """Replication, where there is anything to replicate; from a start on to its end."""
+        self.believes_reports = False
+        """Whether slaves that connect from now on are believed all that they report first."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 

@@ -13,6 +13,17 @@ class SlaveReported(Event, frozen=True, kw_only=True, gc=False):
     first: bool
 
 
+class ReportBelieved(Event, frozen=True, kw_only=True, gc=False):
+    """The fault `Faults.believe_reports`: a slave reported first to have what its master has not.
+
+    The master's log ends at ``end_offset``; senders are told that a slave has all up to ``offset``.
+    """
+
+    peer: str
+    offset: int
+    end_offset: int
+
+
 class Transferred(Event, frozen=True, kw_only=True, gc=False):
     """A master sent a slave the bytes of its log from ``phy_offset`` up to ``end_offset``."""
 

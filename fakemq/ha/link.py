@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import LinkClosed, LinkOpened
-from fakemq.ha.events import Replicated, SlaveReported, Transferred
+from fakemq.ha.events import Replicated, ReportBelieved, SlaveReported, Transferred
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
 from fakemq.journal import shortened
@@ -53,6 +53,17 @@ class HAEnd:
             LinkOpened(node=self._broker.name, peer=self.remote_addr, outside=self.outside)
         )
 
+    def data_received(self, data: bytes) -> None:
+        """Bytes of the peer; what they bring is done in one moment of the cluster's time."""
+        if self.closed:
+            return
+        clock = self._broker.clock
+        clock.stand_still()
+        try:
+            self._receive(data)
+        finally:
+            clock.go_on()
+
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone: nothing is due any more."""
         if self.closed:
@@ -85,6 +96,10 @@ class HAEnd:
     def resume(self) -> None:
         self._paused = False
         self.link.resume_reading()
+
+    def _receive(self, data: bytes) -> None:
+        """Do what bytes of the peer ask for."""
+        raise NotImplementedError
 
     def _lost(self) -> None:
         """Whoever has this end is to forget it."""
@@ -124,19 +139,19 @@ class MasterEnd(HAEnd):
 
     def __init__(self, link: Link, service: HAService) -> None:
         super().__init__(link, service)
-        self.connection = MasterConnection(service.log, believes_reports=service.believes_reports)
+        believes = service.broker.believes_reports
+        self.connection = MasterConnection(service.log, believes_reports=believes)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
+        self._is_to_pump = False
         self._keep_house()
 
     @property
     def unfinished_bytes(self) -> int:
         return self.connection.unfinished_bytes
 
-    def data_received(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Reports of the slave: whoever waits for them hears of it, and it is sent what is next."""
-        if self.closed:
-            return
         self._last_read_ms = self._now_ms()
         first = not self.connection.started
         try:
@@ -150,6 +165,16 @@ class MasterEnd(HAEnd):
         broker.journal.add(
             SlaveReported(node=broker.name, peer=self.remote_addr, offset=offset, first=first)
         )
+        end_offset = self._service.log.max_offset
+        if offset > end_offset:
+            broker.journal.add(
+                ReportBelieved(
+                    node=broker.name,
+                    peer=self.remote_addr,
+                    offset=offset,
+                    end_offset=end_offset,
+                )
+            )
         self._service.notify_transfer_some(offset)
         if first and not self.closed:
             self._beat_if_due(self.connection.heartbeat)
@@ -172,8 +197,15 @@ class MasterEnd(HAEnd):
             )
             self._at(due_ms, self.pump, "ha_transfer")
 
+    def pump_soon(self) -> None:
+        """`pump` once all that has come together is in the log: one transfer for many messages."""
+        if not self._is_to_pump:
+            self._is_to_pump = True
+            self._broker.outbound.soon(self.pump)
+
     def pump(self) -> None:
         """Send what the slave has not been sent yet, as long as it reads."""
+        self._is_to_pump = False
         if self.closed or self._paused:
             return
         self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
@@ -197,7 +229,7 @@ class MasterEnd(HAEnd):
                     end_offset=connection.next_transfer_from_where,
                 )
             )
-        self._broker.outbound.soon(self.pump)
+        self.pump_soon()
 
     def _keep_house(self) -> None:
         interval_ms = self._broker.config.ha_housekeeping_interval
@@ -235,10 +267,8 @@ class SlaveEnd(HAEnd):
         if not self.closed:
             self._write(self.connection.report())
 
-    def data_received(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Transfers of the master: into the log with them, and tell it so."""
-        if self.closed:
-            return
         log, connection, replica = self._service.log, self.connection, self._client.replica
         start, reports = log.max_offset, b""
         connection.receive_data(data)

@@ -31,8 +31,8 @@ class MasterConnection:
     """What the master knows of one slave: what it asked for, what it has, what it gets next.
 
     Java believes whatever a slave reports first, even beyond the master's own log, and from then on
-    says SEND_OK to what no slave has. Here such a report is an error, and so is a negative one,
-    unless ``believes_reports``.
+    says SEND_OK to what no slave has. Here such a report is an error unless ``believes_reports``; a
+    negative one always is.
     """
 
     def __init__(self, log: TransferLog, *, believes_reports: bool = False) -> None:

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 
 class HAService:
-    """From a broker's start to its end. Every broker serves slaves; one that is a slave dials, too.
+    """From a broker's start to its end.
 
-    ``believes_reports`` brings Java's faith in a slave's first report back; see
-    `fakemq.ha.master.MasterConnection`.
+    Every broker serves slaves; one that is a slave dials, too.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -35,7 +34,6 @@ class HAService:
         self.connections: list[MasterEnd] = []
         self.push2_slave_max_offset = 0
         """The most that any slave has reported since the start; it never decreases."""
-        self.believes_reports = False
         self.client: HAClient | None = None
         self.synchronize: SlaveSynchronize | None = None
         self._group_transfer = GroupTransferService(broker.clock)
@@ -114,6 +112,7 @@ class HAService:
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
         """A message is in the log: say in ``result`` what its sender waits for, if for anything.
 
+        If so slaves are sent it at once, with what came together with it; else when Java looks.
         Source: store/CommitLog.java#submitReplicaRequest (4.9.7)
         """
         appended = result.append_result
@@ -128,7 +127,10 @@ class HAService:
             else:
                 result.status = PutMessageStatus.SLAVE_NOT_AVAILABLE
         for end in self.connections:
-            end.appended()
+            if result.replicate_to is None:
+                end.appended()
+            else:
+                end.pump_soon()
 
     def is_slave_ok(self, master_put_where: int) -> bool:
         """Whether there is a slave at all, and one that is not too far behind."""
@@ -136,10 +138,7 @@ class HAService:
         return bool(self.connections) and behind < self.broker.config.ha_slave_fallbehind_max
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
-        """Call ``done`` once a slave has all before ``next_offset``; with False if that takes long.
-
-        The slaves are sent it now.
-        """
+        """Call ``done`` once a slave has all before ``next_offset``, or with False in time."""
         broker = self.broker
 
         def told(transferred: bool) -> None:
@@ -154,8 +153,6 @@ class HAService:
             told,
             outside=any(end.outside for end in self.connections),
         )
-        for end in list(self.connections):
-            end.pump()
 
     def notify_transfer_some(self, offset: int) -> None:
         """A slave has everything before ``offset``."""

@@ -64,7 +64,7 @@ class SlaveConnection:
         if end > len(self._received):
             return None
         self._at = end
-        return Transfer(phy_offset, bytes(self._received[start:end]))
+        return Transfer(phy_offset, bytes(memoryview(self._received)[start:end]))
 
     def report_more(self, max_offset: int) -> bytes:
         """The report of a log that has grown to ``max_offset``; nothing if it has not."""

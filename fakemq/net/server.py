@@ -33,7 +33,8 @@ class ClusterServer:
         try:
             self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
             self._broker_ports = [
-                self._broker_port(config.listen_port) for config in spec.broker_configs
+                self._broker_port(config.listen_port, config.node_name)
+                for config in spec.broker_configs
             ]
             self.core = ClusterCore(
                 spec,
@@ -53,8 +54,8 @@ class ClusterServer:
         self._ports.append(port)
         return port
 
-    def _broker_port(self, number: int) -> BrokerPorts:
-        ports = BrokerPorts(self.spec.listen, number)
+    def _broker_port(self, number: int, node: str) -> BrokerPorts:
+        ports = BrokerPorts(self.spec.listen, number, node)
         self._ports.append(ports)
         return ports
 

@@ -34,11 +34,12 @@ class Port:
 
     A first socket is bound and never listens: while its node is down, connects are refused, nobody
     else gets the port, and a restart finds it free. Listening is done by a second socket beside it.
+    ``use`` is for who hears that the port is somebody else's.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, use: str = "") -> None:
         self.host = host
-        self._holder = _bind(host, port)
+        self._holder = _bind(host, port, use)
         self.port: int = self._holder.getsockname()[1]
 
     @property
@@ -64,7 +65,7 @@ class Port:
         self._holder.close()
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int, use: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -80,7 +81,7 @@ def _bind(host: str, port: int) -> socket.socket:
         sock.close()
         if error.errno == errno.EADDRINUSE:
             raise FakemqError(
-                f"port {port} on {host} is in use by another program;"
+                f"port {port} on {host}{use and f' ({use})'} is in use by another program;"
                 " choose another port, or 0 for a free one"
             ) from error
         raise FakemqError(
@@ -92,13 +93,14 @@ def _bind(host: str, port: int) -> socket.socket:
 class BrokerPorts:
     """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, node: str = "a broker") -> None:
         if port == 0:
             self.main, self.vip, self.ha = _free_broker_ports(host)
         else:
             ports: list[Port] = []
             try:
-                ports.extend(Port(host, number) for number in (port, port - 2, port + 1))
+                for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
+                    ports.append(Port(host, number, f"{kind} port of {node}"))
             except FakemqError:
                 for held in ports:
                     held.close()

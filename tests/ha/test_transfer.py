@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.requests import Sink, frames, send_fields
 from fakemq.events import UnsyncedLost, Warned
-from fakemq.ha.events import Transferred
+from fakemq.ha.events import Replicated as LogReplicated
+from fakemq.ha.events import ReplicationWaited, ReportBelieved, Transferred
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import SerializeType
 from fakemq.protocol.layout.twins import SLAVE_ACK
 from tests.support.echo import Echo
 from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
@@ -55,6 +59,19 @@ def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
     pair.start(pair.slave)
     pair.core.advance(10_010)
     assert pair.slave.store.min_phy_offset == 0
+    pair.assert_same()
+
+
+def test_messages_that_come_together_are_one_transfer() -> None:
+    pair = Replicated(role=SYNC, topics={"Bench": 8})
+    session = pair.master.accept(Sink())
+    fields = [send_fields(number) for number in range(8)]
+    (together,) = frames(RequestCode.SEND_MESSAGE_V2, fields, SerializeType.ROCKETMQ, b"x", batch=8)
+    session.data_received(together)
+    pair.core.network.settle()
+    journal = pair.core.journal
+    assert [len(journal.find(kind)) for kind in (Transferred, LogReplicated)] == [1, 1]
+    assert [one.transferred for one in journal.find(ReplicationWaited)] == [True] * 8
     pair.assert_same()
 
 
@@ -156,7 +173,22 @@ def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
 
 def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
     pair = Replicated(role=SYNC, slaves=0)
-    pair.ha.believes_reports = True
+    pair.master.believes_reports = True
+    slave_of(pair, SLAVE_ACK.pack(0))
+    assert pair.core.journal.find(ReportBelieved) == []
+    slave_of(pair, SLAVE_ACK.pack(1 << 60))
+    (believed,) = pair.core.journal.find(ReportBelieved)
+    assert (believed.node, believed.offset, believed.end_offset) == ("broker-a-0", 1 << 60, 0)
+    assert code(pair.send()) is OK
+
+
+def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    pair.master.believes_reports = True
+    pair.kill(pair.master)
+    pair.start(pair.master)
+    pair.core.reset()
+    assert code(pair.send()) is NO_SLAVE
     slave_of(pair, SLAVE_ACK.pack(1 << 60))
     assert code(pair.send()) is OK
 

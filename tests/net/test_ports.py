@@ -60,9 +60,10 @@ def test_the_three_ports_of_a_broker() -> None:
             break
         ports.close()
     assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
-    with pytest.raises(FakemqError, match=f"port {main - 2} .* in use"):
+    why = rf"port {main - 2} on {HOST} \(HA port of broker-a-1\) is in use by another program;"
+    with pytest.raises(FakemqError, match=why):
         # The main port is free there, and is let go again.
-        BrokerPorts(HOST, main - 3)
+        BrokerPorts(HOST, main - 3, "broker-a-1")
     Port(HOST, main - 3).close()
     ports.close()
     again = BrokerPorts(HOST, main)
