@@ -24,6 +24,8 @@ from fakemq.protocol.bodies.route import TopicRouteData
 _GET_BROKER_RUNTIME_INFO, _GET_MAX_OFFSET, _GET_ROUTEINFO_BY_TOPIC = 28, 30, 105
 _DEFAULT_TOPIC = "TBW102"
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
+QUICK_REPORT = {"haSendHeartbeatInterval": "1000"}
+"""With this a slave reports one second after it has connected, and not five."""
 
 
 class Node(Protocol):

@@ -16,12 +16,12 @@ import pytest
 
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
-from conformance.live import together
+from conformance.live import CROWDED, together
 from conformance.pairs import Pair, max_offset, pair, pair_in_one_process
 from conformance.raw import create_topic
 
-# A slave connects after 5 s and reports after 10, beside four JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+# A slave connects after 5 s and reports after 10; then three producers keep the machine busy.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 TOPIC, QUEUES = "Failover", 4
 PRODUCERS, PER_SECOND = 3, 500

@@ -9,15 +9,24 @@ import pytest
 
 from conformance.java_cluster import JavaClusterError, wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
-from conformance.pairs import SLAVE, Node, broker, broker_ids, max_offset, name_server, pair
+from conformance.pairs import (
+    QUICK_REPORT,
+    SLAVE,
+    Node,
+    broker,
+    broker_ids,
+    max_offset,
+    name_server,
+    pair,
+)
 from conformance.raw import create_topic
 
-# A slave connects after 5 s and reports after 10, twice, beside four JVMs.
+# A slave connects after 5 s, twice, and every producer and consumer is a JVM of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOPIC = "Roles"
 IN_STEP_S = 60.0
-MASTER = {"brokerRole": "SYNC_MASTER", "brokerId": "0"}
+MASTER = {**QUICK_REPORT, "brokerRole": "SYNC_MASTER", "brokerId": "0"}
 KINDS = pytest.mark.parametrize("kind", ["java", "fake"])
 
 
