@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode
+from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode, wait_until
 from conformance.java_jars import CLIENT_VERSIONS
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import FakemqProcess, real_ms_until, routed, together, wait_received
+from conformance.pairs import broker, name_server
 from conformance.raw import create_topic
 
 # Some seconds each: a Java server, then a producer and two consumers side by side.
@@ -21,8 +22,8 @@ TOPIC, QUEUES, MESSAGES = "Mixed", 4, 100
 DEFAULT_TOPIC = "TBW102"
 
 
-def work_through(namesrv_addr: str, broker: str) -> None:
-    """A Java producer sends, and Java consumers of both versions get everything once."""
+def work_through(namesrv_addr: str, *brokers: str) -> None:
+    """A Java producer sends to each queue of all, and Java consumers get everything once."""
     producer = JavaProducer(namesrv_addr, TOPIC, per_second=200)
     consumers = [
         JavaConsumer(namesrv_addr, TOPIC, f"G{version[0]}", version=version)
@@ -30,12 +31,14 @@ def work_through(namesrv_addr: str, broker: str) -> None:
     ]
     with together(producer, *consumers):
         for consumer in consumers:
-            consumer.wait_assigned(QUEUES)
+            consumer.wait_assigned(QUEUES * len(brokers))
         producer.go()
         producer.wait_for(lambda: len(producer.acks) >= MESSAGES, f"{MESSAGES} acks")
         producer.stop()
         assert producer.failures == []
-        assert {ack.broker for ack in producer.acks} == {broker}
+        queues = Counter((ack.broker, ack.queue_id) for ack in producer.acks)
+        assert queues.keys() == {(name, queue_id) for name in brokers for queue_id in range(QUEUES)}
+        assert max(queues.values()) - min(queues.values()) <= 1
         sent = Counter(ack.id for ack in producer.acks)
         for consumer in consumers:
             wait_received(consumer, sent)
@@ -76,3 +79,23 @@ def test_a_real_broker_at_a_fake_name_server(java: None) -> None:
             broker.kill()
         took_ms = real_ms_until(lambda: routed(addr, TOPIC) == set(), 5)
         print(f"fake name server noticed the end after {took_ms} ms")
+
+
+@pytest.mark.parametrize("kind", ["fake", "java"])
+def test_both_kinds_of_masters_in_one_cluster(java: None, tmp_path: Path, kind: str) -> None:
+    with name_server(kind, tmp_path) as namesrv:
+        masters = [
+            broker("fake", "broker-a", tmp_path / "a", namesrv),
+            broker("java", "broker-b", tmp_path / "b", namesrv),
+        ]
+        try:
+            for master in masters:
+                master.start()
+                create_topic(master.addr, TOPIC, QUEUES)
+            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-a", "broker-b"}, 5)
+            work_through(namesrv.addr, "broker-a", "broker-b")
+            masters[0].kill()
+            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-b"}, 5)
+        finally:
+            for master in masters:
+                master.kill()

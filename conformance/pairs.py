@@ -1,0 +1,188 @@
+"""A master and its slave, each Java's or ours: brokers that tests kill, pause and start anew.
+
+``with pair("java", "fake", home, config) as (namesrv_addr, master, slave)`` has the master run
+already; the slave, which the name server would tell of its master, is for the test to start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import fakemq
+from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode, free_port
+from conformance.live import FakemqProcess
+from conformance.raw import call, frame, json_header, split
+from fakemq.handles import BrokerHandle
+from fakemq.protocol.bodies.route import TopicRouteData
+
+_GET_BROKER_RUNTIME_INFO, _GET_MAX_OFFSET, _GET_ROUTEINFO_BY_TOPIC = 28, 30, 105
+_DEFAULT_TOPIC = "TBW102"
+SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
+QUICK_REPORT = {"haSendHeartbeatInterval": "1000"}
+"""With this a slave reports one second after it has connected, and not five."""
+
+
+class Node(Protocol):
+    """What a test does to a broker; ``config`` counts from the next start."""
+
+    config: dict[str, str]
+
+    @property
+    def addr(self) -> str: ...
+
+    def start(self) -> None:
+        """Start on the same port and store as before, and wait until it serves."""
+
+    def stop(self) -> None:
+        """SIGTERM, or what is like it, and wait for the end."""
+
+    def kill(self) -> None:
+        """SIGKILL, or what is like it; one that does not run stays so."""
+
+    def pause(self) -> None:
+        """SIGSTOP, or what is like it."""
+
+    def resume(self) -> None: ...
+
+
+class Pair(NamedTuple):
+    """A master and its slave at one name server."""
+
+    namesrv_addr: str
+    master: Node
+    slave: Node
+
+
+class FakeBroker:
+    """``fakemq broker`` as a process of its own, with its store below ``home``."""
+
+    def __init__(self, name: str, home: Path, namesrv_addr: str) -> None:
+        self._namesrv_addr = namesrv_addr
+        self._process: FakemqProcess | None = None
+        self.config = {
+            "brokerName": name,
+            "listenPort": str(free_port(broker=True)),
+            "brokerIP1": "127.0.0.1",
+            "brokerIP2": "127.0.0.1",
+            "storePathRootDir": str(home / "store"),
+        }
+
+    @property
+    def addr(self) -> str:
+        return f"127.0.0.1:{self.config['listenPort']}"
+
+    def start(self) -> None:
+        config = [f"{key}={value}" for key, value in self.config.items()]
+        self._process = FakemqProcess("broker", "-n", self._namesrv_addr, config=config)
+        self._process.__enter__()
+
+    def stop(self) -> None:
+        assert self._process is not None
+        assert self._process.terminate() == 0
+        self.kill()
+
+    def kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.process.pid, how)
+
+
+class Member:
+    """A broker of a cluster in this process."""
+
+    def __init__(self, handle: BrokerHandle) -> None:
+        self._handle = handle
+        self.config: dict[str, str] = {}
+        self.stop = handle.stop
+        self.kill = handle.kill
+        self.pause = handle.pause
+        self.resume = handle.resume
+
+    @property
+    def addr(self) -> str:
+        return self._handle.addr
+
+    def start(self) -> None:
+        self._handle.restart(self.config)
+
+
+@contextmanager
+def name_server(kind: str, home: Path) -> Iterator[JavaNode]:
+    """A ``java`` or ``fake`` name server; of the latter, what a Java broker has to know."""
+    if kind == "java":
+        with JavaCluster(masters=0) as real:
+            yield real.namesrv
+    else:
+        with FakemqProcess("namesrv", config=["listenPort=0"]) as fake:
+            yield JavaNode("fake", home, "", int(fake.namesrv_addr.rpartition(":")[2]), ())
+
+
+def broker(kind: str, name: str, home: Path, namesrv: JavaNode) -> JavaBroker | FakeBroker:
+    """A ``java`` or ``fake`` broker that is not started yet."""
+    if kind == "java":
+        return JavaBroker(name, home, namesrv, SMALL_JVM)
+    return FakeBroker(name, home, namesrv.addr)
+
+
+@contextmanager
+def pair(master: str, slave: str, home: Path, config: Mapping[str, str]) -> Iterator[Pair]:
+    """A broker-a of each kind, ``java`` or ``fake``; the name server is of the master's kind."""
+    with name_server(master, home) as namesrv:
+        first = broker(master, "broker-a", home / "master", namesrv)
+        second = broker(slave, "broker-a", home / "slave", namesrv)
+        first.config |= config
+        second.config |= {**config, **SLAVE}
+        try:
+            first.start()
+            yield Pair(namesrv.addr, first, second)
+        finally:
+            first.kill()
+            second.kill()
+
+
+@contextmanager
+def pair_in_one_process(config: Mapping[str, str]) -> Iterator[Pair]:
+    """Master and slave of a `fakemq.Cluster`, over links in memory."""
+    with fakemq.Cluster(slaves=1, config=dict(config)) as cluster:
+        slave = Member(cluster.broker("broker-a-1"))
+        slave.kill()
+        yield Pair(cluster.namesrv_addr, Member(cluster.broker("broker-a-0")), slave)
+
+
+def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:
+    """Where a broker says that a queue ends."""
+    fields = {"topic": topic, "queueId": str(queue_id)}
+    header = json_header(call(addr, frame(_GET_MAX_OFFSET, fields)))
+    said = header["extFields"]
+    assert isinstance(said, dict)
+    return int(said["offset"])
+
+
+def gets(addr: str) -> int:
+    """How many messages a broker has given to consumers today."""
+    _, _, body = split(call(addr, frame(_GET_BROKER_RUNTIME_INFO, {})))
+    return int(json.loads(body)["table"]["msgGetTotalTodayNow"])
+
+
+def broker_ids(namesrv_addr: str, name: str = "broker-a") -> list[int]:
+    """The ids under which the name server knows brokers of a name."""
+    fields = {"topic": _DEFAULT_TOPIC}
+    _, _, body = split(call(namesrv_addr, frame(_GET_ROUTEINFO_BY_TOPIC, fields)))
+    datas = TopicRouteData.decode(body).broker_datas
+    return sorted(int(id) for data in datas if data.broker_name == name for id in data.broker_addrs)

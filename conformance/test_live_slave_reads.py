@@ -1,0 +1,95 @@
+"""Consumers that are far behind are sent to the slave, and it gives them what they ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from conformance.java_cluster import wait_until
+from conformance.java_program import JavaConsumer, JavaProducer
+from conformance.live import wait_received
+from conformance.pairs import QUICK_REPORT, Pair, gets, max_offset, pair, pair_in_one_process
+from conformance.raw import call, create_topic, frame, json_header
+
+# A slave connects after 5 s, beside four JVMs.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TOPIC = "Behind"
+CONFIG = {
+    **QUICK_REPORT,
+    "brokerRole": "ASYNC_MASTER",
+    "slaveReadEnable": "true",
+    "accessMessageInMemoryMaxRatio": "0",  # who pulls anything at all is far behind
+}
+MESSAGES = 100
+ON_DISK = 8
+"""So many messages of those that are far behind are given at a time."""
+IN_STEP_S = 60.0
+_SEND_MESSAGE = 10
+Pairs = Callable[[Path], AbstractContextManager[Pair]]
+
+
+def processes(master: str, slave: str) -> Pairs:
+    return lambda home: pair(master, slave, home, CONFIG)
+
+
+def refusal(addr: str) -> str:
+    """What a broker says to a send, without the figures of its disk."""
+    fields = {
+        "producerGroup": "GRaw",
+        "topic": TOPIC,
+        "defaultTopic": "TBW102",
+        "defaultTopicQueueNums": "4",
+        "queueId": "0",
+        "sysFlag": "0",
+        "bornTimestamp": "0",
+        "flag": "0",
+        "properties": "",
+    }
+    header = json_header(call(addr, frame(_SEND_MESSAGE, fields, b"body")))
+    return re.sub(r" *-?\d+\.\d+", " N", f"code {header['code']}: {header['remark']}")
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(processes("java", "java"), id="java"),
+        pytest.param(processes("fake", "java"), id="fake-master-of-java"),
+        pytest.param(processes("java", "fake"), id="java-master-of-fake"),
+        pytest.param(lambda home: pair_in_one_process(CONFIG), id="one-process"),
+    ],
+)
+def test_a_slave_serves_who_is_far_behind(java: None, tmp_path: Path, pairs: Pairs) -> None:
+    with pairs(tmp_path) as (namesrv_addr, master, slave):
+        create_topic(master.addr, TOPIC, 1)
+        with JavaProducer(namesrv_addr, TOPIC) as producer:
+            ids = [producer.send(f"m{number}").id for number in range(MESSAGES)]
+            slave.start()
+            wait_until(lambda: max_offset(slave.addr, TOPIC) == MESSAGES, IN_STEP_S)
+            with JavaConsumer(namesrv_addr, TOPIC) as consumer:
+                wait_received(consumer, ids)
+                seen = [
+                    f"behind: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave"
+                ]
+                producer.send("at-once")
+                wait_received(consumer, ["at-once"])
+                seen.append(
+                    f"then: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave"
+                )
+                assert len(consumer.received) == MESSAGES + 1
+            seen.append(refusal(slave.addr))
+    print("\n".join(seen))
+    said = (
+        "code 14: service not available now. It may be caused by one of the following reasons: "
+        "the broker's disk is full [CL: N CQ: N INDEX: N], messages are put to the slave, "
+        "message store has been shut down, etc."
+    )
+    assert seen == [
+        f"behind: {ON_DISK} of the master, {MESSAGES - ON_DISK} of the slave",
+        f"then: {ON_DISK} of the master, {MESSAGES - ON_DISK + 1} of the slave",
+        said,
+    ]
