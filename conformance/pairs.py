@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import fakemq
 from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode, free_port
@@ -26,6 +27,7 @@ _DEFAULT_TOPIC = "TBW102"
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
 QUICK_REPORT = {"haSendHeartbeatInterval": "1000"}
 """With this a slave reports one second after it has connected, and not five."""
+T = TypeVar("T")
 
 
 class Node(Protocol):
@@ -163,6 +165,35 @@ def pair_in_one_process(config: Mapping[str, str]) -> Iterator[Pair]:
         slave = Member(cluster.broker("broker-a-1"))
         slave.kill()
         yield Pair(cluster.namesrv_addr, Member(cluster.broker("broker-a-0")), slave)
+
+
+OpenPair = Callable[[Path, Mapping[str, str]], AbstractContextManager[Pair]]
+PAIRS: dict[str, OpenPair] = {
+    "java": lambda home, config: pair("java", "java", home, config),
+    "fake master, java slave": lambda home, config: pair("fake", "java", home, config),
+    "java master, fake slave": lambda home, config: pair("java", "fake", home, config),
+    "fake": lambda home, config: pair("fake", "fake", home, config),
+    "one process": lambda home, config: pair_in_one_process(config),
+}
+"""Below a folder, with a config: where a test asks every kind the same."""
+
+
+def side_by_side(
+    run: Callable[[Pair], T],
+    home: Path,
+    config: Mapping[str, str],
+    names: Collection[str] = PAIRS.keys(),
+) -> dict[str, T]:
+    """What ``run`` gives for each of `PAIRS`, or those of ``names``; most of it is waiting."""
+
+    def run_one(name: str) -> T:
+        folder = home / name.replace(", ", "-").replace(" ", "-")
+        folder.mkdir()
+        with PAIRS[name](folder, config) as nodes:
+            return run(nodes)
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(run_one, names), strict=True))
 
 
 def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:

@@ -13,11 +13,12 @@ from conformance.pairs import (
     QUICK_REPORT,
     SLAVE,
     Node,
+    Pair,
     broker,
     broker_ids,
     max_offset,
     name_server,
-    pair,
+    side_by_side,
 )
 from conformance.raw import create_topic
 
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TOPIC = "Roles"
 IN_STEP_S = 60.0
 MASTER = {**QUICK_REPORT, "brokerRole": "SYNC_MASTER", "brokerId": "0"}
-KINDS = pytest.mark.parametrize("kind", ["java", "fake"])
+KINDS = ("java", "fake")
 
 
 def follow(slave: Node, count: int) -> None:
@@ -51,81 +52,87 @@ def read(namesrv_addr: str, group: str, count: int) -> str:
     return " ".join(message.id for message in received)
 
 
-@KINDS
-def test_a_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path, kind: str) -> None:
-    with pair(kind, kind, tmp_path, MASTER) as (namesrv_addr, old, new):
-        create_topic(old.addr, TOPIC, 1)
-        seen = send(namesrv_addr, ["a0", "a1"])
-        follow(new, 2)
-        seen += send(namesrv_addr, ["a2"])
-        old.kill()
-        new.stop()
-        new.config |= MASTER
-        new.start()
-        seen += send(namesrv_addr, ["b0", "b1"])
-        old.config |= SLAVE
-        follow(old, 5)
-        seen += send(namesrv_addr, ["c0"])
-        seen.append(f"ids {broker_ids(namesrv_addr)}")
-        seen.append(f"the new one has {read(namesrv_addr, 'GNew', 6)}")
-        new.kill()
-        seen.append(f"ids {broker_ids(namesrv_addr)}")
-        seen.append(f"the old one has {read(namesrv_addr, 'GOld', 6)}")
-    print("\n".join(seen))
-    assert seen == [
-        "a0 SLAVE_NOT_AVAILABLE at 0",
-        "a1 SLAVE_NOT_AVAILABLE at 1",
-        "a2 SEND_OK at 2",
-        "b0 SLAVE_NOT_AVAILABLE at 3",
-        "b1 SLAVE_NOT_AVAILABLE at 4",
-        "c0 SEND_OK at 5",
-        "ids [0, 1]",
-        "the new one has a0 a1 a2 b0 b1 c0",
-        "ids [1]",
-        "the old one has a0 a1 a2 b0 b1 c0",
-    ]
+def swap(nodes: Pair) -> list[str]:
+    """The master dies in step with its slave, which takes its place."""
+    namesrv_addr, old, new = nodes
+    create_topic(old.addr, TOPIC, 1)
+    seen = send(namesrv_addr, ["a0", "a1"])
+    follow(new, 2)
+    seen += send(namesrv_addr, ["a2"])
+    old.kill()
+    new.stop()
+    new.config |= MASTER
+    new.start()
+    seen += send(namesrv_addr, ["b0", "b1"])
+    old.config |= SLAVE
+    follow(old, 5)
+    seen += send(namesrv_addr, ["c0"])
+    seen.append(f"ids {broker_ids(namesrv_addr)}")
+    seen.append(f"the new one has {read(namesrv_addr, 'GNew', 6)}")
+    new.kill()
+    seen.append(f"ids {broker_ids(namesrv_addr)}")
+    seen.append(f"the old one has {read(namesrv_addr, 'GOld', 6)}")
+    return seen
 
 
-@KINDS
-def test_who_was_ahead_and_is_demoted_never_agrees_again(
-    java: None, tmp_path: Path, kind: str
-) -> None:
+def test_a_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path) -> None:
+    for kind, seen in side_by_side(swap, tmp_path, MASTER, KINDS).items():
+        assert seen == [
+            "a0 SLAVE_NOT_AVAILABLE at 0",
+            "a1 SLAVE_NOT_AVAILABLE at 1",
+            "a2 SEND_OK at 2",
+            "b0 SLAVE_NOT_AVAILABLE at 3",
+            "b1 SLAVE_NOT_AVAILABLE at 4",
+            "c0 SEND_OK at 5",
+            "ids [0, 1]",
+            "the new one has a0 a1 a2 b0 b1 c0",
+            "ids [1]",
+            "the old one has a0 a1 a2 b0 b1 c0",
+        ], kind
+
+
+def swap_with_one_ahead(nodes: Pair) -> list[str]:
+    """The master has two messages when it dies that its slave does not have."""
+    namesrv_addr, old, new = nodes
+    create_topic(old.addr, TOPIC, 1)
+    seen = send(namesrv_addr, ["a0", "a1"])
+    follow(new, 2)
+    new.stop()
+    seen += send(namesrv_addr, ["t0", "t1"])
+    new.config |= MASTER
+    old.kill()
+    new.start()
+    seen += send(namesrv_addr, ["b0", "b1", "b2"])
+    old.config |= SLAVE
+    follow(old, 5)
+    seen += send(namesrv_addr, ["c0"])
+    seen.append(f"the new one has {read(namesrv_addr, 'GNew', 6)}")
+    new.kill()
+    seen.append(f"the old one has {read(namesrv_addr, 'GOld', 6)}")
+    return seen
+
+
+def test_who_was_ahead_and_is_demoted_never_agrees_again(java: None, tmp_path: Path) -> None:
     """Logs are not compared: the old master's goes on, where it ends, with what the new one has.
 
     Messages of one size make that the beginning of a message.
     """
-    with pair(kind, kind, tmp_path, MASTER) as (namesrv_addr, old, new):
-        create_topic(old.addr, TOPIC, 1)
-        seen = send(namesrv_addr, ["a0", "a1"])
-        follow(new, 2)
-        new.stop()
-        seen += send(namesrv_addr, ["t0", "t1"])
-        new.config |= MASTER
-        old.kill()
-        new.start()
-        seen += send(namesrv_addr, ["b0", "b1", "b2"])
-        old.config |= SLAVE
-        follow(old, 5)
-        seen += send(namesrv_addr, ["c0"])
-        seen.append(f"the new one has {read(namesrv_addr, 'GNew', 6)}")
-        new.kill()
-        seen.append(f"the old one has {read(namesrv_addr, 'GOld', 6)}")
-    print("\n".join(seen))
-    assert seen == [
-        "a0 SLAVE_NOT_AVAILABLE at 0",
-        "a1 SLAVE_NOT_AVAILABLE at 1",
-        "t0 SLAVE_NOT_AVAILABLE at 2",
-        "t1 SLAVE_NOT_AVAILABLE at 3",
-        "b0 SLAVE_NOT_AVAILABLE at 2",
-        "b1 SLAVE_NOT_AVAILABLE at 3",
-        "b2 SLAVE_NOT_AVAILABLE at 4",
-        "c0 SEND_OK at 5",
-        "the new one has a0 a1 b0 b1 b2 c0",
-        "the old one has a0 a1 t0 t1 b2 c0",
-    ]
+    for kind, seen in side_by_side(swap_with_one_ahead, tmp_path, MASTER, KINDS).items():
+        assert seen == [
+            "a0 SLAVE_NOT_AVAILABLE at 0",
+            "a1 SLAVE_NOT_AVAILABLE at 1",
+            "t0 SLAVE_NOT_AVAILABLE at 2",
+            "t1 SLAVE_NOT_AVAILABLE at 3",
+            "b0 SLAVE_NOT_AVAILABLE at 2",
+            "b1 SLAVE_NOT_AVAILABLE at 3",
+            "b2 SLAVE_NOT_AVAILABLE at 4",
+            "c0 SEND_OK at 5",
+            "the new one has a0 a1 b0 b1 b2 c0",
+            "the old one has a0 a1 t0 t1 b2 c0",
+        ], kind
 
 
-@KINDS
+@pytest.mark.parametrize("kind", KINDS)
 def test_roles_decide_ids(java: None, tmp_path: Path, kind: str) -> None:
     with name_server(kind, tmp_path) as namesrv:
         node = broker(kind, "broker-a", tmp_path / "broker", namesrv)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import wait_received
-from conformance.pairs import QUICK_REPORT, Pair, gets, max_offset, pair, pair_in_one_process
+from conformance.pairs import QUICK_REPORT, Pair, gets, max_offset, side_by_side
 from conformance.raw import call, create_topic, frame, json_header
 
 # A slave connects after 5 s, beside four JVMs.
@@ -30,11 +28,6 @@ ON_DISK = 8
 """So many messages of those that are far behind are given at a time."""
 IN_STEP_S = 60.0
 _SEND_MESSAGE = 10
-Pairs = Callable[[Path], AbstractContextManager[Pair]]
-
-
-def processes(master: str, slave: str) -> Pairs:
-    return lambda home: pair(master, slave, home, CONFIG)
 
 
 def refusal(addr: str) -> str:
@@ -54,42 +47,33 @@ def refusal(addr: str) -> str:
     return re.sub(r" *-?\d+\.\d+", " N", f"code {header['code']}: {header['remark']}")
 
 
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        pytest.param(processes("java", "java"), id="java"),
-        pytest.param(processes("fake", "java"), id="fake-master-of-java"),
-        pytest.param(processes("java", "fake"), id="java-master-of-fake"),
-        pytest.param(lambda home: pair_in_one_process(CONFIG), id="one-process"),
-    ],
-)
-def test_a_slave_serves_who_is_far_behind(java: None, tmp_path: Path, pairs: Pairs) -> None:
-    with pairs(tmp_path) as (namesrv_addr, master, slave):
-        create_topic(master.addr, TOPIC, 1)
-        with JavaProducer(namesrv_addr, TOPIC) as producer:
-            ids = [producer.send(f"m{number}").id for number in range(MESSAGES)]
-            slave.start()
-            wait_until(lambda: max_offset(slave.addr, TOPIC) == MESSAGES, IN_STEP_S)
-            with JavaConsumer(namesrv_addr, TOPIC) as consumer:
-                wait_received(consumer, ids)
-                seen = [
-                    f"behind: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave"
-                ]
-                producer.send("at-once")
-                wait_received(consumer, ["at-once"])
-                seen.append(
-                    f"then: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave"
-                )
-                assert len(consumer.received) == MESSAGES + 1
-            seen.append(refusal(slave.addr))
-    print("\n".join(seen))
+def ask(nodes: Pair) -> list[str]:
+    """Who gives a consumer how much that starts far behind, and what the slave says to a send."""
+    namesrv_addr, master, slave = nodes
+    create_topic(master.addr, TOPIC, 1)
+    with JavaProducer(namesrv_addr, TOPIC) as producer:
+        ids = [producer.send(f"m{number}").id for number in range(MESSAGES)]
+        slave.start()
+        wait_until(lambda: max_offset(slave.addr, TOPIC) == MESSAGES, IN_STEP_S)
+        with JavaConsumer(namesrv_addr, TOPIC) as consumer:
+            wait_received(consumer, ids)
+            seen = [f"behind: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave"]
+            producer.send("at-once")
+            wait_received(consumer, ["at-once"])
+            seen.append(f"then: {gets(master.addr)} of the master, {gets(slave.addr)} of the slave")
+            assert len(consumer.received) == MESSAGES + 1
+    return [*seen, refusal(slave.addr)]
+
+
+def test_a_slave_serves_who_is_far_behind(java: None, tmp_path: Path) -> None:
     said = (
         "code 14: service not available now. It may be caused by one of the following reasons: "
         "the broker's disk is full [CL: N CQ: N INDEX: N], messages are put to the slave, "
         "message store has been shut down, etc."
     )
-    assert seen == [
-        f"behind: {ON_DISK} of the master, {MESSAGES - ON_DISK} of the slave",
-        f"then: {ON_DISK} of the master, {MESSAGES - ON_DISK + 1} of the slave",
-        said,
-    ]
+    for name, seen in side_by_side(ask, tmp_path, CONFIG).items():
+        assert seen == [
+            f"behind: {ON_DISK} of the master, {MESSAGES - ON_DISK} of the slave",
+            f"then: {ON_DISK} of the master, {MESSAGES - ON_DISK + 1} of the slave",
+            said,
+        ], name

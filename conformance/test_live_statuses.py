@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from conformance.drivers import DriverError
 from conformance.java_program import JavaProducer
-from conformance.pairs import Node, Pair, pair, pair_in_one_process
+from conformance.pairs import Node, Pair, side_by_side
 from conformance.raw import create_topic
 
 # A slave that stands still is waited for 3 s a send, and put out after 20 s.
@@ -114,26 +112,14 @@ def go_through(producer: JavaProducer, slave: Node) -> list[str]:
     return sender.seen
 
 
-Pairs = Callable[[Path], AbstractContextManager[Pair]]
+def ask(nodes: Pair) -> list[str]:
+    """What a producer is told at a pair."""
+    namesrv_addr, master, slave = nodes
+    create_topic(master.addr, TOPIC, 1)
+    with JavaProducer(namesrv_addr, TOPIC) as producer:
+        return go_through(producer, slave)
 
 
-def processes(master: str, slave: str) -> Pairs:
-    return lambda home: pair(master, slave, home, CONFIG)
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        pytest.param(processes("java", "java"), id="java"),
-        pytest.param(processes("fake", "java"), id="fake-master-of-java"),
-        pytest.param(processes("java", "fake"), id="java-master-of-fake"),
-        pytest.param(lambda home: pair_in_one_process(CONFIG), id="one-process"),
-    ],
-)
-def test_a_producer_is_told_the_same(java: None, tmp_path: Path, pairs: Pairs) -> None:
-    with pairs(tmp_path) as (namesrv_addr, master, slave):
-        create_topic(master.addr, TOPIC, 1)
-        with JavaProducer(namesrv_addr, TOPIC) as producer:
-            seen = go_through(producer, slave)
-    print("\n".join(seen))
-    assert seen == EXPECTED
+def test_a_producer_is_told_the_same(java: None, tmp_path: Path) -> None:
+    for name, seen in side_by_side(ask, tmp_path, CONFIG).items():
+        assert seen == EXPECTED, name
