@@ -13,17 +13,26 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import Barrier
 from typing import NamedTuple, Protocol, TypeVar
 
 import fakemq
-from conformance.java_cluster import SMALL_JVM, JavaBroker, JavaCluster, JavaNode, free_port
-from conformance.live import FakemqProcess
-from conformance.raw import call, frame, json_header, split
+from conformance.java_cluster import (
+    SMALL_JVM,
+    JavaBroker,
+    JavaCluster,
+    JavaNode,
+    free_port,
+    wait_until,
+)
+from conformance.live import FakemqProcess, routed
+from conformance.raw import call, create_topic, frame, json_header, split
 from fakemq.handles import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
 
 _GET_BROKER_RUNTIME_INFO, _GET_MAX_OFFSET, _GET_ROUTEINFO_BY_TOPIC = 28, 30, 105
 _DEFAULT_TOPIC = "TBW102"
+_ROUTED_S = 60.0
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
 QUICK_REPORT = {"haSendHeartbeatInterval": "1000"}
 """With this a slave reports one second after it has connected, and not five."""
@@ -59,6 +68,12 @@ class Pair(NamedTuple):
     namesrv_addr: str
     master: Node
     slave: Node
+
+
+def make_topic(nodes: Pair, topic: str, queues: int) -> None:
+    """Create a topic at the master; on return the name server tells of it."""
+    create_topic(nodes.master.addr, topic, queues)
+    wait_until(lambda: bool(routed(nodes.namesrv_addr, topic)), _ROUTED_S)
 
 
 class FakeBroker:
@@ -184,13 +199,22 @@ def side_by_side(
     config: Mapping[str, str],
     names: Collection[str] = PAIRS.keys(),
 ) -> dict[str, T]:
-    """What ``run`` gives for each of `PAIRS`, or those of ``names``; most of it is waiting."""
+    """What ``run`` gives for each of `PAIRS`, or those of ``names``; most of it is waiting.
+
+    All begin when the last pair is there: a machine that starts JVMs has no time for anything else.
+    """
+    all_there = Barrier(len(names), timeout=_ROUTED_S)
 
     def run_one(name: str) -> T:
         folder = home / name.replace(", ", "-").replace(" ", "-")
         folder.mkdir()
-        with PAIRS[name](folder, config) as nodes:
-            return run(nodes)
+        try:
+            with PAIRS[name](folder, config) as nodes:
+                all_there.wait()
+                return run(nodes)
+        except BaseException as error:
+            error.add_note(f"pair: {name}")
+            raise
 
     with ThreadPoolExecutor(len(names)) as pool:
         return dict(zip(names, pool.map(run_one, names), strict=True))

@@ -15,8 +15,7 @@ import pytest
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, together
-from conformance.pairs import PAIRS, Pair, max_offset
-from conformance.raw import create_topic
+from conformance.pairs import PAIRS, Pair, make_topic, max_offset
 
 # A slave connects after 5 s and reports after 10; then three producers keep the machine busy.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
@@ -104,7 +103,7 @@ def test_what_a_synchronous_master_acknowledged_is_read_from_its_slave(
     java: None, tmp_path: Path, name: str
 ) -> None:
     with PAIRS[name](tmp_path, SYNC) as nodes:
-        create_topic(nodes.master.addr, TOPIC, QUEUES)
+        make_topic(nodes, TOPIC, QUEUES)
         load = Load(nodes)
         with together(*load.producers):
             load.begin()
@@ -125,7 +124,7 @@ def test_what_an_asynchronous_master_alone_had_is_missing(
     java: None, tmp_path: Path, name: str
 ) -> None:
     with PAIRS[name](tmp_path, ASYNC) as nodes:
-        create_topic(nodes.master.addr, TOPIC, QUEUES)
+        make_topic(nodes, TOPIC, QUEUES)
         load = Load(nodes)
         with together(*load.producers):
             load.begin()

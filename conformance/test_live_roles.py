@@ -16,11 +16,11 @@ from conformance.pairs import (
     Pair,
     broker,
     broker_ids,
+    make_topic,
     max_offset,
     name_server,
     side_by_side,
 )
-from conformance.raw import create_topic
 
 # A slave connects after 5 s, twice, and every producer and consumer is a JVM of its own.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -55,7 +55,7 @@ def read(namesrv_addr: str, group: str, count: int) -> str:
 def swap(nodes: Pair) -> list[str]:
     """The master dies in step with its slave, which takes its place."""
     namesrv_addr, old, new = nodes
-    create_topic(old.addr, TOPIC, 1)
+    make_topic(nodes, TOPIC, 1)
     seen = send(namesrv_addr, ["a0", "a1"])
     follow(new, 2)
     seen += send(namesrv_addr, ["a2"])
@@ -94,7 +94,7 @@ def test_a_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path) 
 def swap_with_one_ahead(nodes: Pair) -> list[str]:
     """The master has two messages when it dies that its slave does not have."""
     namesrv_addr, old, new = nodes
-    create_topic(old.addr, TOPIC, 1)
+    make_topic(nodes, TOPIC, 1)
     seen = send(namesrv_addr, ["a0", "a1"])
     follow(new, 2)
     new.stop()

@@ -9,12 +9,12 @@ import pytest
 
 from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
-from conformance.live import wait_received
-from conformance.pairs import QUICK_REPORT, Pair, gets, max_offset, side_by_side
-from conformance.raw import call, create_topic, frame, json_header
+from conformance.live import CROWDED, wait_received
+from conformance.pairs import QUICK_REPORT, Pair, gets, make_topic, max_offset, side_by_side
+from conformance.raw import call, frame, json_header
 
 # A slave connects after 5 s, beside four JVMs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 TOPIC = "Behind"
 CONFIG = {
@@ -50,7 +50,7 @@ def refusal(addr: str) -> str:
 def ask(nodes: Pair) -> list[str]:
     """Who gives a consumer how much that starts far behind, and what the slave says to a send."""
     namesrv_addr, master, slave = nodes
-    create_topic(master.addr, TOPIC, 1)
+    make_topic(nodes, TOPIC, 1)
     with JavaProducer(namesrv_addr, TOPIC) as producer:
         ids = [producer.send(f"m{number}").id for number in range(MESSAGES)]
         slave.start()

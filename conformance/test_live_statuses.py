@@ -13,11 +13,11 @@ import pytest
 
 from conformance.drivers import DriverError
 from conformance.java_program import JavaProducer
-from conformance.pairs import Node, Pair, side_by_side
-from conformance.raw import create_topic
+from conformance.live import CROWDED
+from conformance.pairs import Node, Pair, make_topic, side_by_side
 
 # A slave that stands still is waited for 3 s a send, and put out after 20 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
 TOPIC = "Statuses"
 CONFIG = {"brokerRole": "SYNC_MASTER", "haSlaveFallbehindMax": "60000"}
@@ -114,10 +114,9 @@ def go_through(producer: JavaProducer, slave: Node) -> list[str]:
 
 def ask(nodes: Pair) -> list[str]:
     """What a producer is told at a pair."""
-    namesrv_addr, master, slave = nodes
-    create_topic(master.addr, TOPIC, 1)
-    with JavaProducer(namesrv_addr, TOPIC) as producer:
-        return go_through(producer, slave)
+    make_topic(nodes, TOPIC, 1)
+    with JavaProducer(nodes.namesrv_addr, TOPIC) as producer:
+        return go_through(producer, nodes.slave)
 
 
 def test_a_producer_is_told_the_same(java: None, tmp_path: Path) -> None:
