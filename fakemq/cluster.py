@@ -180,7 +180,10 @@ class ClusterBase:
         return topic_or_group
 
     def create_topic(self, topic: str, queues: int = 8) -> None:
-        """Create or change a topic on every master, with ``queues`` read and write queues each."""
+        """Create or change a topic on every running master, with so many queues to read and write.
+
+        LookupError if no master runs.
+        """
         core = self._core
         checked_topics({topic: queues})
         self._thread().call(lambda: core.create_topic(topic, queues))

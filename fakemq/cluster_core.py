@@ -237,8 +237,11 @@ class ClusterCore:
     # -- nodes --------------------------------------------------------------------------------
 
     def create_topic(self, topic: str, queues: int) -> None:
-        """Create or change a topic on every running master."""
-        for broker in self.running_masters():
+        """Create or change a topic on every running master; LookupError if there is none."""
+        masters = self.running_masters()
+        if not masters:
+            raise LookupError(f"no running master to create topic {topic} at")
+        for broker in masters:
             broker.create_topic(topic, queues)
         self.network.settle()
 
@@ -262,7 +265,9 @@ class ClusterCore:
         masters.sort(key=lambda broker: not broker.running)
         broker = self.brokers.get(name) or next(iter(masters), None)
         if broker is None:
-            raise LookupError(f"no broker {name!r}; there are: {', '.join(self.brokers)}")
+            there = ", ".join(self.brokers)
+            slaves = any(one.config.broker_name == name for one in self.brokers.values())
+            raise LookupError(f"no {'master' if slaves else 'broker'} {name!r}; there are: {there}")
         return broker
 
     def _create_topics(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 import fakemq
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
@@ -109,3 +111,20 @@ def test_asynchronously_too() -> None:
             assert mq.broker("broker-a-1").state == "running"
 
     asyncio.run(run())
+
+
+def test_what_is_seeded_needs_no_slave() -> None:
+    with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}) as mq:
+        mq.broker("broker-a-1").kill()
+        mq.seed("orders", SENT)
+        assert stored(mq) == SENT
+
+
+def test_without_a_master_no_topic_is_made() -> None:
+    with fakemq.Cluster(slaves=1, topics={"orders": 1}) as mq:
+        mq.broker("broker-a").kill()
+        with pytest.raises(LookupError, match="no running master to create topic bills at"):
+            mq.create_topic("bills")
+        mq.broker("broker-a-0").restart({"brokerRole": "SLAVE", "brokerId": 2})
+        with pytest.raises(LookupError, match="no master 'broker-a'; there are: broker-a-0, "):
+            mq.broker("broker-a")
