@@ -210,7 +210,7 @@ class MasterEnd(HAEnd):
             return
         self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
         connection, batch_bytes = self.connection, self._broker.config.ha_transfer_batch_size
-        ahead_bytes = connection.next_transfer_from_where - connection.slave_ack_offset
+        ahead_bytes = connection.unacknowledged_bytes
         self._window_is_full = not self.outside and ahead_bytes >= WINDOW_BYTES
         if self._window_is_full:
             return

@@ -10,6 +10,7 @@ from bench.requests import Sink, frames, send_fields
 from fakemq.events import UnsyncedLost, Warned
 from fakemq.ha.events import Replicated as LogReplicated
 from fakemq.ha.events import ReplicationWaited, ReportBelieved, Transferred
+from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.layout.twins import SLAVE_ACK
@@ -47,6 +48,18 @@ def test_a_slave_that_starts_late_begins_with_the_last_file() -> None:
     queue = pair.slave.store.consume_queue("orders", 0)
     assert queue is not None
     assert 0 < queue.min_offset < queue.max_offset == 40
+
+
+def test_what_an_empty_slave_is_not_sent_is_not_on_its_way() -> None:
+    pair = Replicated(config={"mappedFileSizeCommitLog": 1 << 16})
+    pair.stop(pair.slave)
+    pair.slave.store.reset()
+    for _ in range(90):
+        pair.send(b"x" * 50_000)
+    assert pair.master.store.max_phy_offset > WINDOW_BYTES
+    pair.start(pair.slave)
+    pair.core.advance(10_010)
+    pair.assert_same()
 
 
 def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
