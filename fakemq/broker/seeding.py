@@ -39,7 +39,7 @@ def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys
             store_host=broker.store_host,
         )
     )
-    if not result.ok:
+    if result.append_result is None:  # else it is there, whether a slave has it or not
         raise RuntimeError(
             f"{broker.name} did not take a message for {topic}: {result.status.name}"
         )
