@@ -90,7 +90,11 @@ class Replica:
             if isinstance(seen, End):
                 self._is_stuck(at, seen.why)
                 break
-            self._dispatch(seen, at)
+            try:
+                self._dispatch(seen, at)
+            except StoreError as error:  # the record is there, and is found by the next start
+                self._store.files.broken = str(error)  # of which the next append tells
+                break
             at += seen.size_bytes
             log.records_end = at
         self._dispatched_to = at
