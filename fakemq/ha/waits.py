@@ -86,9 +86,9 @@ class GroupTransferService:
                     break
                 self._requests.popleft()
                 first.done(transferred)
-        finally:
+        finally:  # whatever became of one answer, the others are due
             self._answering = False
-        self._wait()
+            self._wait()
 
     def _wait(self) -> None:
         self._clock.cancel(self._timer)
