@@ -49,8 +49,8 @@ MAX_QUEUES = 65_536
 
 
 def topics(core: ClusterCore) -> list[str]:
-    """The names of all topics of all brokers, sorted."""
-    return sorted({topic for broker in core.brokers.values() for topic in broker.topics.snapshot()})
+    """The names of all topics, sorted."""
+    return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:

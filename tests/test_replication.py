@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq import changes, inspection
 from fakemq.broker.broker import Broker
 from fakemq.changes import reconfigured
 from fakemq.errors import ConfigError
@@ -149,6 +150,16 @@ def test_roles_decide_ids() -> None:
     assert reconfigured(pair.slave.config, {"brokerRole": SYNC}).broker_id == 0
     with pytest.raises(ConfigError, match="keeps its listen_port"):
         reconfigured(pair.slave.config, {"listenPort": 1})
+
+
+def test_a_topic_that_is_deleted_is_in_no_list_though_slaves_have_it() -> None:
+    pair = Replicated()
+    pair.core.advance(13_000)
+    changes.delete_topic(pair.core, "orders")
+    assert pair.slave.topics.select("orders") is not None
+    assert "orders" not in inspection.topics(pair.core)
+    pair.kill(pair.master)
+    assert "orders" in inspection.topics(pair.core)
 
 
 # -- the cluster ----------------------------------------------------------------------------------

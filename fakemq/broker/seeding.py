@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys: str) -> None:
-    """Store ``body``; raises RuntimeError, saying why, where the store does not take it.
-
-    What a SYNC_MASTER's slaves do not have is stored all the same.
-    """
+    """Store ``body``; raises RuntimeError, saying why, where the store does not take it."""
     properties = {
         UNIQ_CLIENT_MESSAGE_ID_KEYIDX: broker.unique_ids.create(broker.clock.now_ms()),
         CLUSTER: broker.config.broker_cluster_name,
@@ -42,7 +39,7 @@ def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys
             store_host=broker.store_host,
         )
     )
-    if result.append_result is None:
+    if result.append_result is None:  # else it is there, whether a slave has it or not
         raise RuntimeError(
             f"{broker.name} did not take a message for {topic}: {result.status.name}"
         )

@@ -210,7 +210,7 @@ class MasterEnd(HAEnd):
             return
         self._broker.clock.cancel(self._timers.pop("ha_transfer", None))
         connection, batch_bytes = self.connection, self._broker.config.ha_transfer_batch_size
-        ahead_bytes = connection.next_transfer_from_where - connection.slave_ack_offset
+        ahead_bytes = connection.unacknowledged_bytes
         self._window_is_full = not self.outside and ahead_bytes >= WINDOW_BYTES
         if self._window_is_full:
             return
@@ -270,7 +270,7 @@ class SlaveEnd(HAEnd):
     def _receive(self, data: bytes) -> None:
         """Transfers of the master: into the log with them, and tell it so."""
         log, connection, replica = self._service.log, self.connection, self._client.replica
-        start, reports = log.max_offset, b""
+        start, reports, offence = log.max_offset, b"", ""
         connection.receive_data(data)
         try:
             while (transfer := connection.next_transfer(log.max_offset)) is not None:
@@ -278,7 +278,7 @@ class SlaveEnd(HAEnd):
                     replica.append(transfer.phy_offset, transfer.body)
                 reports += connection.report_more(log.max_offset)
         except (RemoteProtocolError, StoreError) as error:
-            self.give_up(str(error), OFFENCE)
+            offence = str(error)
         if reports:
             self._broker.journal.add(
                 Replicated(
@@ -287,9 +287,10 @@ class SlaveEnd(HAEnd):
                     end_offset=log.max_offset,
                 )
             )
-            if not self.closed:
-                self._write(reports)
+            self._write(reports)
             replica.dispatch()
+        if offence:
+            self.give_up(offence, OFFENCE)
 
     def drained(self) -> None:
         """Nothing was left."""

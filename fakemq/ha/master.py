@@ -39,6 +39,7 @@ class MasterConnection:
         self._log = log
         self._believes_reports = believes_reports
         self._rest = b""
+        self._began_at = _NONE
         self.slave_request_offset = _NONE
         """What the slave reported first; -1 before."""
         self.slave_ack_offset = _NONE
@@ -50,6 +51,11 @@ class MasterConnection:
     def started(self) -> bool:
         """Whether the slave has reported, so that it is sent anything at all."""
         return self.next_transfer_from_where != _NONE
+
+    @property
+    def unacknowledged_bytes(self) -> int:
+        """How much the slave was sent and has not reported to have."""
+        return self.next_transfer_from_where - max(self.slave_ack_offset, self._began_at)
 
     @property
     def unfinished_bytes(self) -> int:
@@ -75,7 +81,8 @@ class MasterConnection:
         if first:
             self.slave_request_offset = offset
             # Who has nothing begins with the last file.
-            self.next_transfer_from_where = offset or end - end % self._log.file_size_bytes
+            self._began_at = offset or end - end % self._log.file_size_bytes
+            self.next_transfer_from_where = self._began_at
         return offset
 
     def heartbeat(self) -> bytes:

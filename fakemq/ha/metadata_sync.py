@@ -151,6 +151,9 @@ class SlaveSynchronize:
 
 
 def _vip_addr(addr: str) -> str:
-    """Source: common/MixAll.java#brokerVIPChannel (4.9.7)"""
+    """The fast port beside a main one; what is no address stays none.
+
+    Source: common/MixAll.java#brokerVIPChannel (4.9.7)
+    """
     host, _, port = addr.rpartition(":")
-    return f"{host}:{int(port) - 2}"
+    return f"{host}:{int(port) - 2}" if port.isdecimal() else addr

@@ -55,8 +55,8 @@ class HAService:
         self.synchronize.start()
 
     def stop(self, why: str) -> None:
-        """Close every connection; nobody who waits hears anything more."""
-        self._group_transfer.stop()
+        """Close every connection; who waits is told so, where the broker itself goes on."""
+        self._group_transfer.stop(tells=self.broker.running)
         for end in list(self.connections):
             end.close(why)
         if self.client is not None:

@@ -63,12 +63,15 @@ class GroupTransferService:
         self._acked = acked_offset
         self._look()
 
-    def stop(self) -> None:
-        """Tell nobody anything any more: those who wait are gone."""
-        self._requests.clear()
+    def stop(self, *, tells: bool = False) -> None:
+        """Wait no more; ``tells`` those who do that it was in vain, unless they are gone."""
+        requests, self._requests = self._requests, deque()
         self._clock.cancel(self._timer)
         self._timer = None
         self._acked = 0
+        if tells:
+            for request in requests:
+                request.done(False)
 
     def _look(self) -> None:
         if self._answering:
@@ -83,9 +86,9 @@ class GroupTransferService:
                     break
                 self._requests.popleft()
                 first.done(transferred)
-        finally:
+        finally:  # whatever became of one answer, the others are due
             self._answering = False
-        self._wait()
+            self._wait()
 
     def _wait(self) -> None:
         self._clock.cancel(self._timer)

@@ -72,6 +72,12 @@ class CommitLog:
         return self._queue.max_offset
 
     @property
+    def whole_end(self) -> int:
+        """Where a start would find the end: half a record is behind it, if one has come."""
+        end, at = self.records_end, self.max_offset
+        return end if end is not None and at % self.file_size_bytes else at
+
+    @property
     def min_offset(self) -> int:
         """Offset of the first byte still there; -1 if there is none.
 

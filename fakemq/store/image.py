@@ -54,18 +54,16 @@ SIZES = (
 
 
 def take(store: MessageStore) -> StoreImage:
-    """What a store holds now, everything indexed."""
-    files = store.settled_files()
-    images = {
-        file.path: FileImage(
-            file.size_bytes,
-            file.position,
-            file.mtime_ms,
-            tuple(_pieces(file.view[: file.position])),
-        )
-        for file in files
-        if file.path.partition("/")[0] in FOLDERS
-    }
+    """What a store holds now, everything indexed; of a slave's log what came whole."""
+    images, end = {}, store.parts[0].whole_end
+    for file in store.settled_files():
+        folder, _, name = file.path.partition("/")
+        if folder not in FOLDERS:
+            continue
+        position = min(file.position, max(0, end - int(name))) if folder == LOG else file.position
+        if position or not file.position:
+            pieces = tuple(_pieces(file.view[:position]))
+            images[file.path] = FileImage(file.size_bytes, position, file.mtime_ms, pieces)
     return StoreImage(images, {name: getattr(store.config, name) for name in SIZES})
 
 

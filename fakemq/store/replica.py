@@ -90,7 +90,11 @@ class Replica:
             if isinstance(seen, End):
                 self._is_stuck(at, seen.why)
                 break
-            self._dispatch(seen, at)
+            try:
+                self._dispatch(seen, at)
+            except StoreError as error:  # the record is there, and is found by the next start
+                self._store.files.broken = str(error)  # of which the next append tells
+                break
             at += seen.size_bytes
             log.records_end = at
         self._dispatched_to = at
@@ -100,11 +104,11 @@ class Replica:
 
         One on a disk is about to be closed, and keeps it.
         """
-        log, end = self._log, self._log.records_end
-        if end is None or self._store.files.durable or log is not self._store.parts[0]:
+        log = self._log
+        if log.records_end is None or self._store.files.durable or log is not self._store.parts[0]:
             return
-        log.records_end = None
-        if log.max_offset % log.file_size_bytes and end < log.max_offset:
+        end, log.records_end = log.whole_end, None
+        if end < log.max_offset:
             log.truncate(end)
 
     def _dispatch(self, seen: Seen, phy_offset: int) -> None:

@@ -156,6 +156,19 @@ def test_a_slave_that_is_its_own_master_asks_nobody() -> None:
     assert lab.asked == []
 
 
+@pytest.mark.parametrize("addr", ["", "somewhere", "host:port"])
+def test_a_master_that_is_nowhere_is_asked_in_vain(addr: str) -> None:
+    lab = Elsewhere()
+    synchronize = lab.slave.replication().synchronize
+    assert synchronize is not None
+    synchronize.set_master_addr(addr)
+    lab.core.advance(20_000, outside_peers=True)
+    assert lab.asked == []
+    synchronize.set_master_addr(MAIN)
+    lab.core.advance(10_000, outside_peers=True)
+    assert [code for _, _, code in lab.asked[:4]] == [*GOOD]
+
+
 def test_who_stops_while_it_asks_takes_nothing_more() -> None:
     lab = Elsewhere()
     del lab.bodies[OFFSETS]

@@ -78,6 +78,23 @@ def test_who_says_so_does_not_wait() -> None:
     assert code(Replicated(role=SYNC, slaves=0).send(properties=NO_WAIT)) is OK
 
 
+def test_what_is_seeded_needs_no_slave() -> None:
+    pair = Replicated(role=SYNC)
+    pair.kill(pair.slave)
+    pair.master.seed("orders", 0, b"x")
+    assert pair.master.store.max_offset_in_queue("orders", 0) == 1
+
+
+def test_who_waits_at_a_reset_waits_no_more() -> None:
+    pair = Replicated(role=SYNC)
+    pair.slave.pause()
+    answer = pair.send()
+    pair.core.network.settle()
+    assert not answer.over
+    pair.core.reset()
+    assert code(answer) is TIMEOUT
+
+
 def test_one_of_two_slaves_is_enough() -> None:
     trio = Replicated(role=SYNC, slaves=2)
     trio.slaves[0].pause()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,22 @@ import pytest
 from bench.requests import Sink, frames, send_fields
 from fakemq.events import UnsyncedLost, Warned
 from fakemq.ha.events import Replicated as LogReplicated
-from fakemq.ha.events import ReplicationWaited, ReportBelieved, Transferred
+from fakemq.ha.events import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
+from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
-from fakemq.protocol.layout.twins import SLAVE_ACK
+from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
 from tests.support.echo import Echo
-from tests.support.replication import NO_SLAVE, OK, SMALL, SYNC, TIMEOUT, Replicated, code
+from tests.support.replication import (
+    NO_SLAVE,
+    OK,
+    SMALL,
+    SYNC,
+    TIMEOUT,
+    Replicated,
+    code,
+    log_bytes,
+)
 
 # -- the way of the bytes -------------------------------------------------------------------------
 
@@ -47,6 +58,18 @@ def test_a_slave_that_starts_late_begins_with_the_last_file() -> None:
     queue = pair.slave.store.consume_queue("orders", 0)
     assert queue is not None
     assert 0 < queue.min_offset < queue.max_offset == 40
+
+
+def test_what_an_empty_slave_is_not_sent_is_not_on_its_way() -> None:
+    pair = Replicated(config={"mappedFileSizeCommitLog": 1 << 16})
+    pair.stop(pair.slave)
+    pair.slave.store.reset()
+    for _ in range(90):
+        pair.send(b"x" * 50_000)
+    assert pair.master.store.max_phy_offset > WINDOW_BYTES
+    pair.start(pair.slave)
+    pair.core.advance(10_010)
+    pair.assert_same()
 
 
 def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
@@ -146,6 +169,20 @@ def test_slaves_delete_old_files_for_themselves() -> None:
     pair.assert_same()
 
 
+def test_a_slave_whose_queues_cannot_be_written_says_so_and_takes_no_more(tmp_path: Path) -> None:
+    pair = Replicated(role=SYNC, store=str(tmp_path))
+    assert code(pair.send()) is OK
+    shutil.rmtree(tmp_path / "broker-a-1/consumequeue/orders")
+    (tmp_path / "broker-a-1/consumequeue/orders").touch()
+    assert code(pair.send(queue_id=1)) is OK  # its log has it
+    pair.send(queue_id=1)
+    (warned,) = pair.core.journal.find(Warned)
+    assert warned.text.startswith("closed the HA connection of 127.0.0.1:10912: no room for ")
+    assert "consumequeue/orders/1" in warned.text
+    assert pair.slave.store.max_offset_in_queue("orders", 0) == 1
+    pair.core.stop()
+
+
 # -- bad peers ------------------------------------------------------------------------------------
 
 
@@ -217,6 +254,20 @@ def test_heartbeats_and_the_first_of_them() -> None:
     assert end.heard == beat
     pair.core.advance(1)
     assert end.heard == beat * 2
+
+
+def test_what_came_before_a_transfer_that_cannot_be_is_reported() -> None:
+    pair = Replicated()
+    pair.send()
+    size_bytes = pair.master.store.max_phy_offset
+    client = pair.slave.replication().client
+    assert client is not None
+    assert client.end is not None
+    good = TRANSFER_HEADER.pack(0, size_bytes) + log_bytes(pair.master.store, 0, size_bytes)
+    client.end.data_received(good + TRANSFER_HEADER.pack(7, 0))
+    pair.core.network.settle()
+    assert pair.core.journal.find(SlaveReported)[-1].offset == size_bytes
+    assert pair.ha.connections == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +78,20 @@ def test_an_answer_may_bring_another_request() -> None:
     lab.service.put_request(10, 3_000, lambda _: lab.wait(11), outside=False)
     lab.ack(20)
     assert lab.told == [(0, 11, True)]
+
+
+def test_an_answer_that_fails_keeps_nobody_waiting() -> None:
+    lab = Lab()
+
+    def fail(transferred: bool) -> None:
+        raise RuntimeError(f"told {transferred}")
+
+    lab.service.put_request(10, 3_000, fail, outside=False)
+    lab.wait(20)
+    with pytest.raises(RuntimeError, match="told False"):
+        lab.clock.advance_ms(3_000)
+    lab.clock.advance_ms(1_000)
+    assert lab.told == [(4_000, 20, False)]
 
 
 def test_nobody_is_told_after_the_end() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fakemq.clock import NodeClock
 from fakemq.events import FilesExpired
+from fakemq.store import image as images
 from fakemq.store.replica import Replica
 from fakemq.store.store import MessageStore
 from tests.store.disk_lab import DiskLab
@@ -61,6 +62,29 @@ def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
     ends = {offset for offset, _ in lab.store.parts[0].records(0, FILE_BYTES)}
     assert slave.store.max_phy_offset in ends
     assert slave.store.max_phy_offset <= more_bytes
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 2 * FILE_BYTES))
+def test_half_a_record_is_in_no_image(more_bytes: int) -> None:
+    lab, slave = master(), Lab(log_bytes=FILE_BYTES)
+    replica = followed(slave)
+    for start in range(0, more_bytes, FILE_BYTES):
+        replica.append(start, log_bytes(lab.store, start, min(more_bytes, start + FILE_BYTES)))
+    replica.dispatch()
+    copy = Lab(log_bytes=FILE_BYTES)
+    images.restore(copy.store, images.take(slave.store), 0)
+    replica.close()
+    end = copy.store.max_phy_offset
+    assert end == slave.store.max_phy_offset <= more_bytes
+    again = followed(copy)
+    whole = lab.store.max_phy_offset
+    begins = [offset for offset in range(0, whole, FILE_BYTES) if offset > end]
+    for start, stop in pairwise([end, *begins, whole]):
+        again.append(start, log_bytes(lab.store, start, stop))
+    again.dispatch()
+    assert same_log(lab.store, copy.store)
+    assert keys_found(copy.store) == copy.store.max_offset_in_queue("orders", 0) == 12
 
 
 def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) -> None:
