@@ -241,10 +241,10 @@ def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: st
 
     Brokers that do not run get none; RuntimeError if none runs.
     """
-    if not list(_queues(core, topic)):
+    masters = core.running_masters()
+    if masters and not list(_queues(core, topic)):
         core.create_topic(topic, 8)
     queues = list(_queues(core, topic))
-    masters = core.running_masters()
     targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
     if not targets:
         raise RuntimeError(f"no broker runs that could store messages for {topic}")
