@@ -21,8 +21,8 @@ from conformance.raw import RawConnection, call, frame, json_header, split
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 from fakemq.protocol import fastjson
+from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT
 from fakemq.protocol.message import BLANK_MAGIC_CODE
-from fakemq.store.consumequeue import UNIT_BYTES
 
 IN_STEP_S = 90.0
 """A slave connects after 5 s and reports after 10, in a JVM that takes its time to start."""
@@ -154,9 +154,9 @@ def queues_of(node: Node) -> list[tuple[str, int]]:
 def entries_of(node: Node, topic: str, queue_id: int, least: int, most: int) -> bytes:
     """The entries of a queue's files from one offset to another."""
     paths = sorted((node.store / "consumequeue" / topic / str(queue_id)).iterdir())
-    start = least * UNIT_BYTES - int(paths[0].name)
+    start = least * CONSUME_QUEUE_UNIT.size - int(paths[0].name)
     data = b"".join(path.read_bytes() for path in paths)
-    return data[start : start + (most - least) * UNIT_BYTES]
+    return data[start : start + (most - least) * CONSUME_QUEUE_UNIT.size]
 
 
 def records_in(data: bytes) -> int:
