@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock import NodeClock
     from fakemq.journal import Journal
+    from fakemq.store.files import File
     from fakemq.store.scan import Seen
     from fakemq.store.store import MessageStore
 
@@ -91,7 +92,7 @@ class Replica:
                 self._is_stuck(at, seen.why)
                 break
             try:
-                self._dispatch(seen, at)
+                self._dispatch(seen, at, file)
             except StoreError as error:  # the record is there, and is found by the next start
                 self._store.files.broken = str(error)  # of which the next append tells
                 break
@@ -111,17 +112,15 @@ class Replica:
         if end < log.max_offset:
             log.truncate(end)
 
-    def _dispatch(self, seen: Seen, phy_offset: int) -> None:
-        """Let queues and index know of a record.
+    def _dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
+        """Let queues and index know of a record, in ``file`` of the log.
 
         A slave is not told that a topic was deleted. Of one that is made again its queues keep the
         old entries, have the first new one behind them, and then none until the master's queue is
         longer than theirs: so it is in Java.
         """
-        found = self._log.find_file(phy_offset)
-        assert found is not None
         topic, queue_id = seen.topic, seen.queue_id
-        self._recovery.dispatch(seen, phy_offset, found[0])
+        self._recovery.dispatch(seen, phy_offset, file)
         queue = self._queues.find(topic, queue_id)
         if queue is not None:  # it goes on there should this be a master some day
             self._log.topic_queue_table[topic, queue_id] = queue.max_offset
