@@ -26,11 +26,12 @@ from conformance.java_cluster import (
     wait_until,
 )
 from conformance.live import FakemqProcess, routed
-from conformance.raw import call, create_topic, frame, json_header, split
+from conformance.raw import RawConnection, call, create_topic, frame, split
+from conformance.replicas import Reader
 from fakemq.handles import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
 
-_GET_BROKER_RUNTIME_INFO, _GET_MAX_OFFSET, _GET_ROUTEINFO_BY_TOPIC = 28, 30, 105
+_GET_BROKER_RUNTIME_INFO, _GET_ROUTEINFO_BY_TOPIC = 28, 105
 _DEFAULT_TOPIC = "TBW102"
 _ROUTED_S = 60.0
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
@@ -222,11 +223,8 @@ def side_by_side(
 
 def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:
     """Where a broker says that a queue ends."""
-    fields = {"topic": topic, "queueId": str(queue_id)}
-    header = json_header(call(addr, frame(_GET_MAX_OFFSET, fields)))
-    said = header["extFields"]
-    assert isinstance(said, dict)
-    return int(said["offset"])
+    with RawConnection(addr) as connection:
+        return Reader(connection).end(topic, queue_id)
 
 
 def gets(addr: str) -> int:

@@ -177,7 +177,7 @@ class Reader:
     def __init__(self, connection: RawConnection) -> None:
         self._connection = connection
 
-    def offset(self, code: int, topic: str, queue_id: int) -> int:
+    def _offset(self, code: int, topic: str, queue_id: int) -> int:
         fields = {"topic": topic, "queueId": str(queue_id)}
         header = json_header(self._connection.call(frame(code, fields)))
         found = header["extFields"]
@@ -186,14 +186,15 @@ class Reader:
 
     def ends(self, topic: str, queue_id: int) -> tuple[int, int]:
         """The first offset and the next one."""
-        return (
-            self.offset(_GET_MIN_OFFSET, topic, queue_id),
-            self.offset(_GET_MAX_OFFSET, topic, queue_id),
-        )
+        return self._offset(_GET_MIN_OFFSET, topic, queue_id), self.end(topic, queue_id)
+
+    def end(self, topic: str, queue_id: int) -> int:
+        """The next offset."""
+        return self._offset(_GET_MAX_OFFSET, topic, queue_id)
 
     def wait_end(self, topic: str, queue_id: int, end: int) -> int:
         """Wait until a queue ends there; gives its first offset."""
-        wait_until(lambda: self.ends(topic, queue_id)[1] == end, _DISPATCH_S)
+        wait_until(lambda: self.end(topic, queue_id) == end, _DISPATCH_S)
         return self.ends(topic, queue_id)[0]
 
     def records(self, topic: str, queue_id: int, offset: int, end: int) -> list[bytes]:
