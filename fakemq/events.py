@@ -41,10 +41,19 @@ class LinkClosed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
-    """The clock was advanced, frozen, unfrozen or reset by hand."""
+    """By hand: ``how`` is ``advance``, ``freeze``, ``unfreeze``, ``rate 10``, ``reset``, ``jump``.
+
+    After a ``jump`` the wall is another, backwards maybe, and no time has passed.
+    """
 
     how: str
     by_ms: int
+
+
+class ClockSkewed(Event, frozen=True, kw_only=True, gc=False):
+    """A node's clock is so far ahead of the cluster's from now on."""
+
+    skew_ms: int
 
 
 class SnapshotRestored(Event, frozen=True, kw_only=True, gc=False):
