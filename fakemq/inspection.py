@@ -40,6 +40,7 @@ def timers(core: ClusterCore) -> list[Deadline]:
 
 
 SOON = 3
+"""So many kinds of deadlines are named, each by its soonest."""
 
 
 def stillness(core: ClusterCore) -> str:
@@ -49,11 +50,15 @@ def stillness(core: ClusterCore) -> str:
         why.insert(0, "frozen")
     if not why:
         return ""
-    due = [one for one in timers(core) if not one.outside]
-    soon = ", ".join(
-        f"{one.kind} of {one.owner} in {max(0, one.due_in_ms)} ms" for one in due[:SOON]
-    )
-    return f"the clock is {', '.join(why)}; next deadlines: {soon or 'none'}"
+    first: dict[str, Deadline] = {}
+    for one in sorted(timers(core), key=lambda one: (one.due_in_ms, one.domain)):
+        if not one.outside:
+            first.setdefault(one.kind, one)
+    soon = [
+        f"{one.kind} of {one.owner} in {max(0, one.due_in_ms)} ms"
+        for one in list(first.values())[:SOON]
+    ]
+    return f"the clock is {', '.join(why)}; next deadlines: {', '.join(soon) or 'none'}"
 
 
 def text(entries: list[Entry]) -> str:
