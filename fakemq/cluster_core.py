@@ -224,17 +224,16 @@ class ClusterCore:
 
         What is due by the new time fires with the next movement, or by itself if the clock runs.
         """
-        self._moved("jump", at_ms - self.clock.now_ms())
-        self.clock.jump_to(at_ms)
-        self._jumped()
+        self._jump(lambda: self.clock.jump_to(at_ms))
 
     def stand(self, standing: Standing) -> None:
         """Have the clock stand, or run, as it did then; a jump if its wall was another."""
-        self._moved("jump", standing.at_ms - self.clock.now_ms())
-        self.clock.stand(standing)
-        self._jumped()
+        self._jump(lambda: self.clock.stand(standing))
 
-    def _jumped(self) -> None:
+    def _jump(self, jump: Callable[[], None]) -> None:
+        before_ms = self.clock.now_ms()
+        jump()
+        self._moved("jump", self.clock.now_ms() - before_ms)
         for clock in self.node_clocks:
             clock.jumped()
         self.on_moved("jump")
