@@ -17,10 +17,10 @@ from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import NotYetSupported, WaitTimeout
+from fakemq.faults.handles import Faults
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
-    Faults,
     GroupHandle,
     JournalView,
     TopicHandle,

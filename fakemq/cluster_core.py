@@ -14,6 +14,7 @@ from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
 from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
+from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
@@ -55,6 +56,7 @@ class ClusterCore:
         self.network = MemoryNetwork()
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
+        self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
@@ -73,7 +75,7 @@ class ClusterCore:
         config = self.spec.namesrv_config
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return NameServer(name, config, clock, self.journal, kv_file=kv_file)
+        return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
@@ -88,6 +90,7 @@ class ClusterCore:
             self.journal,
             store,
             self.randomness.stream(f"broker {name}"),
+            self.faults,
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
         for addr, accept in (

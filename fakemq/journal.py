@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import get_annotations
 from itertools import count, islice
 from typing import TypeAlias, TypeVar
@@ -63,11 +64,15 @@ def _kept(value: object) -> object:
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """An event with its place in the order (``seq``, from 1) and the cluster's wall time."""
+    """An event with its place in the order (``seq``, from 1) and the cluster's wall time.
+
+    ``cause`` is the ``seq`` of what it is owed to, a fault that hit or a request; 0 for none.
+    """
 
     seq: int
     at_ms: int
     event: Event
+    cause: int = 0
 
 
 Listener: TypeAlias = Callable[[Entry], None]
@@ -83,28 +88,42 @@ class Journal:
         self._clock = clock
         self._events: deque[Event] = deque(maxlen=capacity)
         self._times_ms: deque[int] = deque(maxlen=capacity)
+        self._causes: deque[int] = deque(maxlen=capacity)
         self._seq = 0
+        self.cause = 0
+        """The ``seq`` of what all that happens now is owed to; see `because`."""
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
         # Of each kind of event: its texts of peers, and who listens to it.
         self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
         self.offences = Offences(clock, self)
         """Where to warn of what peers do."""
 
-    def add(self, event: Event) -> None:
-        """Write ``event`` down, and tell whoever listens."""
+    def add(self, event: Event) -> int:
+        """Write ``event`` down, and tell whoever listens; gives its ``seq``."""
         texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
         for name in texts:
             value = getattr(event, name)
             if type(value) is not str or len(value) > TEXT_MAX_CHARS:
                 event = msgspec.structs.replace(event, **{name: _kept(value)})
-        at_ms = self._clock.now_ms()
-        self._seq += 1
+        at_ms, cause = self._clock.now_ms(), self.cause
+        self._seq = seq = self._seq + 1
         self._events.append(event)
         self._times_ms.append(at_ms)
+        self._causes.append(cause)
         if listeners:
-            entry = Entry(self._seq, at_ms, event)
+            entry = Entry(seq, at_ms, event, cause)
             for listener in listeners:
                 listener(entry)
+        return seq
+
+    @contextmanager
+    def because(self, seq: int) -> Iterator[None]:
+        """Have what happens in the block owed to the entry ``seq``, and not to what it was."""
+        before, self.cause = self.cause, seq
+        try:
+            yield
+        finally:
+            self.cause = before
 
     def _find_kind(self, kind: type[Event]) -> tuple[tuple[str, ...], tuple[Listener, ...]]:
         listeners = tuple(
@@ -145,15 +164,17 @@ class Journal:
         """Forget everything; sequence numbers start at 1 again."""
         self._events.clear()
         self._times_ms.clear()
-        self._seq = 0
+        self._causes.clear()
+        self._seq = self.cause = 0
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(list(self._entries(0)))
 
     def _entries(self, start: int) -> Iterator[Entry]:
         """Those from the ``start``-th on, as long as nothing is added."""
-        times_ms, events = islice(self._times_ms, start, None), islice(self._events, start, None)
-        return map(Entry, count(self._seq - len(self) + 1 + start), times_ms, events)
+        seqs = count(self._seq - len(self) + 1 + start)
+        columns = (self._times_ms, self._events, self._causes)
+        return map(Entry, seqs, *(islice(column, start, None) for column in columns))
 
     def __len__(self) -> int:
         return len(self._events)

@@ -29,6 +29,7 @@ from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch import Dispatcher, Reply
 from fakemq.events import NodeStarted, NodeStopped
+from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -72,6 +73,7 @@ class Broker:
         journal: Journal,
         store: MessageStore,
         randomness: random.Random,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.name = name
         self.config = config
@@ -80,6 +82,7 @@ class Broker:
         self.journal = journal
         self.store = store
         self.randomness = randomness
+        self.faults = FaultPlan(journal) if faults is None else faults
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
         self.state = "stopped"
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
