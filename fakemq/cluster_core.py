@@ -53,7 +53,7 @@ class ClusterCore:
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
         self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
-        self.network = MemoryNetwork()
+        self.network = MemoryNetwork(self.journal)
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
@@ -211,9 +211,9 @@ class ClusterCore:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         self.network.settle()
-        self._moved("advance", ms)
-        fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-        self.network.settle()
+        with self.journal.because(self._moved("advance", ms)):
+            fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            self.network.settle()
         return [inspection.deadline(timer, 0) for timer in fired]
 
     def advance_to(self, at_ms: int) -> list[Deadline]:
@@ -234,8 +234,8 @@ class ClusterCore:
         self.advance(ms)
         return ms
 
-    def _moved(self, how: str, by_ms: int) -> None:
-        self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+    def _moved(self, how: str, by_ms: int) -> int:
+        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

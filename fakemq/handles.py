@@ -7,7 +7,7 @@ tests add what waits or moves time, blocking here and awaited there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
 from fakemq import inspection
 from fakemq.durations import Size, size_bytes
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
+    from fakemq.journal_search import Since, Where
     from fakemq.net.thread import ClusterThread
 
     EventT = TypeVar("EventT", bound=Event)
@@ -207,9 +208,65 @@ class GroupHandle(Handle):
 class JournalView(Handle):
     """The journal: what happened, oldest first."""
 
-    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
-        """Events of one class of `fakemq.events` whose fields have these values."""
-        return self._call(lambda: self._core.journal.find(kind, **fields))
+    @overload
+    def find(
+        self,
+        kind: type[EventT],
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT]: ...
+
+    @overload
+    def find(
+        self,
+        kind: str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[Event] | None = None,
+        **fields: object,
+    ) -> list[Event]: ...
+
+    def find(
+        self,
+        kind: type[EventT] | str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT] | list[Event]:
+        """Events of one kind whose fields have these values, oldest first.
+
+        ``kind`` is a class of `fakemq.events` or its name; ``node`` is a field of every kind, and a
+        ``code`` may be given by its name. ``since`` leaves out what is not newer than an entry or
+        its number, or older than a time; ``where`` is asked about each event that is left.
+        Raises ValueError for a kind or field that there is not, naming those that may be meant.
+        """
+        found = self.entries(kind, since=since, where=where, **fields)
+        return cast("list[EventT]", [entry.event for entry in found])
+
+    def entries(
+        self,
+        kind: type[EventT] | str = "Event",
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[Entry]:
+        """As `find`, but the entries: with number, virtual time and cause."""
+        from fakemq.journal_search import search  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: search(journal, kind, since, where, fields))
+
+    def cause_chain(self, entry: Entry) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        return self._call(lambda: self._core.journal.cause_chain(entry))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fakemq.net.session import UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
+
+if TYPE_CHECKING:
+    from fakemq.journal import Cause, Journal
 
 
 class MemoryLink:
@@ -106,9 +110,11 @@ class MemoryLink:
 class MemoryNetwork:
     """The addresses of a cluster's own nodes, and the bytes on their way between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
+        self._journal = journal
+        """Knows what happens because of what: bytes carry it from node to node."""
         self._listeners: dict[str, tuple[str, Accept, Callable[[], bool]]] = {}
-        self._posted: deque[Callable[[], None]] = deque()
+        self._posted: deque[tuple[Cause, Callable[[], None]]] = deque()
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
@@ -144,7 +150,8 @@ class MemoryNetwork:
         return MemoryLink(self, here, addr, node, remote_node).open(make, accept)
 
     def post(self, delivery: Callable[[], None]) -> None:
-        self._posted.append(delivery)
+        journal = self._journal
+        self._posted.append((0 if journal is None else journal.cause, delivery))
         if not self._settling and len(self._posted) == 1:
             self.on_post()
 
@@ -152,11 +159,17 @@ class MemoryNetwork:
         """Deliver until nothing is on its way."""
         if self._settling:
             return
-        self._settling = True
+        self._settling, journal = True, self._journal
+        before: Cause = 0 if journal is None else journal.cause
         try:
             while self._posted:
-                self._posted.popleft()()
+                cause, deliver = self._posted.popleft()
+                if journal is not None:
+                    journal.cause = cause
+                deliver()
         finally:
             self._settling = False
+            if journal is not None:
+                journal.cause = before
             if self._posted:  # an error came between: the rest is for the next turn
                 self.on_post()
