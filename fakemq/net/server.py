@@ -12,8 +12,8 @@ from fakemq.inspection import NODE
 from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
 from fakemq.net.held import HeldBytes
-from fakemq.net.listener import Listener
-from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
+from fakemq.net.listener import BrokerPorts, Listener, Port
+from fakemq.net.tcp import TcpConnector
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
