@@ -1,4 +1,4 @@
-"""Ports that nobody can steal, listening at them, and what becomes of who connects."""
+"""Where TCP connections come from: ports that nobody can steal, listening, and connecting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from fakemq.errors import FakemqError
 from fakemq.net.held import HeldBytes
-from fakemq.net.session import Accept, Endpoint, Link
+from fakemq.net.memory import OpenLinks
+from fakemq.net.outbound import CONNECT_TIMEOUT_MS
+from fakemq.net.session import Accept, Endpoint, EndpointT, Link
 from fakemq.net.tcp import TcpLink
 from fakemq.protocol.hosts import format_host
 
@@ -132,10 +134,12 @@ class Listener:
         accept: Accept,
         held: HeldBytes | None = None,
         on_refused: Callable[[str], None] = lambda why: None,
+        links: OpenLinks | None = None,
     ) -> None:
         self._port = port
         self._accept = accept
         self._held = held
+        self._links = links
         self._on_refused = on_refused
         self._sock: socket.socket | None = None
         self._tasks: set[asyncio.Task[object]] = set()
@@ -187,7 +191,8 @@ class Listener:
         loop = asyncio.get_running_loop()
         task: asyncio.Task[object] = loop.create_task(
             loop.connect_accepted_socket(
-                lambda: TcpLink(lambda link: self._take(sock, link), self._held), connection
+                lambda: TcpLink(lambda link: self._take(sock, link), self._held, self._links),
+                connection,
             )
         )
         self._tasks.add(task)
@@ -196,6 +201,49 @@ class Listener:
     def _take(self, sock: socket.socket, link: Link) -> Endpoint | None:
         # A node that has been stopped since, or even started again, knows nothing of it.
         return self._accept(link) if self._sock is sock else None
+
+
+class TcpConnector:
+    """Outgoing TCP connections of a cluster's nodes."""
+
+    def __init__(self, held: HeldBytes | None = None, links: OpenLinks | None = None) -> None:
+        self._held = held
+        self._links = links
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def open(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        host, _, port = addr.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
+                _, link = await asyncio.get_running_loop().create_connection(
+                    lambda: TcpLink(make, self._held, self._links), host, int(port)
+                )
+        except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
+            opened(None)
+            return
+        opened(link.endpoint)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 def descriptor_limit() -> int:
