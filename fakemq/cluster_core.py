@@ -17,7 +17,7 @@ from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepa
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
-from fakemq.net.memory import MemoryNetwork
+from fakemq.net.memory import MemoryNetwork, OpenLinks
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
@@ -48,12 +48,13 @@ class ClusterCore:
         broker_ports: list[int],
         *,
         open_tcp: OpenTcp | None = None,
+        links: OpenLinks | None = None,
     ) -> None:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
         self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
-        self.network = MemoryNetwork(self.journal)
+        self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)

@@ -104,7 +104,11 @@ def test_on_a_running_clock_a_timer_has_no_cause() -> None:
     journal = Journal(clock)
     node = NodeClock(clock, "a", journal)
     node.call_later(5, lambda: None, kind="heartbeat")
-    node.call_later(5, lambda: journal.add(Warned(node="a", text="due")) and None, kind="offences")
+
+    def warn() -> None:
+        journal.add(Warned(node="a", text="due"))
+
+    node.call_later(5, warn, kind="offences")
     clock.advance_ms(5)
     assert [(entry.event, entry.cause) for entry in journal] == [
         (TimerFired(node="a", kind="offences"), 0),
@@ -119,10 +123,10 @@ def test_a_timer_carries_its_cause_over_a_link() -> None:
     network = MemoryNetwork(journal)
     clock.settle = network.settle
 
-    def post() -> None:
-        network.post(lambda: journal.add(Warned(node="b", text="there")) and None)
+    def arrive() -> None:
+        journal.add(Warned(node="b", text="there"))
 
-    NodeClock(clock, "a", journal).call_later(5, post, kind="heartbeat")
+    NodeClock(clock, "a", journal).call_later(5, lambda: network.post(arrive), kind="heartbeat")
     clock.advance_ms(5)
     assert [(entry.event.node, entry.cause) for entry in journal] == [("a", 0), ("b", 1)]
 

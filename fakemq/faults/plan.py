@@ -203,13 +203,17 @@ class FaultPlan:
         for placed in list(self.at(point)):
             if not placed.scope.covers(happening):
                 continue
-            placed.calls += 1
-            due = placed.when.on_call in (None, placed.calls) and self._draw(placed)
+            due = self.call(placed)
             if due and (chosen is None or placed.scope.narrowness > chosen.scope.narrowness):
                 chosen = placed
             elif placed.exhausted:
                 self.settle(placed)
         return chosen
+
+    def call(self, placed: Placed[Any]) -> bool:
+        """Count one more time that a fault could have its effect; gives whether it is to."""
+        placed.calls += 1
+        return placed.when.on_call in (None, placed.calls) and self._draw(placed)
 
     def _draw(self, placed: Placed[Any]) -> bool:
         probability = placed.when.probability
