@@ -16,7 +16,7 @@ from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, Endpoin
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.net.lane import Befalling, MakeWay, OpenLink, Way
+    from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
 class OpenLinks:
@@ -142,11 +142,11 @@ class MemoryLink:
         if self.peer is not None:
             self.peer.way = None
 
-    def cut(self, why: str) -> None:
+    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
         peer = self._part()
         for link in (self, peer):
             if link is not None:
-                self._network.post(partial(link._arrive, None, why))
+                self._network.post(partial(owed, partial(link._arrive, None, why)))
 
     reset = cut
 
