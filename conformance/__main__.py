@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _record(chosen: list[Scenario]) -> int:
     for config, together in by_config(chosen):
-        with java_target(config) as target:
+        with java_target(config, together[0].slaves) as target:
             for scenario in together:
                 began_ms = real_elapsed_ms()
                 record(scenario, scenario.transcript(target))
@@ -41,7 +41,7 @@ def _record(chosen: list[Scenario]) -> int:
 
 def _show(chosen: list[Scenario]) -> int:
     for scenario in chosen:
-        with fake_target(scenario.config) as target:
+        with fake_target(scenario.config, scenario.slaves) as target:
             print(scenario.transcript(target))
     return 0
 
@@ -50,7 +50,7 @@ def _compare(chosen: list[Scenario]) -> int:
     accepted = differences()
     different = 0
     for scenario in chosen:
-        with fake_target(scenario.config) as target:
+        with fake_target(scenario.config, scenario.slaves) as target:
             seen = scenario.transcript(target)
         found = diff(expected(scenario, accepted), seen, scenario, "fakemq")
         rows = sum(row.scenario == scenario.name for row in accepted)

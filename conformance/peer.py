@@ -173,7 +173,7 @@ class Peer:
         for _ in range(count):
             assert self.poll_request(ANSWER_TIMEOUT_S), f"{self.place} asked nothing of {self.name}"
 
-    def poll_request(self, timeout_s: float = 0.001) -> Frame | None:
+    def poll_request(self, timeout_s: float = 0) -> Frame | None:
         """The next request from the other side, written down as it comes; None if none comes."""
         came = self._receive(timeout_s)
         assert came is None or not came.flag & RESPONSE, f"an answer nobody waits for: {came}"
@@ -194,9 +194,9 @@ class Peer:
         self._say_fields(texts, request.code, sent=True)
         self._say_lines(self._normaliser.body(data))
 
-    def nothing_comes(self) -> None:
+    def nothing_comes(self, silence_s: float = SILENCE_S) -> None:
         """Write down that the other side is silent."""
-        came = self._receive(SILENCE_S)
+        came = self._receive(silence_s)
         assert came is None, f"{self.place} sent {came} to {self.name}"
         self.say("nothing more")
 
@@ -209,7 +209,7 @@ class Peer:
             return True
         return False
 
-    def has_answer(self, opaque: int, timeout_s: float = 0.001) -> bool:
+    def has_answer(self, opaque: int, timeout_s: float = 0) -> bool:
         while opaque not in self._answers and self._receive(timeout_s) is not None:
             pass
         return opaque in self._answers
@@ -253,7 +253,7 @@ class Peer:
         self._socket.settimeout(timeout_s)
         try:
             whole = self._connection.receive()
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return None
         came = frame_of(whole)
         if came.flag & RESPONSE:
