@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
 from conformance.normalise import Normaliser, shortened
@@ -99,14 +100,12 @@ class Peer:
         self.place = place
         self._normaliser = normaliser
         self._lines = lines
-        host, _, port = addr.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
+        self._socket = _connected(addr, name, normaliser.names)
         self._connection = RawConnection.over(self._socket)
         self._answers: dict[int, Frame] = {}
         self._opaque = 0
         self._is_settled = True
-        host, port = self._socket.getsockname()[:2]
-        normaliser.names[f"{host}:{port}"] = name
+        normaliser.names[_own_addr(self._socket)] = name
 
     def send(
         self,
@@ -295,6 +294,25 @@ class Peer:
 
     def _say_lines(self, lines: list[str]) -> None:
         self._lines += (f"    {line}" for line in lines)
+
+
+def _connected(addr: str, name: str, names: Mapping[str, str]) -> socket.socket:
+    """A connection from a port that nobody else has had: messages say by it who sent them.
+
+    The system may give the port of a connection that a broker closed to the next one.
+    """
+    host, _, port = addr.rpartition(":")
+    with ExitStack() as others:
+        while True:
+            found = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
+            if names.get(_own_addr(found), name) == name:
+                return found
+            others.enter_context(found)
+
+
+def _own_addr(connected: socket.socket) -> str:
+    host, port = connected.getsockname()[:2]
+    return f"{host}:{port}"
 
 
 def _code_text(code: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,20 @@ def test_a_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
         "client -> broker-a  SUCCESS (0)",
         "    body: how I run",
     ]
+
+
+def test_no_peer_has_a_port_that_another_has_had() -> None:
+    others = {f"127.0.0.1:{port}" for port in range(1 << 16) if port % 4 == 0}
+    normaliser = Normaliser(dict.fromkeys(others, "another"), 0)
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        addr = f"127.0.0.1:{server.getsockname()[1]}"
+        names = [f"peer {number}" for number in range(20)]
+        peers = [Peer(name, "broker-a", addr, normaliser, []) for name in names]
+        for peer in peers:
+            peer.close()
+    named = {addr for addr, name in normaliser.names.items() if name in names}
+    assert len(named) == len(names)
+    assert not named & others
 
 
 def test_time_passes_when_everything_sent_one_way_has_come_and_nobody_reads_of_it() -> None:
