@@ -4,13 +4,14 @@ BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup test lint bench soak fuzz clean
+.PHONY: help serve setup test lint scenarios bench soak fuzz clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
 	@echo "make test    run every test, the conformance suite against real RocketMQ included"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
+	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
 	@echo "make fuzz    look for new offences of the parsers, a minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
@@ -39,6 +40,9 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+scenarios: setup
+	$(BIN)/python -m conformance --minutes $(ARGS)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -14,9 +14,10 @@ from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
 from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
+from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
-from fakemq.net.memory import MemoryNetwork
+from fakemq.net.memory import MemoryNetwork, OpenLinks
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
@@ -50,6 +51,7 @@ class ClusterCore:
         broker_ports: list[int],
         *,
         open_tcp: OpenTcp | None = None,
+        links: OpenLinks | None = None,
     ) -> None:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
@@ -57,9 +59,10 @@ class ClusterCore:
         self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         self.on_moved: Callable[[str], None] = lambda how: None
         """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
-        self.network = MemoryNetwork()
+        self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
+        self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
@@ -78,7 +81,7 @@ class ClusterCore:
         config = self.spec.namesrv_config
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return NameServer(name, config, clock, self.journal, kv_file=kv_file)
+        return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
@@ -93,6 +96,7 @@ class ClusterCore:
             self.journal,
             store,
             self.randomness.stream(f"broker {name}"),
+            self.faults,
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
         for addr, accept in (
@@ -243,9 +247,9 @@ class ClusterCore:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         self.network.settle()
-        self._moved("advance", ms)
-        fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-        self.network.settle()
+        with self.journal.because(self._moved("advance", ms)):
+            fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            self.network.settle()
         self.on_moved("advance")
         return [inspection.deadline(timer, 0) for timer in fired]
 
@@ -277,8 +281,8 @@ class ClusterCore:
         clocks = [name_server.clock for name_server in self.name_servers]
         return clocks + [broker.clock for broker in self.brokers.values()]
 
-    def _moved(self, how: str, by_ms: int) -> None:
-        self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+    def _moved(self, how: str, by_ms: int) -> int:
+        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 
