@@ -147,6 +147,17 @@ def lose_the_master(scene: Scene) -> None:
     scene.mq.broker("broker-a").kill()
 
 
+def connect_into_a_partition(scene: Scene) -> None:
+    scene.mq.partition("broker-a", "broker-a-1")
+    scene.mq.broker("broker-a-1").restart()
+    scene.mq.clock.advance("5s")
+
+
+def be_late(scene: Scene) -> None:
+    scene.mq.faults.latency("broker-a", "namesrv-0", "50ms")
+    scene.mq.create_topic("bills")
+
+
 def silence_the_slave(scene: Scene) -> None:
     scene.mq.broker("broker-a-1").pause()
 
@@ -207,6 +218,8 @@ KINDS: dict[str, Kind] = {
     "ha_heartbeat": Kind(nothing, SLAVE),
     "ha_housekeeping": Kind(silence_the_slave, SLAVE),
     "ha_ack_wait": Kind(wait_for_the_slave, {**SLAVE, "role": "SYNC_MASTER"}),
+    "connect_timeout": Kind(connect_into_a_partition, SLAVE),
+    "link_delivery": Kind(be_late),
     "flush_commit_log": Kind(fill_files, DISK),
     "flush_consume_queue": Kind(fill_files, DISK),
     "index_build": Kind(store_much, DISK),
