@@ -296,7 +296,7 @@ class Run:
         raise TimeoutError(f"{what}: not within {within_ms} ms")
 
     def wait_stored(
-        self, topic: str, max_offset: int, within_ms: int, *, queue_id: int = 0
+        self, topic: str, max_offset: int, within_ms: int, *, queue_id: int = 0, step_ms: int = 100
     ) -> None:
         """Let time pass until a queue of broker-a, which may be shared, ends there."""
         wanted = self.offset(topic, max_offset)
@@ -304,6 +304,7 @@ class Run:
             lambda: self.max_offset("broker-a", topic, queue_id) >= wanted,
             within_ms,
             f"{max_offset} messages in {topic}",
+            step_ms,
         )
 
     def until_stored(self, place: str, topic: str, max_offset: int, queue_id: int = 0) -> None:

@@ -39,7 +39,7 @@ def check_waits_for_producer(run: Run) -> None:
     run.shared(TRANS_HALF_TOPIC)
     send_half(run, topic, 1, group=group)
     run.note("nobody is there: the broker counts it all the same")
-    run.wait_stored(TRANS_HALF_TOPIC, 2, LONG_CHECKED_MS)
+    run.wait_stored(TRANS_HALF_TOPIC, 2, LONG_CHECKED_MS, step_ms=STEP_MS)
     beat(run, "producer", group)
     check = asked(run, "producer", run.now_ms(), 55, 62)
     answer_check(run, check, ROLLBACK, "producer", group)
@@ -84,11 +84,11 @@ def check_in_vain(run: Run) -> None:
     run.shared(TRANS_CHECK_MAX_TIME_TOPIC)
     interval_ms = int(run.config.get("transactionCheckInterval", "60000"))
     send_half(run, topic, 1, group=group)
-    step_ms = interval_ms // 20
+    step_ms = interval_ms // 10
     for _ in range(CHECKS):
         beat(run, "producer", group)
         check = run.take_request("producer", "broker-a", LONG_CHECKED_MS, step_ms)
-    run.wait_stored(TRANS_CHECK_MAX_TIME_TOPIC, 1, LONG_CHECKED_MS)
+    run.wait_stored(TRANS_CHECK_MAX_TIME_TOPIC, 1, LONG_CHECKED_MS, step_ms=step_ms)
     run.pull(TRANS_CHECK_MAX_TIME_TOPIC)
     run.nothing_comes("producer")
     run.note("late, it can be committed all the same")

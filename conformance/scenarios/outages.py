@@ -89,6 +89,7 @@ def wait_at_slave(
         lambda: run.max_offset(SLAVE, topic, queue_id) >= max_offset,
         within_ms,
         f"{max_offset} messages in {topic} at the slave",
+        STEP_MS,
     )
 
 
