@@ -183,9 +183,10 @@ class Producing(Driver):
     def begin(self, id: str, size_bytes: int = 0, timeout_ms: int | None = None) -> None:
         """Begins to send one message with ``id`` as key; `ended` has its end.
 
-        Its body is the id, or so many bytes of noise.
+        Its body is the id, or so many bytes of noise; both are for a Java producer only.
         """
-        self.say(f"send {id} {size_bytes}" + ("" if timeout_ms is None else f" {timeout_ms}"))
+        more = [] if timeout_ms is None and not size_bytes else [size_bytes, timeout_ms]
+        self.say(" ".join(["send", id, *(str(one) for one in more if one is not None)]))
 
     def ended(self, id: str) -> Ack:
         """Waits for the end of a send. Raises DriverError if it fails."""

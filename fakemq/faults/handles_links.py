@@ -179,12 +179,13 @@ def _positive(number: int, text: str) -> int:
 
 def _scope(core: ClusterCore, ends: tuple[str, str], limits: LinkLimits) -> LinkScope:
     from fakemq.faults.link_scopes import LinkScope
+    from fakemq.faults.links import node_names
 
     source, target = (_end(core, end) for end in ends)
     link = limits.get("link")
     if link is not None and link not in LANGUAGES:
         raise ConfigError(f"link={link!r}: expected {' or '.join(map(repr, LANGUAGES))}")
-    nodes = {*core.brokers, *(one.name for one in core.name_servers)}
+    nodes = node_names(core)
     if source == target or not nodes.intersection((source, target)):
         raise ConfigError(f"{ends[0]} – {ends[1]}: expected two ends, one of them a node")
     return LinkScope(

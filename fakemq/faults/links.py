@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fakemq.faults.link_scopes import (
+    CLIENTS,
     PARTITION,
     POINTS,
     LinkScope,
@@ -155,14 +156,19 @@ class LinkPlan:
     # -- names --------------------------------------------------------------------------------
 
     def _passing(self, link: OpenLink) -> Passing:
-        near = inside(link.node, link.local_addr)
+        near = self._names(link.node, link.local_addr)
         if link.remote_node is None:
             far = self.names_of_peer(link)
         else:
-            far = inside(link.remote_node, link.remote_addr)
+            far = self._names(link.remote_node, link.remote_addr)
         session = link.session
         language = "remoting" if session is None else session.language
         return Passing(source=near, target=far, language=language)
+
+    def _names(self, node: str, addr: str) -> Names:
+        """What who lives in this process is called; it may be a client, on a memory link."""
+        names = inside(node, addr)
+        return names if node in node_names(self._core) else names | {CLIENTS}
 
     def _dialling(self, source: Owner, addr: str) -> Passing:
         node = self._core.network.node_at(addr)
@@ -184,6 +190,11 @@ class LinkPlan:
             for table in members
             for channel in table.channels_of(session)  # type: ignore[arg-type]
         )
+
+
+def node_names(core: ClusterCore) -> set[str]:
+    """The nodes of a cluster."""
+    return {*core.brokers, *(one.name for one in core.name_servers)}
 
 
 def plan_of(core: ClusterCore) -> LinkPlan:

@@ -76,15 +76,15 @@ class MemoryLink:
         self._kept_bytes = 0
 
     def write(self, data: bytes) -> None:
-        peer = self.peer
+        peer, way = self.peer, self.way
         if peer is None:
             return
-        if self.way is None:
+        if way is None:
             self._network.post(lambda: peer._arrive(data))
         else:
-            self.way.put(data)
-            if self.way.held_bytes > UNREAD_MAX_BYTES:
-                self._network.post(partial(self._give_up, self.way.held_bytes))
+            way.put(data)
+            if way.held_bytes > UNREAD_MAX_BYTES:
+                self._network.post(partial(self._give_up, way.held_bytes))
 
     def close(self) -> None:
         peer = self._part()

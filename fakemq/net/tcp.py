@@ -80,11 +80,12 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def write(self, data: bytes) -> None:
         if self._leaving or self._transport.is_closing():
             return
-        if self._outward is None:
+        outward = self._outward
+        if outward is None:
             self._transport.write(data)
         else:
-            self._outward.put(data)
-            if self._outward.full and not self.clogged:
+            outward.put(data)
+            if outward.full and not self.clogged:
                 self._clog()
         if self.clogged:
             self._unread_bytes += len(data)
@@ -203,7 +204,10 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
                 self._transport.close()
                 self._end(CLOSED_BY_PEER)
                 return
-            self._arrive(data)
+            if self._inward is None:
+                self._take(data)
+            else:
+                self._put(data, self._inward)
 
     def _go_on(self) -> None:
         """Have the endpoint go on with what it has left, and read on if it has nothing left."""
@@ -264,13 +268,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return _inbox.view
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._arrive(bytes(_inbox.view[:nbytes]))
-
-    def _arrive(self, data: bytes) -> None:
         if self._inward is None:
-            self._take(data)
-            return
-        self._inward.put(data)
+            self._take(bytes(_inbox.view[:nbytes]))
+        else:
+            self._put(bytes(_inbox.view[:nbytes]), self._inward)
+
+    def _put(self, data: bytes, inward: Way) -> None:
+        inward.put(data)
         self._account()
         self._watch()
 
@@ -310,7 +314,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._watch()
 
     def _unclog(self) -> None:
-        if self._kernel_is_full or (self._outward is not None and self._outward.full):
+        is_full = self._outward is not None and self._outward.full
+        if is_full or self._kernel_is_full or not self.clogged:
             return
         self.clogged = False
         self._unread_bytes = 0
@@ -365,8 +370,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return not (self._paused or self.clogged or self._waits)
 
     def _sent(self) -> None:
-        if self.clogged:
-            self._unclog()
+        if self.clogged:  # the endpoint may be just writing: it goes on in the next turn
+            asyncio.get_running_loop().call_soon(self._unclog)
 
     def _taken(self) -> None:
         """The inward way has brought something, or is to wait."""

@@ -1,0 +1,173 @@
+"""What a link on hold keeps: as much as its sockets would, and in its order until the end."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import fakemq
+from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.net import memory
+from fakemq.net.lane import FULL_BYTES
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.connection import Connection
+from tests.support.tcp import TcpPeer
+
+CODE = RequestCode.GET_BROKER_CONFIG
+ENOUGH_BYTES = 64 << 20
+"""More than the kernel keeps for both sockets."""
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster() as mq:
+        yield mq
+
+
+@pytest.fixture
+def peer(mq: fakemq.Cluster) -> Iterator[TcpPeer]:
+    peer = TcpPeer(mq.broker("broker-a").addr)
+    mq.wait_for(lambda: mq.journal.find(LinkOpened, outside=True))
+    yield peer
+    peer.sock.close()
+
+
+def held_bytes(mq: fakemq.Cluster) -> int:
+    """What the cluster says that it holds for all its peers."""
+    return mq._thread().server._held.total_bytes
+
+
+def came(mq: fakemq.Cluster) -> int:
+    return len(mq.journal.find(RequestReceived, code=CODE))
+
+
+def poll(true: Callable[[], bool]) -> None:
+    """Until it is so, where the journal says nothing of it."""
+    until_s = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < until_s
+        time.sleep(0.005)
+
+
+def send_until_full(peer: TcpPeer, frame: bytes) -> int:
+    """Write frames until nobody takes any more; gives how many were whole."""
+    peer.sock.settimeout(0.2)
+    sent = 0
+    try:
+        while sent * len(frame) < ENOUGH_BYTES:
+            rest = memoryview(frame)
+            while rest:
+                rest = rest[peer.sock.send(rest) :]
+            sent += 1
+    except TimeoutError:
+        pass
+    else:
+        pytest.fail("somebody reads it all")
+    return sent
+
+
+def test_who_writes_into_a_hold_is_not_read_from(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    hold = mq.faults.hold("clients", "broker-a", one_way=True)
+    frame = Connection().encode(RemotingCommand(CODE, body=bytes(100_000)))
+    sent = send_until_full(peer, frame)
+    assert FULL_BYTES < held_bytes(mq) < 4 * FULL_BYTES
+    assert came(mq) == 0
+    hold.release()
+    mq.wait_for(lambda: came(mq) >= sent)
+    assert held_bytes(mq) < FULL_BYTES
+
+
+def test_a_broker_that_is_not_heard_is_asked_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    hold = mq.faults.hold("broker-a", "clients", one_way=True)
+    count = 3000
+    frames = Connection().encode(RemotingCommand(CODE)) * count
+    peer.sock.settimeout(5)
+    peer.sock.sendall(frames)
+    poll(lambda: held_bytes(mq) > FULL_BYTES)
+    asked = came(mq)
+    assert asked < count
+    hold.release()
+    answers, connection = 0, Connection()
+    while answers < count:
+        answers += len(connection.receive_data(peer.sock.recv(1 << 18)))
+    assert came(mq) == count
+    poll(lambda: held_bytes(mq) == 0)
+
+
+@pytest.mark.parametrize("end", ["closes", "resets"])
+def test_a_peer_that_goes_meanwhile_is_missed_afterwards(
+    mq: fakemq.Cluster, peer: TcpPeer, end: str
+) -> None:
+    hold = mq.faults.hold("clients", "broker-a", one_way=True)
+    peer.send(CODE, oneway=True)
+    mq.wait_for(lambda: hold.used)
+    poll(lambda: held_bytes(mq) > 0)
+    if end == "resets":
+        peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.sock.close()
+    with TcpPeer(mq.namesrv_addr) as other:  # a round trip later, it has gone for the kernel
+        other.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
+    assert not mq.journal.find(LinkClosed, node="broker-a-0")
+    hold.release()
+    mq.wait_for(lambda: mq.journal.find(LinkClosed, node="broker-a-0"))
+    assert came(mq) == 1
+    poll(lambda: held_bytes(mq) == 0)
+
+
+def test_what_was_written_before_the_end_comes_before_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    hold = mq.faults.hold("broker-a", "clients", one_way=True)
+    peer.send(CODE)
+    mq.wait_for(lambda: hold.used)
+    mq.broker("broker-a").kill()
+    hold.release()
+    heard = b""
+    while data := peer.sock.recv(1 << 16):
+        heard += data
+    (answer,) = Connection().receive_data(heard)
+    assert answer.is_response
+
+
+def test_a_paused_broker_takes_what_was_late_when_it_goes_on(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    hold = mq.faults.hold("clients", "broker-a", one_way=True)
+    opaque = peer.send(CODE)
+    mq.wait_for(lambda: hold.used)
+    mq.broker("broker-a").pause()
+    hold.release()
+    assert came(mq) == 0
+    mq.broker("broker-a").resume()
+    assert came(mq) == 1
+    assert peer.receive(opaque).body
+
+
+def test_a_cluster_is_stopped_with_a_connection_on_hold() -> None:
+    with fakemq.Cluster() as mq:
+        peer = TcpPeer(mq.broker("broker-a").addr)
+        hold = mq.faults.hold("broker-a", "clients", one_way=True)
+        peer.send(CODE)
+        mq.wait_for(lambda: hold.used)
+    with peer:
+        assert peer.sock.recv(1 << 16), "what was held"
+        while peer.sock.recv(1 << 16):
+            pass
+
+
+def test_a_node_that_writes_too_much_into_a_hold_gives_up(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "UNREAD_MAX_BYTES", 10_000)
+    mq.faults.hold("broker-a", "namesrv-0")
+    for number in range(30):
+        mq.create_topic(f"T{number}")
+    (warned,) = mq.journal.find(Warned)
+    assert "bytes unread; 10000 is the most" in warned.text
+    mq.faults.clear()
+    mq.create_topic("Last")
+    with TcpPeer(mq.namesrv_addr) as other:
+        assert b"Last" in other.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body
