@@ -120,6 +120,14 @@ class BrokerHandle(BrokerView):
         """Start it again on the same ports, with what it held; ``config`` has keys to change."""
         self._restart(config)
 
+    def promote(self, role: str = "ASYNC_MASTER") -> None:
+        """Restart it as the master of its brokerName; stop the old one before, or demote it."""
+        self._restart(_promoted(role))
+
+    def demote(self, broker_id: int) -> None:
+        """Restart it as a slave of its brokerName, with an id that no other has."""
+        self._restart(_demoted(broker_id))
+
 
 class AsyncBrokerHandle(BrokerView):
     """A broker of an `AsyncCluster`; see `BrokerHandle`."""
@@ -129,6 +137,20 @@ class AsyncBrokerHandle(BrokerView):
 
     async def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
         await in_thread(lambda: self._restart(config))
+
+    async def promote(self, role: str = "ASYNC_MASTER") -> None:
+        await in_thread(lambda: self._restart(_promoted(role)))
+
+    async def demote(self, broker_id: int) -> None:
+        await in_thread(lambda: self._restart(_demoted(broker_id)))
+
+
+def _promoted(role: str) -> ConfigSource:
+    return {"brokerRole": role, "brokerId": 0}
+
+
+def _demoted(broker_id: int) -> ConfigSource:
+    return {"brokerRole": "SLAVE", "brokerId": broker_id}
 
 
 class TopicHandle(Handle):

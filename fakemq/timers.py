@@ -49,6 +49,7 @@ DOMAINS: dict[str, Domain] = {
     "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
     "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
+    "slow_flush": Domain.DEADLINE,  # ours: the fault of a flush that takes time
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
     # faults
     "link_delivery": Domain.DEADLINE,  # ours: bytes on a link with latency or little bandwidth

@@ -106,8 +106,6 @@ class Broker:
         self.persistence = Persistence(self)
         self.ha: HAService | None = None
         """Replication, where there is anything to replicate; from a start on to its end."""
-        self.believes_reports = False
-        """Whether slaves that connect from now on are believed all that they report first."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -265,6 +263,10 @@ class Broker:
                 self.persistence.stop()
         finally:
             try:
+                if self.faults.all() or self.store.files.damaged:
+                    from fakemq.faults.stores import befall_end  # few clusters have faults
+
+                    befall_end(self, how)
                 disk = self.store.disk
                 if disk is not None:
                     disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
@@ -300,10 +302,6 @@ class Broker:
             if self.ha is not None:
                 self.ha.resume()
             self.clock.resume()
-
-    def silence(self, silent: bool = True) -> None:
-        """Stop talking to the name servers (or go on), with all connections left open."""
-        self.registration.silence(silent)
 
     def reset(self) -> None:
         """Topics, groups, offsets and messages as at the first start; connections stay.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
+    from fakemq.faults.plan import Placed
     from fakemq.journal import Journal
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues
@@ -60,6 +61,7 @@ class Retention:
         self._journal = journal
         self._node = node
         self._disk_size_bytes: int | None = None
+        self._filled_by: Placed[None] | None = None
         self._clean_immediately = False
         self._manual_times = 0
         self._plan_at_bytes = 0
@@ -84,6 +86,8 @@ class Retention:
         self._manual_times = 0
         self._give_up()
         self._look_again()
+        if self._filled_by is not None:
+            self._judge()
         self.plan()
 
     def _give_up(self) -> None:
@@ -105,6 +109,12 @@ class Retention:
         self._disk_size_bytes = size_bytes
         self.plan()
 
+    def fill(self, fault: Placed[None] | None) -> None:
+        """Take the disk for full, because of a fault, or for what it is again; at once."""
+        self._filled_by = fault
+        self._judge()
+        self.plan()
+
     @property
     def total_bytes(self) -> int:
         """How large the disk is."""
@@ -113,6 +123,8 @@ class Retention:
 
     def used_ratio(self) -> float:
         """How full the disk is, from 0 to 1."""
+        if self._filled_by is not None:
+            return 1.0
         size_bytes = self._disk_size_bytes
         if size_bytes is None:
             return self._files.used_ratio()
@@ -141,6 +153,8 @@ class Retention:
         """
         self.look(now_ms)
         if self.disk_full:
+            if self._filled_by is not None:
+                self._filled_by.hit(self._node, f"a message of {size_bytes} bytes in the log")
             return ""
         size = self._disk_size_bytes
         if size is not None and self._files.used_bytes + size_bytes > size:

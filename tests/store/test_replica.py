@@ -51,6 +51,21 @@ def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -
     assert keys_found(slave.store) == 12
 
 
+def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
+    lab, end = master(), master().store.max_phy_offset
+    for start in (0, FILE_BYTES):
+        slave = Lab(log_bytes=FILE_BYTES)
+        slave.put(b"of another log")
+        slave.store.parts[0].truncate(0)
+        slave.store.delete_consume_queue("orders")
+        replica = followed(slave)
+        for first in range(start, end, FILE_BYTES):
+            replica.append(first, log_bytes(lab.store, first, min(first + FILE_BYTES, end)))
+        replica.dispatch()
+        assert slave.store.min_phy_offset == start
+        assert same_log(lab.store, slave.store)
+
+
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 400))
 def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
