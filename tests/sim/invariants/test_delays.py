@@ -1,0 +1,57 @@
+"""What left its delay level before it was due."""
+
+from __future__ import annotations
+
+from fakemq.events import Scheduled, ScheduledDelivered
+from fakemq.sim.events import ClockSet
+from fakemq.sim.invariants.delays import too_early
+from tests.sim.invariants.made_up import history
+
+SCHEDULED = Scheduled(
+    node="broker-a-0",
+    level=3,
+    schedule_offset=0,
+    phy_offset=500,
+    due_at_ms=10_000,
+    topic="orders",
+    msg_id="ID",
+)
+DELIVERED = ScheduledDelivered(
+    node="broker-a-0",
+    level=3,
+    schedule_offset=0,
+    from_phy_offset=500,
+    phy_offset=900,
+    topic="orders",
+    queue_id=0,
+    queue_offset=0,
+    msg_id="ID",
+)
+
+
+def clock_set(by_ms: int, skew_ms: int, target: str = "broker-a-0") -> ClockSet:
+    return ClockSet(node="simulator", target=target, by_ms=by_ms, skew_ms=skew_ms)
+
+
+def test_in_time_and_late_are_well() -> None:
+    assert not list(too_early(history((0, SCHEDULED), (10_000, DELIVERED))))
+    assert not list(too_early(history((0, SCHEDULED), (99_000, DELIVERED), (0, DELIVERED))))
+
+
+def test_a_millisecond_too_early() -> None:
+    (violation,) = too_early(history((0, SCHEDULED), (9_999, DELIVERED)))
+    assert violation.text == "ID for orders left level 3 of broker-a-0 1 ms too early"
+
+
+def test_the_brokers_own_clock_counts() -> None:
+    ahead = clock_set(4_000, 4_000)
+    assert not list(too_early(history((0, SCHEDULED), (1, ahead), (6_000, DELIVERED))))
+    assert list(too_early(history((0, SCHEDULED), (1, ahead), (5_999, DELIVERED))))
+    other = clock_set(4_000, 4_000, "broker-b-0")
+    assert list(too_early(history((0, SCHEDULED), (1, other), (6_000, DELIVERED))))
+
+
+def test_who_waited_while_the_clock_was_set_back_is_excused() -> None:
+    back = clock_set(-4_000, -4_000)
+    assert not list(too_early(history((0, SCHEDULED), (1, back), (2, DELIVERED))))
+    assert list(too_early(history((0, back), (1, SCHEDULED), (2, DELIVERED))))
