@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.sim.history import MASTER
 from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _disks(plan: Plan) -> Sequence[str]:
         return ()
     if cluster.flush == "SYNC_FLUSH" or cluster.role == "ASYNC_MASTER":
         return cluster.nodes
-    return [node for node in cluster.nodes if not node.endswith("-0")]
+    return [node for node in cluster.nodes if not node.endswith(MASTER)]
 
 
 def _masters_that_slaves_outlive(plan: Plan) -> Sequence[str]:
@@ -67,7 +68,7 @@ def _masters_that_slaves_outlive(plan: Plan) -> Sequence[str]:
         and cluster.slaves
         and (cluster.flush, cluster.role) == ("ASYNC_FLUSH", "SYNC_MASTER")
     )
-    return [f"{name}-0" for name in cluster.broker_names] if outlived else ()
+    return [f"{name}{MASTER}" for name in cluster.broker_names] if outlived else ()
 
 
 def _name_servers(plan: Plan) -> Sequence[str]:
@@ -131,7 +132,7 @@ def _slave_begins_anew(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _slave_of(master: str) -> str:
-    return f"{master.removesuffix('-0')}-1"
+    return f"{master.removesuffix(MASTER)}-1"
 
 
 def _skew(sim: Simulation, fault: PlannedFault) -> None:

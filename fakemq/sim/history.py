@@ -52,6 +52,10 @@ class History:
                 yield entry.event
 
 
+MASTER = "-0"
+"""How the name of a master ends."""
+
+
 def broker_name(node: str) -> str:
     """The brokerName of a node, as in ``broker-a`` of ``broker-a-1``."""
     return node.rpartition("-")[0]

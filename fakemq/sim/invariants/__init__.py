@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.events import HandlerFailed, UnsyncedLost
-from fakemq.sim.history import Violation, broker_name
+from fakemq.sim.history import MASTER, Violation, broker_name
 from fakemq.sim.invariants.delays import too_early
 from fakemq.sim.invariants.delivery import undelivered
 from fakemq.sim.invariants.durability import lost_messages, promises
@@ -44,7 +44,7 @@ def judge(sim: Simulation) -> list[Violation]:
     excused = {
         name
         for node, name in losses.items()
-        if node in sim.lost or (cluster.flush == "ASYNC_FLUSH" and node.endswith("-0"))
+        if node in sim.lost or (cluster.flush == "ASYNC_FLUSH" and node.endswith(MASTER))
     }
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
     found += undelivered(history, groups, excused)
@@ -69,7 +69,7 @@ def _replicas(sim: Simulation) -> list[Violation]:
     found: list[Violation] = []
     brokers = sim.core.brokers
     for slave in brokers.values():
-        master = brokers.get(f"{slave.config.broker_name}-0")
+        master = brokers.get(f"{slave.config.broker_name}{MASTER}")
         if not slave.config.is_slave or master is None or master.name in sim.lost:
             continue
         safe = [

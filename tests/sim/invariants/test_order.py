@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from fakemq.events import UnsyncedLost
 from fakemq.sim.invariants.order import out_of_order
 from tests.sim.invariants.made_up import consumed, history, sent
@@ -33,12 +36,21 @@ def test_queues_and_groups_have_nothing_to_do_with_each_other() -> None:
     assert not list(out_of_order(story))
 
 
-def test_offsets_begin_anew_where_a_log_was_cut() -> None:
-    assert not list(out_of_order(history(consumed("z", 9), CRASH, consumed("new", 5))))
-    elsewhere = history(
-        consumed("z", 9, broker="broker-b"), CRASH, consumed("y", 5, broker="broker-b")
-    )
-    assert len(list(out_of_order(elsewhere))) == 1
+def test_queues_of_a_log_that_was_cut_are_judged_no_more() -> None:
+    cut = [consumed("z", 9), sent("old", 9, shard="s"), CRASH]
+    assert not list(out_of_order(history(*cut, consumed("new", 5), sent("new", 5, shard="s"))))
+
+
+@pytest.mark.parametrize(
+    "crash",
+    [
+        replace(CRASH, node="broker-b-0"),
+        replace(CRASH, node="broker-a-1"),
+        replace(CRASH, log_bytes=0),
+    ],
+)
+def test_other_crashes_are_no_excuse(crash: UnsyncedLost) -> None:
+    assert len(list(out_of_order(history(consumed("z", 9), crash, consumed("y", 5))))) == 1
 
 
 def test_a_shard_that_is_stored_in_another_order_than_sent() -> None:
