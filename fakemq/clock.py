@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.durations import Duration, duration_ms
-from fakemq.events import HandlerFailed
 from fakemq.machine_time import Axis, MachineTime, TimeSource
 from fakemq.timers import Domain, Timer, base_kind, domain_of, kinds_like
 
@@ -303,7 +302,7 @@ class NodeClock:
         self._clock = clock
         self._journal = journal
         self._timers: set[Timer] = set()
-        self._missed: list[Callable[[], None]] | None = None
+        self._missed: list[tuple[str, Callable[[], None]]] | None = None
         self._skew_ms = 0
         self.owner = owner
         self.on_jump: Callable[[], None] = _nothing
@@ -348,9 +347,9 @@ class NodeClock:
         def fire() -> None:
             self._timers.discard(timer)
             if self._missed is None:
-                self._call(callback)
+                self._call(kind, callback)
             else:
-                self._missed.append(callback)
+                self._missed.append((kind, callback))
 
         timer = self._clock.call_later(delay_ms, fire, kind=kind, owner=self.owner, outside=outside)
         self._timers.add(timer)
@@ -372,16 +371,14 @@ class NodeClock:
 
     def resume(self) -> None:
         missed, self._missed = self._missed or [], None
-        for callback in missed:
-            self._call(callback)
+        for kind, callback in missed:
+            self._call(kind, callback)
 
-    def _call(self, callback: Callable[[], None]) -> None:
-        try:
+    def _call(self, kind: str, callback: Callable[[], None]) -> None:
+        if self._journal is None:
             callback()
-        except Exception as error:
-            if self._journal is None:
-                raise
-            self._journal.add(HandlerFailed.of(self.owner, None, error))
+        else:
+            self._journal.fire(self.owner, kind, callback)
 
 
 def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:

@@ -16,11 +16,10 @@ from fakemq import inspection
 from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
 from fakemq.durations import Duration, duration_ms
-from fakemq.errors import NotYetSupported, WaitTimeout
+from fakemq.errors import WaitTimeout
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
-    Faults,
     GroupHandle,
     JournalView,
     TopicHandle,
@@ -32,6 +31,7 @@ from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
+    from fakemq.faults.handles import Fault, Faults
     from fakemq.snapshots import Snapshot
 
 T = TypeVar("T")
@@ -83,7 +83,6 @@ class ClusterBase:
         self._spec = cluster_spec(**options, free_ports=True)
         self._life = _Life()
         self.journal = JournalView(self._thread)
-        self.faults = Faults(self._thread)
 
     def _thread(self) -> ClusterThread:
         thread = self._life.thread
@@ -120,9 +119,10 @@ class ClusterBase:
         Brokers that are down or paused run again. Listeners and live connections stay; a consumer
         that is still attached sees an empty topic, from offset 0.
         """
-        self.faults.clear()
+        core, thread = self._core, self._thread()
+        thread.call(core.faults.clear)
         self._run_all()
-        self._thread().call(self._core.reset)
+        thread.call(core.reset)
 
     def _run_all(self) -> None:
         """Start the brokers that are down."""
@@ -166,12 +166,20 @@ class ClusterBase:
         """The seed of this run; pass it as ``seed=`` to make the same choices again."""
         return self._core.randomness.seed
 
-    def partition(self, source: str, target: str) -> None:
-        """Not there yet: cut the link between two nodes."""
-        raise NotYetSupported(f"partition({source!r}, {target!r}) is not there yet")
+    @property
+    def faults(self) -> Faults:
+        """Where faults are placed."""
+        from fakemq.faults.handles import Faults  # many tests place none
+
+        return Faults(self._thread)
+
+    def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
+        """Let nothing through between two ends until `heal`; as ``faults.partition``."""
+        return self.faults.partition(source, target, one_way=one_way)
 
     def heal(self) -> None:
-        """End every partition; there can be none yet."""
+        """End every partition."""
+        self.faults.heal()
 
     # -- messages, topics, groups -------------------------------------------------------------
 

@@ -14,9 +14,10 @@ from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
 from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
+from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal, log
 from fakemq.namesrv.namesrv import NameServer
-from fakemq.net.memory import MemoryNetwork
+from fakemq.net.memory import MemoryNetwork, OpenLinks
 from fakemq.net.outbound import OpenTcp, Outbound
 from fakemq.randomness import Randomness
 from fakemq.store.memory_files import MemoryFiles
@@ -47,15 +48,17 @@ class ClusterCore:
         broker_ports: list[int],
         *,
         open_tcp: OpenTcp | None = None,
+        links: OpenLinks | None = None,
     ) -> None:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
         self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         """For who shows the journal in another way."""
-        self.network = MemoryNetwork()
+        self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
+        self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
         self._open_tcp = open_tcp
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
@@ -74,7 +77,7 @@ class ClusterCore:
         config = self.spec.namesrv_config
         kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
         clock = NodeClock(self.clock, name, self.journal)
-        return NameServer(name, config, clock, self.journal, kv_file=kv_file)
+        return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
 
     def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
         config = spec.copy()
@@ -89,6 +92,7 @@ class ClusterCore:
             self.journal,
             store,
             self.randomness.stream(f"broker {name}"),
+            self.faults,
         )
         broker.outbound = Outbound(broker, self.network, self._open_tcp)
         for addr, accept in (
@@ -209,9 +213,9 @@ class ClusterCore:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         self.network.settle()
-        self._moved("advance", ms)
-        fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-        self.network.settle()
+        with self.journal.because(self._moved("advance", ms)):
+            fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            self.network.settle()
         return [inspection.deadline(timer, 0) for timer in fired]
 
     def advance_to(self, at_ms: int) -> list[Deadline]:
@@ -232,8 +236,8 @@ class ClusterCore:
         self.advance(ms)
         return ms
 
-    def _moved(self, how: str, by_ms: int) -> None:
-        self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+    def _moved(self, how: str, by_ms: int) -> int:
+        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class NodeStarted(Event, frozen=True, kw_only=True, gc=False):
 
 
 class NodeStopped(Event, frozen=True, kw_only=True, gc=False):
-    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``."""
+    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``; what a kill takes comes after it."""
 
     how: str
 
@@ -212,6 +212,8 @@ class TransactionEnded(Event, frozen=True, kw_only=True, gc=False):
     how: str
     topic: str
     half_offset: int
+    phy_offset: int | None
+    """Of the record that a commit made; None for a rollback."""
     from_check: bool
     """It was asked; otherwise it said so by itself."""
     msg_id: str
@@ -224,6 +226,7 @@ class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
     """
 
     topic: str
+    from_half_offset: int
     half_offset: int
     times: int
     group: str
@@ -370,6 +373,8 @@ class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
     kind: str
     group: str
     client_id: str
+    peer: str
+    """The address at which the node knows the client; its pulls come from there."""
     how: str
 
 

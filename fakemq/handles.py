@@ -7,11 +7,10 @@ tests add what waits or moves time, blocking here and awaited there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
 from fakemq import inspection
 from fakemq.durations import Size, size_bytes
-from fakemq.errors import NotYetSupported
 from fakemq.journal import Entry
 from fakemq.views import Member
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
+    from fakemq.journal_search import Since, Where
     from fakemq.net.thread import ClusterThread
 
     EventT = TypeVar("EventT", bound=Event)
@@ -208,9 +208,65 @@ class GroupHandle(Handle):
 class JournalView(Handle):
     """The journal: what happened, oldest first."""
 
-    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
-        """Events of one class of `fakemq.events` whose fields have these values."""
-        return self._call(lambda: self._core.journal.find(kind, **fields))
+    @overload
+    def find(
+        self,
+        kind: type[EventT],
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT]: ...
+
+    @overload
+    def find(
+        self,
+        kind: str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[Event] | None = None,
+        **fields: object,
+    ) -> list[Event]: ...
+
+    def find(
+        self,
+        kind: type[EventT] | str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT] | list[Event]:
+        """Events of one kind whose fields have these values, oldest first.
+
+        ``kind`` is a class of `fakemq.events` or its name; ``node`` is a field of every kind, and a
+        ``code`` may be given by its name. ``since`` leaves out what is not newer than an entry or
+        its number, or older than a time; ``where`` is asked about each event that is left.
+        Raises ValueError for a kind or field that there is not, naming those that may be meant.
+        """
+        found = self.entries(kind, since=since, where=where, **fields)
+        return cast("list[EventT]", [entry.event for entry in found])
+
+    def entries(
+        self,
+        kind: type[EventT] | str = "Event",
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[Entry]:
+        """As `find`, but the entries: with number, virtual time and cause."""
+        from fakemq.journal_search import search  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: search(journal, kind, since, where, fields))
+
+    def cause_chain(self, entry: Entry) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        return self._call(lambda: self._core.journal.cause_chain(entry))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""
@@ -224,108 +280,3 @@ class JournalView(Handle):
 
     def __repr__(self) -> str:
         return self._call(lambda: repr(self._core.journal))
-
-
-class Fault:
-    """A fault that was placed; ``remove`` ends it."""
-
-    def __init__(self, text: str, used: Callable[[], bool], remove: Callable[[], None]) -> None:
-        self._text = text
-        self._used = used
-        self._remove: Callable[[], None] | None = remove
-
-    @property
-    def used(self) -> bool:
-        """Whether it has ever had an effect."""
-        return self._used()
-
-    @property
-    def placed(self) -> bool:
-        """Whether it has not been removed."""
-        return self._remove is not None
-
-    def remove(self) -> None:
-        """End the fault; again does nothing."""
-        remove, self._remove = self._remove, None
-        if remove is not None:
-            remove()
-
-    def __repr__(self) -> str:
-        return f"<fault {self._text}{'' if self.placed else ', removed'}>"
-
-
-class Faults(Handle):
-    """Faults placed by name."""
-
-    def __init__(self, running: Running) -> None:
-        super().__init__(running)
-        self._faults: list[Fault] = []
-
-    def silence(self, broker: str) -> Fault:
-        """The broker stops talking to its name servers; its sockets stay, clients are served."""
-        node = self._core.broker(broker)
-        self._call(lambda: node.silence(True))
-        fault = Fault(
-            f"silence {node.name}",
-            used=lambda: True,  # saying nothing is its effect, from the moment it is placed
-            remove=lambda: self._call(lambda: node.silence(False)),
-        )
-        self._faults.append(fault)
-        return fault
-
-    def believe_reports(self, broker: str) -> Fault:
-        """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
-
-        One that reports an end beyond the master's own has senders told SEND_OK of what no slave
-        has, until the broker's next restart, as there. The fault itself outlives restarts.
-        """
-        from fakemq.ha.events import ReportBelieved  # few tests have slaves that lie
-
-        core, believed = self._core, list[Entry]()
-        node = core.broker(broker)
-
-        def hear(entry: Entry) -> None:
-            if entry.event.node == node.name:
-                believed.append(entry)
-
-        def place() -> Callable[[], None]:
-            node.believes_reports = True
-            return core.journal.listen(hear, ReportBelieved)
-
-        def remove() -> None:
-            node.believes_reports = False
-            unlisten()
-
-        unlisten = self._call(place)
-        fault = Fault(
-            f"believe_reports {node.name}",
-            used=lambda: bool(believed),
-            remove=lambda: self._call(remove),
-        )
-        self._faults.append(fault)
-        return fault
-
-    def placed(self) -> list[Fault]:
-        """Every fault that has not been removed."""
-        return [fault for fault in self._faults if fault.placed]
-
-    def unused(self) -> list[Fault]:
-        """Every fault that never had an effect."""
-        return [fault for fault in self._faults if not fault.used]
-
-    def clear(self) -> None:
-        """Remove every fault, and forget all that were."""
-        for fault in self._faults:
-            fault.remove()
-        self._faults.clear()
-
-    def __repr__(self) -> str:
-        return f"<faults {self.placed()}>"
-
-    if not TYPE_CHECKING:  # a checker finds out by itself
-
-        def __getattr__(self, name: str) -> object:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            there = "faults.silence, faults.believe_reports"
-            raise NotYetSupported(f"faults.{name} is not there yet; what is: {there}")

@@ -50,6 +50,9 @@ DOMAINS: dict[str, Domain] = {
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
     "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
+    # faults
+    "link_delivery": Domain.DEADLINE,  # ours: bytes on a link with latency or little bandwidth
+    "connect_timeout": Domain.LIVENESS,  # ours: a connect into a partition, 3 s
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
     # simulator

@@ -54,7 +54,7 @@ def test_a_cluster_starts_without_what_it_does_not_need() -> None:
         "fakemq.namesrv.handlers.unregister_broker",
     }
     ours = [name for name in imported if name.startswith("fakemq")]
-    assert len(ours) <= 130, "each costs a third of a millisecond"
+    assert len(ours) <= 134, "each costs a third of a millisecond"
 
 
 def test_importing_fakemq_is_next_to_nothing() -> None:

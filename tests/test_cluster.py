@@ -147,12 +147,6 @@ def test_bad_options_are_refused_before_anything_starts() -> None:
         Cluster(control_port=1)
 
 
-def test_what_is_not_there_yet_says_so(mq: Cluster) -> None:
-    with pytest.raises(NotYetSupported, match=r"partition\('broker-a', 'broker-b'\) is not there"):
-        mq.partition("broker-a", "broker-b")
-    mq.heal()
-
-
 def test_the_seed_of_a_run() -> None:
     with Cluster(seed=42) as cluster:
         assert cluster.seed_value == 42

@@ -23,7 +23,8 @@ from fakemq.clock_handles import AsyncClockHandle, ClockHandle, ClockHold
 from fakemq.events import LogAppended
 from fakemq.fixtures import factories
 from fakemq.fixtures.external import ExternalCluster, ExternalGroup
-from fakemq.handles import AsyncBrokerHandle, BrokerHandle, Fault, Faults, GroupHandle, JournalView
+from fakemq.faults.handles import Fault, Faults
+from fakemq.handles import AsyncBrokerHandle, BrokerHandle, GroupHandle, JournalView
 from fakemq.journal import Entry
 from fakemq.views import Deadline, Delivery, Member, Message, Queue
 

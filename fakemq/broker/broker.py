@@ -29,6 +29,7 @@ from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch import Dispatcher, Reply
 from fakemq.events import NodeStarted, NodeStopped
+from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -72,6 +73,7 @@ class Broker:
         journal: Journal,
         store: MessageStore,
         randomness: random.Random,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.name = name
         self.config = config
@@ -80,6 +82,7 @@ class Broker:
         self.journal = journal
         self.store = store
         self.randomness = randomness
+        self.faults = FaultPlan(journal) if faults is None else faults
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
         self.state = "stopped"
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
@@ -187,18 +190,18 @@ class Broker:
         else:
             disk.start(self.persistence.load)
         self.state = "running"
-        self.journal.add(NodeStarted(node=self.name, addr=self.addr))
-        self.stats.start()
-        self.store.stats.start()
-        self.client_expiry.start()
-        self.holds.start()
-        self.filters.start()
-        self.persistence.start()
-        self.store.retention.start()
-        self.delay.start()
-        self.transactions.start()
-        self._start_replication()
-        self.registration.start(namesrv_addrs)
+        with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
+            self.stats.start()
+            self.store.stats.start()
+            self.client_expiry.start()
+            self.holds.start()
+            self.filters.start()
+            self.persistence.start()
+            self.store.retention.start()
+            self.delay.start()
+            self.transactions.start()
+            self._start_replication()
+            self.registration.start(namesrv_addrs)
 
     def _start_replication(self) -> None:
         if self.config.is_slave:
@@ -240,8 +243,9 @@ class Broker:
         and of the rest some pages, as the cluster's seed has it.
         """
         if self.state != "stopped":
-            self._close_sessions("broker killed")
-            self._end("kill", lose_unsynced)
+            with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="kill"))):
+                self._close_sessions("broker killed")
+                self._end("kill", lose_unsynced)
 
     def _close_sessions(self, why: str) -> None:
         # Taken away first, so that no member hears of the others' leaving.
@@ -266,7 +270,8 @@ class Broker:
                     disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
             finally:
                 self.clock.cancel_all()
-                self.journal.add(NodeStopped(node=self.name, how=how))
+                if how != "kill":  # which was the first to happen
+                    self.journal.add(NodeStopped(node=self.name, how=how))
 
     def pause(self) -> None:
         """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
@@ -286,15 +291,15 @@ class Broker:
         if self.state != "paused":
             return
         self.state = "running"
-        self.journal.add(NodeStopped(node=self.name, how="resume"))
-        # What arrived before what fell due: a late timer must see heartbeats, answers and closings
-        # that have long been there, or it puts out live clients and registers into a dead link.
-        for session in list(self.sessions):
-            session.resume()
-        self.outbound.resume()
-        if self.ha is not None:
-            self.ha.resume()
-        self.clock.resume()
+        with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
+            # What arrived before what fell due: a late timer must see heartbeats, answers and
+            # closings that have long been there, or it puts out live clients.
+            for session in list(self.sessions):
+                session.resume()
+            self.outbound.resume()
+            if self.ha is not None:
+                self.ha.resume()
+            self.clock.resume()
 
     def silence(self, silent: bool = True) -> None:
         """Stop talking to the name servers (or go on), with all connections left open."""
@@ -325,8 +330,7 @@ class Broker:
 
     def changed_config(self) -> dict[str, Value]:
         """What of the config was changed since the start, by attribute."""
-        first = self._start_config
-        now = vars(self.config).items()
+        first, now = self._start_config, vars(self.config).items()
         return {name: value for name, value in now if getattr(first, name) != value}
 
     def restore(self, image: NodeImage) -> None:
@@ -343,8 +347,7 @@ class Broker:
         self.stats.start()
         self.delay.start()
         self.transactions.reset()
-        offsets = self.offsets
-        self.positions.reset(lambda key: max(0, offsets.query(*key)))  # before the held pulls
+        self.positions.reset(lambda key: max(0, self.offsets.query(*key)))  # before the held pulls
         self._forget_clients()
         self.filters.start()
         self.persistence.persist_all()

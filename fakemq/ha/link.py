@@ -39,6 +39,8 @@ OFFENCE = "HA"
 class HAEnd:
     """Either end of a connection: its link, its timers and its end."""
 
+    language = "ha"
+
     def __init__(self, link: Link, service: HAService) -> None:
         self.link = link
         self.remote_addr = link.remote_addr
@@ -52,6 +54,10 @@ class HAEnd:
         self._broker.journal.add(
             LinkOpened(node=self._broker.name, peer=self.remote_addr, outside=self.outside)
         )
+
+    @property
+    def node(self) -> str:
+        return self._broker.name
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the peer; what they bring is done in one moment of the cluster's time."""

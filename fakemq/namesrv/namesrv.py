@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fakemq.dispatch import Dispatcher
 from fakemq.errors import NotYetSupported
 from fakemq.events import NodeStarted, NodeStopped, Warned
+from fakemq.faults.plan import FaultPlan
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import KvConfig
 from fakemq.namesrv.registration import Registration
@@ -46,11 +47,13 @@ class NameServer:
         journal: Journal,
         *,
         kv_file: TextFile | None = None,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.name = name
         self.config = config.copy()  # changed at run time, and name servers are independent
         self.clock = clock
         self.journal = journal
+        self.faults = FaultPlan(journal) if faults is None else faults
         self.addr = ""
         self.running = False
         self.sessions: dict[Session, None] = {}

@@ -1,20 +1,123 @@
-"""A listening port, and what becomes of a connection that reaches it."""
+"""Where TCP connections come from: ports that nobody can steal, listening, and connecting."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import sys
 from collections.abc import Callable
 
+from fakemq.errors import FakemqError
 from fakemq.net.held import HeldBytes
-from fakemq.net.session import Accept, Endpoint, Link
-from fakemq.net.tcp import BACKLOG, Port, TcpLink
+from fakemq.net.memory import OpenLinks
+from fakemq.net.outbound import CONNECT_TIMEOUT_MS
+from fakemq.net.session import Accept, Endpoint, EndpointT, Link
+from fakemq.net.tcp import TcpLink
+from fakemq.protocol.hosts import format_host
 
+BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
+_BROKER_TRIES = 100
 PAUSE_S = 1.0
 """How long nothing is accepted when there are no descriptors left."""
 SPARE_DESCRIPTORS = 32
 """So many are left alone: who opens a file, or has a module imported, must not fail."""
+
+
+class Port:
+    """A port that is ours from now on, listening or not.
+
+    A first socket is bound and never listens: while its node is down, connects are refused, nobody
+    else gets the port, and a restart finds it free. Listening is done by a second socket beside it.
+    ``use`` is for who hears that the port is somebody else's.
+    """
+
+    def __init__(self, host: str, port: int, use: str = "") -> None:
+        self.host = host
+        self._holder = _bind(host, port, use)
+        self.port: int = self._holder.getsockname()[1]
+
+    @property
+    def addr(self) -> str:
+        return format_host((self.host, self.port))
+
+    def listener(self) -> socket.socket:
+        """A new listening socket on this port."""
+        # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
+        sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            sock.bind((self.host, self.port))
+            sock.listen(BACKLOG)
+        except OSError:
+            sock.close()
+            raise
+        sock.setblocking(False)
+        return sock
+
+    def close(self) -> None:
+        self._holder.close()
+
+
+def _bind(host: str, port: int, use: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if port:
+            # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
+            # that somebody listens on is refused all the same.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        # After the bind: the port had to be free of everyone, and now our listener may join.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    except OSError as error:
+        sock.close()
+        if error.errno == errno.EADDRINUSE:
+            raise FakemqError(
+                f"port {port} on {host}{use and f' ({use})'} is in use by another program;"
+                " choose another port, or 0 for a free one"
+            ) from error
+        raise FakemqError(
+            f"cannot listen on {format_host((host, port))}: {error.strerror}"
+        ) from error
+    return sock
+
+
+class BrokerPorts:
+    """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
+
+    def __init__(self, host: str, port: int, node: str = "a broker") -> None:
+        if port == 0:
+            self.main, self.vip, self.ha = _free_broker_ports(host)
+        else:
+            ports: list[Port] = []
+            try:
+                for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
+                    ports.append(Port(host, number, f"{kind} port of {node}"))
+            except FakemqError:
+                for held in ports:
+                    held.close()
+                raise
+            self.main, self.vip, self.ha = ports
+
+    def close(self) -> None:
+        for port in (self.main, self.vip, self.ha):
+            port.close()
+
+
+def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
+    for _ in range(_BROKER_TRIES):
+        held = [Port(host, 0)]
+        try:
+            held.extend(Port(host, held[0].port + shift) for shift in (-2, 1))
+        except (FakemqError, OverflowError):
+            for port in held:
+                port.close()
+            continue
+        return held[0], held[1], held[2]
+    raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
 
 
 class Listener:
@@ -31,10 +134,12 @@ class Listener:
         accept: Accept,
         held: HeldBytes | None = None,
         on_refused: Callable[[str], None] = lambda why: None,
+        links: OpenLinks | None = None,
     ) -> None:
         self._port = port
         self._accept = accept
         self._held = held
+        self._links = links
         self._on_refused = on_refused
         self._sock: socket.socket | None = None
         self._tasks: set[asyncio.Task[object]] = set()
@@ -86,7 +191,8 @@ class Listener:
         loop = asyncio.get_running_loop()
         task: asyncio.Task[object] = loop.create_task(
             loop.connect_accepted_socket(
-                lambda: TcpLink(lambda link: self._take(sock, link), self._held), connection
+                lambda: TcpLink(lambda link: self._take(sock, link), self._held, self._links),
+                connection,
             )
         )
         self._tasks.add(task)
@@ -95,6 +201,49 @@ class Listener:
     def _take(self, sock: socket.socket, link: Link) -> Endpoint | None:
         # A node that has been stopped since, or even started again, knows nothing of it.
         return self._accept(link) if self._sock is sock else None
+
+
+class TcpConnector:
+    """Outgoing TCP connections of a cluster's nodes."""
+
+    def __init__(self, held: HeldBytes | None = None, links: OpenLinks | None = None) -> None:
+        self._held = held
+        self._links = links
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def open(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connect(
+        self,
+        addr: str,
+        make: Callable[[Link], EndpointT],
+        opened: Callable[[EndpointT | None], None],
+    ) -> None:
+        host, _, port = addr.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
+                _, link = await asyncio.get_running_loop().create_connection(
+                    lambda: TcpLink(make, self._held, self._links), host, int(port)
+                )
+        except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
+            opened(None)
+            return
+        opened(link.endpoint)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 def descriptor_limit() -> int:

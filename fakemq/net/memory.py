@@ -8,10 +8,39 @@ so a handler never runs inside another.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
-from fakemq.net.session import UNREAD, Accept, Endpoint, EndpointT, Link
+from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
+
+if TYPE_CHECKING:
+    from fakemq.journal import Cause, Journal
+    from fakemq.net.lane import Befalling, MakeWay, OpenLink, Way
+
+
+class OpenLinks:
+    """The links of a cluster, of memory or TCP, in the order in which they were opened."""
+
+    def __init__(self) -> None:
+        self._links: dict[OpenLink, None] = {}
+        self.faults: Befalling | None = None
+        """None until a test places a fault that befalls links."""
+
+    def add(self, link: OpenLink) -> None:
+        self._links[link] = None
+        if self.faults is not None:
+            self.faults.opened(link)
+
+    def discard(self, link: OpenLink) -> None:
+        self._links.pop(link, None)
+
+    def __contains__(self, link: OpenLink) -> bool:
+        return link in self._links
+
+    def __iter__(self) -> Iterator[OpenLink]:
+        return iter(list(self._links))
 
 
 class MemoryLink:
@@ -41,20 +70,40 @@ class MemoryLink:
         self.outside = outside
         self.peer: MemoryLink | None = None
         self.endpoint: Endpoint | None = None
+        self.way: Way | None = None
+        """Where what is written goes, while a fault befalls the link."""
         self._kept: list[bytes | None] | None = None  # what arrived while paused
         self._kept_bytes = 0
 
     def write(self, data: bytes) -> None:
         peer = self.peer
-        if peer is not None:
+        if peer is None:
+            return
+        if self.way is None:
             self._network.post(lambda: peer._arrive(data))
+        else:
+            self.way.put(data)
+            if self.way.held_bytes > UNREAD_MAX_BYTES:
+                self._network.post(partial(self._give_up, self.way.held_bytes))
 
     def close(self) -> None:
+        peer = self._part()
+        if peer is not None:
+            end = partial(self._network.post, lambda: peer._arrive(None))
+            if self.way is None:
+                end()
+            else:
+                self.way.after(end)
+        self.endpoint = None
+
+    def _part(self) -> MemoryLink | None:
+        """Have neither end write to the other any more; gives the other."""
         peer, self.peer = self.peer, None
         if peer is not None:
             peer.peer = None
-            self._network.post(lambda: peer._arrive(None))
-        self.endpoint = None
+            for link in (self, peer):
+                self._network.links.discard(link)
+        return peer
 
     def open(self, make: Callable[[Link], EndpointT], accept: Accept) -> EndpointT:
         """Make both ends' endpoints: ``make`` this one, which is returned, ``accept`` the other."""
@@ -69,7 +118,46 @@ class MemoryLink:
         far.peer = self
         endpoint = self.endpoint = make(self)
         far.endpoint = accept(far)
+        if self.peer is far:  # nobody has closed it at once
+            self._network.links.add(self)
         return endpoint
+
+    # -- faults -------------------------------------------------------------------------------
+
+    @property
+    def node(self) -> str:
+        return self.local_node
+
+    @property
+    def session(self) -> Endpoint | None:
+        return self.endpoint
+
+    def wire(self, make: MakeWay) -> None:
+        far, soon = self.peer, self._network.post
+        if far is not None:
+            self.way = make(far._arrive, outward=True, soon=soon)
+            far.way = make(self._arrive, outward=False, soon=soon)
+
+    def unwire(self) -> None:
+        self.way = None
+        if self.peer is not None:
+            self.peer.way = None
+
+    def cut(self, why: str) -> None:
+        peer = self._part()
+        for link in (self, peer):
+            if link is not None:
+                self._network.post(partial(link._arrive, None, why))
+
+    reset = cut
+
+    def _give_up(self, held_bytes: int) -> None:
+        """Nobody gets what this end writes, and it is too much."""
+        if self.endpoint is not None:
+            why = f"{held_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
+            self.endpoint.give_up(why, UNREAD)
+
+    # -- bytes in -----------------------------------------------------------------------------
 
     def pause_reading(self) -> None:
         if self._kept is None:
@@ -80,8 +168,8 @@ class MemoryLink:
         for data in kept:
             self._arrive(data)
 
-    def _arrive(self, data: bytes | None) -> None:
-        """Bytes of the peer, or None for their end."""
+    def _arrive(self, data: bytes | None, why: str = CLOSED_BY_PEER) -> None:
+        """Bytes of the peer, or None for their end and why it came."""
         endpoint = self.endpoint
         if endpoint is None:
             return  # closed from this end
@@ -91,7 +179,7 @@ class MemoryLink:
             endpoint.data_received(data)
         else:
             self.endpoint = None
-            endpoint.connection_lost()
+            endpoint.connection_lost(why)
 
     def _keep(self, kept: list[bytes | None], data: bytes | None) -> None:
         if self._kept_bytes > UNREAD_MAX_BYTES and data is not None:
@@ -106,9 +194,12 @@ class MemoryLink:
 class MemoryNetwork:
     """The addresses of a cluster's own nodes, and the bytes on their way between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None, *, links: OpenLinks | None = None) -> None:
+        self._journal = journal
+        """Knows what happens because of what: bytes carry it from node to node."""
+        self.links = OpenLinks() if links is None else links
         self._listeners: dict[str, tuple[str, Accept, Callable[[], bool]]] = {}
-        self._posted: deque[Callable[[], None]] = deque()
+        self._posted: deque[tuple[Cause, Callable[[], None]]] = deque()
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
@@ -133,6 +224,11 @@ class MemoryNetwork:
     def knows(self, addr: str) -> bool:
         return addr in self._listeners
 
+    def node_at(self, addr: str) -> str | None:
+        """The node that an address is one of; None if it is none of the cluster's."""
+        listener = self._listeners.get(addr)
+        return None if listener is None else listener[0]
+
     def connect(self, addr: str, node: str, make: Callable[[Link], EndpointT]) -> EndpointT | None:
         """The endpoint that ``make`` gives ``node`` on a link to ``addr``; None if none listens."""
         listener = self._listeners.get(addr)
@@ -144,7 +240,8 @@ class MemoryNetwork:
         return MemoryLink(self, here, addr, node, remote_node).open(make, accept)
 
     def post(self, delivery: Callable[[], None]) -> None:
-        self._posted.append(delivery)
+        journal = self._journal
+        self._posted.append((0 if journal is None else journal.cause, delivery))
         if not self._settling and len(self._posted) == 1:
             self.on_post()
 
@@ -152,11 +249,17 @@ class MemoryNetwork:
         """Deliver until nothing is on its way."""
         if self._settling:
             return
-        self._settling = True
+        self._settling, journal = True, self._journal
+        before: Cause = 0 if journal is None else journal.cause
         try:
             while self._posted:
-                self._posted.popleft()()
+                cause, deliver = self._posted.popleft()
+                if journal is not None:
+                    journal.cause = cause
+                deliver()
         finally:
             self._settling = False
+            if journal is not None:
+                journal.cause = before
             if self._posted:  # an error came between: the rest is for the next turn
                 self.on_post()

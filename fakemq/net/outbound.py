@@ -57,6 +57,11 @@ class Outbound:
         opened: Callable[[EndpointT | None], None],
     ) -> None:
         """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        faults = self._network.links.faults
+        if faults is not None and faults.swallows(
+            self._owner, addr, lambda: self.dial(addr, make, opened), lambda: opened(None)
+        ):
+            return
         if self._network.knows(addr):
             opened(self._network.connect(addr, self._owner.name, make))
         elif self._open_tcp is None:

@@ -12,14 +12,17 @@ from fakemq.inspection import NODE
 from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
 from fakemq.net.held import HeldBytes
-from fakemq.net.listener import Listener
-from fakemq.net.tcp import BrokerPorts, Port, TcpConnector
+from fakemq.net.listener import BrokerPorts, Listener, Port, TcpConnector
+from fakemq.net.memory import OpenLinks
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.config_files import ConfigSource
     from fakemq.net.session import Accept
+
+STOP_TIMEOUT_S = 3.5
+"""So long a broker waits for name servers, in real time: a little more than Java does."""
 
 
 class ClusterServer:
@@ -29,7 +32,8 @@ class ClusterServer:
         self.spec = spec
         self._ports: list[Port | BrokerPorts] = []
         self._held = HeldBytes()
-        self._tcp = TcpConnector(self._held)
+        self._links = OpenLinks()
+        self._tcp = TcpConnector(self._held, self._links)
         try:
             self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
             self._broker_ports = [
@@ -41,6 +45,7 @@ class ClusterServer:
                 [f"{spec.advertised_host}:{port.port}" for port in self._namesrv_ports],
                 [ports.main.port for ports in self._broker_ports],
                 open_tcp=self._tcp.open,
+                links=self._links,
             )
         except BaseException:
             self._close_ports()
@@ -88,7 +93,7 @@ class ClusterServer:
 
     def _listener(self, name: str, port: Port, accept: Accept) -> Listener:
         refused = partial(self.core.journal.offences.tell, name, "no descriptors")
-        return Listener(port, accept, self._held, refused)
+        return Listener(port, accept, self._held, refused, self._links)
 
     async def registered(self) -> None:
         """Wait until name servers elsewhere have answered every broker, or had their time to."""
@@ -99,6 +104,9 @@ class ClusterServer:
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
+        faults = self._links.faults
+        if faults is not None:
+            faults.end()
         # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
         await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
         for name in self._listeners:
@@ -123,7 +131,12 @@ class ClusterServer:
         stopped = asyncio.Event()
         broker.stop(stopped.set)
         self.core.network.settle()
-        await stopped.wait()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await stopped.wait()
+        except TimeoutError:  # behind a partition, and the clock stands still
+            broker.outbound.close("no name server answers")
+            await stopped.wait()
 
     def kill_broker(self, broker: Broker, lose_unsynced: bool = False) -> None:
         """Gone at once; the port stays ours and refuses connections."""

@@ -69,6 +69,13 @@ class Link(Protocol):
 class Endpoint(Protocol):
     """What speaks over a link, in whatever language; a `Session` speaks the remoting protocol."""
 
+    language: str
+    """Which: ``remoting`` or ``ha``."""
+
+    @property
+    def node(self) -> str:
+        """The name of the node whose end of the link it is."""
+
     def data_received(self, data: bytes) -> None:
         """Bytes of the peer, cut anywhere."""
 
@@ -114,6 +121,8 @@ Dispatch = Callable[["Session", RemotingCommand], None]
 class Session:
     """One end of a connection. ``dispatch`` gets the peer's requests, None refuses them all."""
 
+    language = "remoting"
+
     def __init__(self, link: Link, owner: Owner, dispatch: Dispatch | None) -> None:
         self.link = link
         self.remote_addr = link.remote_addr
@@ -134,6 +143,10 @@ class Session:
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
+
+    @property
+    def node(self) -> str:
+        return self._owner.name
 
     # -- bytes in -----------------------------------------------------------------------------
 
@@ -230,8 +243,11 @@ class Session:
                 self._tell(on_reply, command)
             return
         owner, code = self._owner, command.code
+        journal = owner.journal
+        before = journal.cause
         try:
-            owner.journal.add(
+            # What the request brings about is owed to it.
+            journal.cause = journal.add(
                 RequestReceived(
                     node=owner.name, code=code, peer=self.remote_addr, opaque=command.opaque
                 )
@@ -239,7 +255,9 @@ class Session:
             if self._dispatch is not None:
                 self._dispatch(self, command)
         except Exception as error:  # it harms nobody but who asked
-            owner.journal.add(HandlerFailed.of(owner.name, code, error))
+            journal.add(HandlerFailed.of(owner.name, code, error))
+        finally:
+            journal.cause = before
 
     # -- bytes out ----------------------------------------------------------------------------
 

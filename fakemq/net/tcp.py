@@ -1,4 +1,4 @@
-"""TCP on asyncio: links over its transports, and ports that nobody can steal.
+"""TCP on asyncio: links over its transports.
 
 One write per batch of whole frames, no task per connection or request.
 """
@@ -6,123 +6,27 @@ One write per batch of whole frames, no task per connection or request.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import socket
+import struct
 import threading
 from collections.abc import Callable
-from typing import Generic, cast
+from typing import TYPE_CHECKING, Generic, cast
 
-from fakemq.errors import FakemqError
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes
-from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import CLOSED_BY_PEER, UNREAD, EndpointT, Link
+from fakemq.net.memory import OpenLinks
+from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
-BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
-_BROKER_TRIES = 100
+if TYPE_CHECKING:
+    from fakemq.net.lane import MakeWay, Way
+
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
 _TURN_MS = 5  # so long one connection is served while others wait
 _LINGER_S = 1.0  # so long a peer has to read what it was sent before its connection was closed
-
-
-class Port:
-    """A port that is ours from now on, listening or not.
-
-    A first socket is bound and never listens: while its node is down, connects are refused, nobody
-    else gets the port, and a restart finds it free. Listening is done by a second socket beside it.
-    ``use`` is for who hears that the port is somebody else's.
-    """
-
-    def __init__(self, host: str, port: int, use: str = "") -> None:
-        self.host = host
-        self._holder = _bind(host, port, use)
-        self.port: int = self._holder.getsockname()[1]
-
-    @property
-    def addr(self) -> str:
-        return format_host((self.host, self.port))
-
-    def listener(self) -> socket.socket:
-        """A new listening socket on this port."""
-        # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
-        sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        try:
-            sock.bind((self.host, self.port))
-            sock.listen(BACKLOG)
-        except OSError:
-            sock.close()
-            raise
-        sock.setblocking(False)
-        return sock
-
-    def close(self) -> None:
-        self._holder.close()
-
-
-def _bind(host: str, port: int, use: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if port:
-            # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
-            # that somebody listens on is refused all the same.
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((host, port))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
-        # After the bind: the port had to be free of everyone, and now our listener may join.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    except OSError as error:
-        sock.close()
-        if error.errno == errno.EADDRINUSE:
-            raise FakemqError(
-                f"port {port} on {host}{use and f' ({use})'} is in use by another program;"
-                " choose another port, or 0 for a free one"
-            ) from error
-        raise FakemqError(
-            f"cannot listen on {format_host((host, port))}: {error.strerror}"
-        ) from error
-    return sock
-
-
-class BrokerPorts:
-    """The three ports of a broker: main, VIP (main - 2) and HA (main + 1)."""
-
-    def __init__(self, host: str, port: int, node: str = "a broker") -> None:
-        if port == 0:
-            self.main, self.vip, self.ha = _free_broker_ports(host)
-        else:
-            ports: list[Port] = []
-            try:
-                for number, kind in ((port, "main"), (port - 2, "VIP"), (port + 1, "HA")):
-                    ports.append(Port(host, number, f"{kind} port of {node}"))
-            except FakemqError:
-                for held in ports:
-                    held.close()
-                raise
-            self.main, self.vip, self.ha = ports
-
-    def close(self) -> None:
-        for port in (self.main, self.vip, self.ha):
-            port.close()
-
-
-def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
-    for _ in range(_BROKER_TRIES):
-        held = [Port(host, 0)]
-        try:
-            held.extend(Port(host, held[0].port + shift) for shift in (-2, 1))
-        except (FakemqError, OverflowError):
-            for port in held:
-                port.close()
-            continue
-        return held[0], held[1], held[2]
-    raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
 
 
 class _Inbox(threading.local):
@@ -148,12 +52,19 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     outside = True
 
     def __init__(
-        self, make: Callable[[Link], EndpointT | None], held: HeldBytes | None = None
+        self,
+        make: Callable[[Link], EndpointT | None],
+        held: HeldBytes | None = None,
+        links: OpenLinks | None = None,
     ) -> None:
         self._make = make
         self._held = HeldBytes() if held is None else held
+        self._links = OpenLinks() if links is None else links
+        self._outward: Way | None = None
+        self._inward: Way | None = None
         self.endpoint: EndpointT | None = None
         self.clogged = False
+        self._kernel_is_full = False
         self._paused = False  # by the node
         self._waits = False  # for its turn
         self._turn_ends_ms: int | None = 0  # 0: nobody has looked yet; None: never
@@ -168,7 +79,12 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def write(self, data: bytes) -> None:
         if self._leaving or self._transport.is_closing():
             return
-        self._transport.write(data)
+        if self._outward is None:
+            self._transport.write(data)
+        else:
+            self._outward.put(data)
+            if self._outward.full and not self.clogged:
+                self._clog()
         if self.clogged:
             self._unread_bytes += len(data)
             self._account()
@@ -180,14 +96,22 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             if self._unread_bytes > UNREAD_MAX_BYTES:
                 why = f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
                 self.let_go(why, UNREAD)
-        self._held.put(self, self._unread_bytes + self._unfinished_bytes)
+        held_bytes = self._unread_bytes + self._unfinished_bytes
+        if self._inward is not None:
+            held_bytes += self._inward.held_bytes
+        self._held.put(self, held_bytes)
+
+    def _count_unsent(self) -> int:
+        unsent_bytes = self._transport.get_write_buffer_size()
+        return unsent_bytes if self._outward is None else unsent_bytes + self._outward.held_bytes
 
     def measure_held_bytes(self) -> int:
-        unsent_bytes = self._transport.get_write_buffer_size()
+        unsent_bytes = self._count_unsent()
         if self.clogged:
             self._unread_bytes = unsent_bytes
         self._unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
-        return unsent_bytes + self._unfinished_bytes
+        held_bytes = unsent_bytes + self._unfinished_bytes
+        return held_bytes if self._inward is None else held_bytes + self._inward.held_bytes
 
     def _count_unfinished(self) -> None:
         size_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
@@ -223,6 +147,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def close(self) -> None:
         self.endpoint, self._unfinished_bytes = None, 0
+        self._links.discard(self)
+        if self._outward is None:
+            self._shut()
+        else:
+            self._held.put(self, self._count_unsent())
+            self._outward.after(self._shut)
+
+    def _shut(self) -> None:
+        """Nothing more is to be written."""
         transport = self._transport
         transport.close()
         unsent_bytes = transport.get_write_buffer_size()
@@ -239,7 +172,9 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             return
         self._paused = False
         if self._lost is not None:
-            self._lose(self._lost)
+            if self._inward is not None:
+                self._inward.go_on()
+            self._end(self._lost)
             return
         self._turn_ends_ms, self._waits = None, False  # all of it, before anything else happens
         try:
@@ -252,7 +187,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         """Read now what the system has kept: the loop would only do so after a late timer."""
         sock = self._transport.get_extra_info("socket")
         for _ in range(_CATCH_UP_READS):
-            if self._paused or self.clogged or self._transport.is_closing():
+            is_full = self._inward is not None and self._inward.full
+            if is_full or self._paused or self.clogged or self._transport.is_closing():
                 return
             try:
                 data = os.read(sock.fileno(), _READ_BYTES)
@@ -260,13 +196,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
                 return
             except OSError as error:
                 self._transport.abort()
-                self._lose(str(error))
+                self._end(str(error))
                 return
             if not data:
                 self._transport.close()
-                self._lose(CLOSED_BY_PEER)
+                self._end(CLOSED_BY_PEER)
                 return
-            self._take(data)
+            self._arrive(data)
 
     def _go_on(self) -> None:
         """Have the endpoint go on with what it has left, and read on if it has nothing left."""
@@ -277,16 +213,28 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
                 self._turn_ends_ms = 0
             self.endpoint.drained()
             self._count_unfinished()
+            if self._inward is not None:
+                self._inward.go_on()
         finally:
             self._watch()
 
     def _watch(self) -> None:
-        if self._paused or self.clogged or self._waits:
+        is_full = self._inward is not None and self._inward.full
+        if is_full or self._paused or self.clogged or self._waits:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
 
+    def _end(self, why: str) -> None:
+        """Nothing more will come: the endpoint hears so when it has what came before."""
+        if self._inward is None:
+            self._lose(why)
+        else:
+            self._inward.after(lambda: self._lose(why))
+            self._inward.after(lambda: self._held.put(self, 0))
+
     def _lose(self, why: str) -> None:
+        self._links.discard(self)
         endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             endpoint.connection_lost(why)
@@ -300,7 +248,9 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self.endpoint = self._make(self)
         if self.endpoint is None:
             self._transport.close()
-        elif self._paused:
+            return
+        self._links.add(self)
+        if self._paused:
             # asyncio (3.11) begins to read after this, paused or not.
             asyncio.get_running_loop().call_soon(self._pause_again)
 
@@ -313,7 +263,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return _inbox.view
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._take(bytes(_inbox.view[:nbytes]))
+        self._arrive(bytes(_inbox.view[:nbytes]))
+
+    def _arrive(self, data: bytes) -> None:
+        if self._inward is None:
+            self._take(data)
+            return
+        self._inward.put(data)
+        self._account()
+        self._watch()
 
     def _take(self, data: bytes) -> None:
         endpoint = self.endpoint
@@ -325,68 +283,98 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._count_unfinished()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._held.put(self, 0)
+        self._unread_bytes = self._unfinished_bytes = 0
+        self._account()
         if self._linger is not None:
             self._linger.cancel()
         why = CLOSED_BY_PEER if exc is None else str(exc)
         if self._paused:
             self._lost = why  # a stopped process notices when it goes on
         else:
-            self._lose(why)
+            self._end(why)
 
     def pause_writing(self) -> None:
+        self._kernel_is_full = True
+        self._clog()
+
+    def resume_writing(self) -> None:
+        self._kernel_is_full = False
+        self._unclog()
+
+    def _clog(self) -> None:
+        """The peer does not read what it is sent, or it does not get there."""
         self.clogged = True
-        self._unread_bytes = self._transport.get_write_buffer_size()
+        self._unread_bytes = self._count_unsent()
         self._account()
         self._watch()
 
-    def resume_writing(self) -> None:
+    def _unclog(self) -> None:
+        if self._kernel_is_full or (self._outward is not None and self._outward.full):
+            return
         self.clogged = False
         self._unread_bytes = 0
         self._account()
         self._go_on()
 
+    # -- faults -------------------------------------------------------------------------------
 
-class TcpConnector:
-    """Outgoing TCP connections of a cluster's nodes."""
+    remote_node = None
 
-    def __init__(self, held: HeldBytes | None = None) -> None:
-        self._held = held
-        self._tasks: set[asyncio.Task[None]] = set()
+    @property
+    def node(self) -> str:
+        return "" if self.endpoint is None else self.endpoint.node
 
-    def open(
-        self,
-        addr: str,
-        make: Callable[[Link], EndpointT],
-        opened: Callable[[EndpointT | None], None],
-    ) -> None:
-        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
-        task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    @property
+    def session(self) -> Endpoint | None:
+        return self.endpoint
 
-    async def _connect(
-        self,
-        addr: str,
-        make: Callable[[Link], EndpointT],
-        opened: Callable[[EndpointT | None], None],
-    ) -> None:
-        host, _, port = addr.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_MS / 1000):
-                _, link = await asyncio.get_running_loop().create_connection(
-                    lambda: TcpLink(make, self._held), host, int(port)
-                )
-        except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
-            opened(None)
-            return
-        opened(link.endpoint)
+    def wire(self, make: MakeWay) -> None:
+        self._outward = make(self._send, outward=True, soon=_at_once, moved=self._sent)
+        self._inward = make(
+            self._take, outward=False, soon=_at_once, ready=self._is_ready, moved=self._taken
+        )
 
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    def unwire(self) -> None:
+        self._outward = self._inward = None
+
+    def cut(self, why: str) -> None:
+        asyncio.get_running_loop().call_soon(self._cut, why)
+
+    def _cut(self, why: str) -> None:
+        self._lose(why)
+        self._shut()
+
+    def reset(self, why: str) -> None:
+        asyncio.get_running_loop().call_soon(self._reset, why)
+
+    def _reset(self, why: str) -> None:
+        self._lose(why)
+        sock = self._transport.get_extra_info("socket")
+        if not self._transport.is_closing():
+            # By a descriptor of its own: not every loop's socket can be set.
+            with socket.socket(fileno=os.dup(sock.fileno())) as ours:
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
+
+    def _send(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def _is_ready(self) -> bool:
+        return not (self._paused or self.clogged or self._waits)
+
+    def _sent(self) -> None:
+        if self.clogged:
+            self._unclog()
+
+    def _taken(self) -> None:
+        """The inward way has brought something, or is to wait."""
+        self._account()
+        self._watch()
+
+
+def _at_once(act: Callable[[], None]) -> None:
+    act()
 
 
 def _addr(name: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakemq.net.tcp import Port
+from fakemq.net.listener import Port
 from tests.support.tcp import HOST
 
 

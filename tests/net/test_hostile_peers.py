@@ -14,9 +14,8 @@ import pytest
 from fakemq.events import HandlerFailed, LinkClosed, Warned
 from fakemq.net import listener as listener_module
 from fakemq.net import tcp
-from fakemq.net.listener import Listener, descriptor_limit
+from fakemq.net.listener import Listener, Port, descriptor_limit
 from fakemq.net.session import HELD, UNREAD, Session
-from fakemq.net.tcp import Port
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 from tests.support.listening import Lab, listening, until

@@ -12,9 +12,9 @@ from contextlib import suppress
 import pytest
 
 from fakemq.events import LinkClosed, Warned
-from fakemq.net.listener import Listener
+from fakemq.net.listener import Listener, Port, TcpConnector
 from fakemq.net.session import Session
-from fakemq.net.tcp import Port, TcpConnector, TcpLink, _inbox
+from fakemq.net.tcp import TcpLink, _inbox
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.limits import FRAME_MAX_BYTES

@@ -11,6 +11,8 @@ class Echo:
     """What it ``heard`` and why it was ``lost``; answers with the same bytes if it ``answers``."""
 
     link: Link
+    language = "bytes"
+    node = "echo"
 
     def __init__(self, *, answers: bool = True) -> None:
         self.heard = b""

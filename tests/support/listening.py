@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable
 from fakemq.clock import Clock, NodeClock
 from fakemq.journal import Journal
 from fakemq.net.held import HeldBytes
-from fakemq.net.listener import Listener
+from fakemq.net.listener import Listener, Port
 from fakemq.net.session import Dispatch, Link, Session
-from fakemq.net.tcp import Port
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HELD_MAX_BYTES
 

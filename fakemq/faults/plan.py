@@ -1,0 +1,242 @@
+"""Which faults are placed, and which of them applies to what happens now.
+
+A fault is placed at a *point*, a kind of place in the cluster where it can have an effect. Whoever
+stands there describes what is about to happen as a `Scope` and is given the fault that applies: the
+narrowest that covers it, then the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from fakemq.faults.events import FaultHit, FaultPlaced, FaultRemoved
+from fakemq.randomness import Randomness
+
+if TYPE_CHECKING:
+    from fakemq.journal import Journal
+
+ActionT = TypeVar("ActionT")
+
+
+class Point(Generic[ActionT]):
+    """A kind of place at which faults have an effect, and what it takes to say which effect."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<point {self.name}>"
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a fault is limited to, or what is happening; None says nothing about it.
+
+    ``code`` is a request's, ``node`` where it happens, ``peer`` the node or address at the other
+    end of a link, ``client`` a client id.
+    """
+
+    code: int | None = None
+    node: str | None = None
+    peer: str | None = None
+    topic: str | None = None
+    queue: int | None = None
+    group: str | None = None
+    client: str | None = None
+
+    def covers(self, happening: Scope) -> bool:
+        """Whether ``happening`` has every value that this scope has."""
+        return all(getattr(happening, name) == value for name, value in self.given())
+
+    def given(self) -> Iterator[tuple[str, Any]]:
+        """The names and values of what it says something about."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None:
+                yield name, value
+
+    @property
+    def narrowness(self) -> int:
+        """How many things it says something about."""
+        return sum(1 for _ in self.given())
+
+
+class When(msgspec.Struct, frozen=True, gc=False):
+    """How often a fault has its effect: ``times`` (None: always), or with the ``on_call``-th call.
+
+    Each time only with ``probability``.
+    """
+
+    times: int | None = 1
+    on_call: int | None = None
+    probability: float | None = None
+
+    def __str__(self) -> str:
+        if self.on_call is not None:
+            return f"on call {self.on_call}"
+        often = {None: "always", 1: "once"}.get(self.times, f"{self.times} times")
+        return often if self.probability is None else f"{often} with probability {self.probability}"
+
+
+ONCE = When()
+ALWAYS = When(None)
+
+
+class Placed(Generic[ActionT]):
+    """A fault that was placed: how it came to be there, and what became of it."""
+
+    def __init__(
+        self,
+        plan: FaultPlan,
+        number: int,
+        point: Point[ActionT],
+        action: ActionT,
+        what: str,
+        scope: Scope,
+        when: When,
+        must_fire: bool,
+        on_end: Callable[[], None],
+    ) -> None:
+        self._plan = plan
+        self._on_end = on_end
+        self.number = number
+        self.point = point
+        self.action = action
+        self.what = what
+        self.scope = scope
+        self.when = when
+        self.must_fire = must_fire
+        """Whether a test fails that leaves it unused."""
+        self.calls = 0
+        """How much happened that it covers."""
+        self.fired = 0
+        """How often it had its effect."""
+        self.placed = True
+        """Whether it has not been removed, by hand or by `FaultPlan.clear`."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it had its effect as often as it was to."""
+        if self.when.on_call is not None:
+            return self.calls >= self.when.on_call
+        return self.when.times is not None and self.fired >= self.when.times
+
+    @property
+    def pending(self) -> bool:
+        """Whether it may still have an effect."""
+        return self.placed and not self.exhausted
+
+    @property
+    def unused(self) -> bool:
+        """Whether it was to have an effect and never had."""
+        return self.must_fire and not self.fired
+
+    def hit(self, node: str, on: str) -> int:
+        """Write down that it has its effect, at ``node`` on what ``on`` says; gives the ``seq``.
+
+        What follows is owed to it: ``with journal.because(placed.hit(...)):``.
+        """
+        self.fired += 1
+        seq = self._plan.journal.add(FaultHit(node=node, fault=self.number, what=self.what, on=on))
+        self._plan.settle(self)
+        return seq
+
+    def remove(self) -> None:
+        """End it; again does nothing."""
+        if self.placed:
+            self.placed = False
+            self._plan.settle(self)
+            self._plan.journal.add(
+                FaultRemoved(node=self.scope.node or "cluster", fault=self.number, what=self.what)
+            )
+            self._on_end()
+
+    def __repr__(self) -> str:
+        state = "removed" if not self.placed else "spent" if self.exhausted else "pending"
+        return f"<fault {self.number} {self.what}, {self.when}, fired {self.fired} times, {state}>"
+
+
+class FaultPlan:
+    """Every fault of one cluster."""
+
+    def __init__(self, journal: Journal, randomness: Randomness | None = None) -> None:
+        self.journal = journal
+        self._randomness = Randomness(0) if randomness is None else randomness
+        self._placed: list[Placed[Any]] = []
+        self._number = 0
+        self._at: dict[Point[Any], list[Placed[Any]]] = {}
+
+    def at(self, point: Point[ActionT]) -> list[Placed[ActionT]]:
+        """The faults that may have an effect at a point: always the same list, which changes.
+
+        For who looks often: as long as it is empty there is nothing to ask.
+        """
+        return self._at.setdefault(point, [])
+
+    def place(
+        self,
+        point: Point[ActionT],
+        action: ActionT,
+        what: str,
+        scope: Scope,
+        when: When = ONCE,
+        *,
+        must_fire: bool = True,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> Placed[ActionT]:
+        """Place a fault from now on; ``on_end`` is called when it is removed."""
+        self._number += 1
+        placed = Placed(self, self._number, point, action, what, scope, when, must_fire, on_end)
+        self._placed.append(placed)
+        self.at(point).append(placed)
+        self.journal.add(FaultPlaced(node=scope.node or "cluster", fault=placed.number, what=what))
+        return placed
+
+    def choose(self, point: Point[ActionT], happening: Scope) -> Placed[ActionT] | None:
+        """The fault that applies to what happens at a point, which it is to `Placed.hit`.
+
+        Every fault that covers it has had one more call, whichever it is.
+        """
+        chosen: Placed[ActionT] | None = None
+        for placed in list(self.at(point)):
+            if not placed.scope.covers(happening):
+                continue
+            due = self.call(placed)
+            if due and (chosen is None or placed.scope.narrowness > chosen.scope.narrowness):
+                chosen = placed
+            elif placed.exhausted:
+                self.settle(placed)
+        return chosen
+
+    def call(self, placed: Placed[Any]) -> bool:
+        """Count one more time that a fault could have its effect; gives whether it is to."""
+        placed.calls += 1
+        return placed.when.on_call in (None, placed.calls) and self._draw(placed)
+
+    def _draw(self, placed: Placed[Any]) -> bool:
+        probability = placed.when.probability
+        if probability is None:
+            return True
+        return self._randomness.stream(f"fault {placed.number}").random() < probability
+
+    def settle(self, placed: Placed[Any]) -> None:
+        """Have a fault that is over out of the way."""
+        waiting = self.at(placed.point)
+        if not placed.pending and placed in waiting:
+            waiting.remove(placed)
+
+    def all(self) -> list[Placed[Any]]:
+        """Every fault since the last `clear`, oldest first."""
+        return list(self._placed)
+
+    def clear(self) -> None:
+        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        for placed in self._placed:
+            placed.remove()
+        self._placed.clear()
+        self._number = 0
+
+    def __repr__(self) -> str:
+        return f"<fault plan {[placed for placed in self._placed if placed.pending]}>"
