@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.sim.history import MASTER
+from fakemq.sim.link_faults import LINK_KINDS, befall_link, heal_link, links_of
 from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
 
 if TYPE_CHECKING:
@@ -190,6 +191,10 @@ FAULTS: dict[str, Fault] = {
     "kill_consumer": Fault(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2), weight=3
     ),
+    **{
+        name: Fault(links_of, befall_link, heal_link, kind.longest_ms, kind.amounts)
+        for name, kind in LINK_KINDS.items()
+    },
 }
 
 

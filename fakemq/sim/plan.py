@@ -19,7 +19,7 @@ that vanished, and a minute of checks of transactions, of locks and of retries.
 TOPICS = {"orders": 4, "payments": 3}
 DELAY_LEVELS = "1s 3s 5s 8s 12s 20s 30s"
 START_AT = "2023-11-14T22:13:20Z"
-FAULTS_MIN, FAULTS_MAX = 3, 6
+FAULTS_MIN, FAULTS_MAX = 3, 7
 
 
 class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from fakemq.sim.plan import DELAY_LEVELS, START_AT, TOPICS
 from fakemq.sim.producers import KINDS
 
 if TYPE_CHECKING:
+    from fakemq.faults.plan import Placed
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.sim.client import Client
     from fakemq.sim.history import Violation
@@ -55,6 +56,8 @@ class Simulation:
         """By the names of the plan; one that was replaced has another name of its own."""
         self.lost: set[str] = set()
         """Nodes whose machines are gone for good."""
+        self.placed: dict[PlannedFault, Placed[Any]] = {}
+        """Faults of links that are not over."""
         self.table_faults: list[Violation] = []
         self._randomness = Randomness(plan.seed)
         self._generations: dict[str, int] = {}
@@ -82,7 +85,7 @@ class Simulation:
         core.network.settle()
         for fault in plan.faults:
             self.after(fault.at_ms, partial(self._begin, fault))
-        self.after(plan.quiet_at_ms, lambda: core.journal.add(Quiet(node=NODE)))
+        self.after(plan.quiet_at_ms, self._be_quiet)
         self.after(LOOK_MS, self._look)
 
     def pass_to(self, at_ms: int) -> None:
@@ -160,6 +163,9 @@ class Simulation:
         client = self.clients[name] = Consumer(self.core, replace(old.plan, name=other_name), draw)
         client.clock.skew_ms = old.clock.skew_ms
         client.start()
+
+    def _be_quiet(self) -> None:
+        self.core.journal.add(Quiet(node=NODE))
 
     def _look(self) -> None:
         for server in self.core.name_servers:
