@@ -177,7 +177,18 @@ class Producing(Driver):
 
     def send(self, id: str) -> Ack:
         """Sends one message with ``id`` as key and body. Raises DriverError if it fails."""
-        self.say(f"send {id}")
+        self.begin(id)
+        return self.ended(id)
+
+    def begin(self, id: str, size_bytes: int = 0, timeout_ms: int | None = None) -> None:
+        """Begins to send one message with ``id`` as key; `ended` has its end.
+
+        Its body is the id, or so many bytes of noise.
+        """
+        self.say(f"send {id} {size_bytes}" + ("" if timeout_ms is None else f" {timeout_ms}"))
+
+    def ended(self, id: str) -> Ack:
+        """Waits for the end of a send. Raises DriverError if it fails."""
 
         def done() -> bool:
             return any(ack.id == id for ack in self.acks) or any(

@@ -260,15 +260,23 @@ class ClusterBase:
                     return value
                 left_ms = until_ms - real_elapsed_ms()
                 if left_ms <= 0:
+                    why = [f"still {value!r} after {timeout_ms} ms of real time", self.stillness()]
                     raise WaitTimeout(
-                        f"still {value!r} after {timeout_ms} ms of real time;"
-                        f" the journal ends with\n{inspection.text(self.journal.tail())}"
+                        "; ".join([one for one in why if one])
+                        + f"; the journal ends with\n{inspection.text(self.journal.tail())}"
                     )
                 grown.wait(left_ms / 1000)
         finally:
             thread.call(unlisten)
 
-    def _run_until(self, predicate: Callable[[], T], at_most_ms: int, wait: _Wait) -> T:
+    def stillness(self) -> str:
+        """Why the clock does nothing by itself, and what it would do next; "" if it does."""
+        core = self._core
+        return self._thread().call(lambda: inspection.stillness(core))
+
+    def _run_until(
+        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: _Wait
+    ) -> T:
         left_ms = at_most_ms
         while True:
             try:
@@ -281,7 +289,8 @@ class ClusterBase:
                         f"not after {at_most_ms} ms of the cluster's time;"
                         f" the journal ends with\n{inspection.text(self.journal.tail())}"
                     ) from None
-            left_ms -= self._thread().call(partial(self._core.step, left_ms))
+            step = partial(self._core.step, left_ms, outside_peers=outside_peers)
+            left_ms -= self._thread().call(step)
 
     def __repr__(self) -> str:
         if not self.running:
@@ -330,13 +339,17 @@ class Cluster(ClusterBase):
         """
         return self._wait_for(predicate, duration_ms(timeout, name="timeout"), _Wait())
 
-    def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+    def run_until(
+        self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
+    ) -> T:
         """Move time from deadline to deadline until ``predicate`` gives something true.
 
-        After each step outside peers get some real time to react. Raises WaitTimeout, with the
-        journal's tail, when ``at_most`` of the cluster's time has passed.
+        After each step outside peers get some real time to react; their own liveness ages only
+        with ``outside_peers``. Raises WaitTimeout, with the journal's tail, when ``at_most`` of the
+        cluster's time has passed.
         """
-        return self._run_until(predicate, duration_ms(at_most, name="at_most"), _Wait())
+        at_most_ms = duration_ms(at_most, name="at_most")
+        return self._run_until(predicate, at_most_ms, outside_peers, _Wait())
 
 
 class AsyncCluster(ClusterBase):
@@ -378,7 +391,9 @@ class AsyncCluster(ClusterBase):
         timeout_ms = duration_ms(timeout, name="timeout")
         return await _waited(partial(self._wait_for, predicate, timeout_ms))
 
-    async def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+    async def run_until(
+        self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
+    ) -> T:
         """As `Cluster.run_until`; the predicate is a plain function, called on another thread."""
         at_most_ms = duration_ms(at_most, name="at_most")
-        return await _waited(partial(self._run_until, predicate, at_most_ms))
+        return await _waited(partial(self._run_until, predicate, at_most_ms, outside_peers))

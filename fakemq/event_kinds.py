@@ -7,7 +7,13 @@ from importlib import import_module
 
 from fakemq.events import Event
 
-MODULES = ("fakemq.events", "fakemq.journal", "fakemq.ha.events", "fakemq.faults.events")
+MODULES = (
+    "fakemq.events",
+    "fakemq.journal",
+    "fakemq.ha.events",
+    "fakemq.faults.events",
+    "fakemq.store.events",
+)
 """Where they are."""
 
 

@@ -17,6 +17,7 @@ from fakemq.views import Member
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.changes import GroupSettings
+    from fakemq.clock_handles import NodeClockHandle
     from fakemq.cluster_core import ClusterCore
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
@@ -73,6 +74,13 @@ class BrokerView(Handle):
     def state(self) -> str:
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         return self._call(lambda: self._broker.state)
+
+    @property
+    def clock(self) -> NodeClockHandle:
+        """The clock as this broker sees it; `NodeClockHandle.skew` has it be wrong."""
+        from fakemq.clock_handles import NodeClockHandle  # which knows this file
+
+        return NodeClockHandle(self._running, lambda: self._broker.clock)
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
         """Be gone at once, as by kill -9; ``lose_unsynced`` takes what no flush made safe, too."""

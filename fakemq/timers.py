@@ -159,7 +159,23 @@ class Timeline:
         self._heap.clear()
 
 
-def kinds_like(kind: str) -> str:
+def pending_of(kind: str, timers: list[Timer]) -> list[Timer]:
+    """Those of ``timers`` that are of ``kind``, numbered or not; at least one.
+
+    Raises LookupError if there is none, naming the kinds that are pending, and those that may be
+    meant by a kind that there is not.
+    """
+    pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
+    if not pending:
+        kinds = ", ".join(sorted({timer.kind for timer in timers})) or "none"
+        meant = _kinds_like(kind)
+        raise LookupError(
+            f"no {kind!r} is pending; pending are: {kinds}{meant and f'; is {meant} meant?'}"
+        )
+    return pending
+
+
+def _kinds_like(kind: str) -> str:
     """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
     if base_kind(kind) in DOMAINS:
         return ""

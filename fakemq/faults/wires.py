@@ -221,11 +221,16 @@ class Wire:
         """End the connection: what was to arrive has."""
         self._end(placed, cause, self._link.cut)
 
-    def _end(self, placed: Placed[Any], cause: int, end: Callable[[str], None]) -> None:
+    def _end(
+        self,
+        placed: Placed[Any],
+        cause: int,
+        end: Callable[[str, Callable[[Act], None]], None],
+    ) -> None:
         self.over = True
         for direction in self._directions.values():
             direction.lane.drop()
-        self._faults.owed(cause, partial(end, placed.what))
+        end(placed.what, partial(self._faults.owed, cause))
 
     def unwire_if_idle(self) -> None:
         """Go without lanes, if nothing is on its way and nothing befalls the connection."""

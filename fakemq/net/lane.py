@@ -134,16 +134,17 @@ class Lane:
         """Let out what is due, as far as the receiver takes it."""
         if self._moving:
             return
-        self._moving = True
+        self._moving, due_ms = True, None
         try:
             while self._items and not self.conditions.blocked and self._ready():
                 item = self._items[0]
                 if item.due_ms > self._now_ms():
-                    self._wake_at(item.due_ms)
-                    return
+                    due_ms = item.due_ms
+                    break
                 self._let_out(item)
         finally:
             self._moving = False
+            self._wake_at(due_ms)
             self._moved()
 
     def _let_out(self, item: _Item) -> None:
@@ -268,11 +269,11 @@ class OpenLink(Protocol):
     def unwire(self) -> None:
         """Have them go as ever; the ways are empty."""
 
-    def cut(self, why: str) -> None:
-        """End the connection at both ends, soon."""
+    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
+        """End the connection at both ends, soon; ``owed`` calls what tells them."""
 
-    def reset(self, why: str) -> None:
-        """End it at both ends, soon, as by RST: what is on its way is lost."""
+    def reset(self, why: str, owed: Callable[[Act], None]) -> None:
+        """As `cut`, by RST where there is one."""
 
 
 class Befalling(Protocol):

@@ -17,7 +17,7 @@ from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.journal import Cause, Journal
-    from fakemq.net.lane import Befalling, MakeWay, OpenLink, Way
+    from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
 class OpenLinks:
@@ -143,11 +143,11 @@ class MemoryLink:
         if self.peer is not None:
             self.peer.way = None
 
-    def cut(self, why: str) -> None:
+    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
         peer = self._part()
         for link in (self, peer):
             if link is not None:
-                self._network.post(partial(link._arrive, None, why))
+                self._network.post(partial(owed, partial(link._arrive, None, why)))
 
     reset = cut
 

@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Generic, cast
 
 from fakemq.machine_time import real_elapsed_ms
@@ -21,7 +22,7 @@ from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.net.lane import MakeWay, Way
+    from fakemq.net.lane import Act, MakeWay, Way
 
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
@@ -337,15 +338,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def unwire(self) -> None:
         self._outward = self._inward = None
 
-    def cut(self, why: str) -> None:
-        asyncio.get_running_loop().call_soon(self._cut, why)
+    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
+        asyncio.get_running_loop().call_soon(owed, partial(self._cut, why))
 
     def _cut(self, why: str) -> None:
         self._lose(why)
         self._shut()
 
-    def reset(self, why: str) -> None:
-        asyncio.get_running_loop().call_soon(self._reset, why)
+    def reset(self, why: str, owed: Callable[[Act], None]) -> None:
+        asyncio.get_running_loop().call_soon(owed, partial(self._reset, why))
 
     def _reset(self, why: str) -> None:
         self._lose(why)

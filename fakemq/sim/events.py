@@ -72,13 +72,5 @@ class FaultEnded(Event, frozen=True, kw_only=True, gc=False):
     target: str
 
 
-class ClockSet(Event, frozen=True, kw_only=True, gc=False):
-    """The wall clock of ``target`` was moved by ``by_ms`` and tells ``skew_ms`` too much now."""
-
-    target: str
-    by_ms: int
-    skew_ms: int
-
-
 class Quiet(Event, frozen=True, kw_only=True, gc=False):
     """Producers have sent their last, all faults are over: what is on its way has time now."""

@@ -137,16 +137,15 @@ def _slave_of(master: str) -> str:
 
 
 def _skew(sim: Simulation, fault: PlannedFault) -> None:
-    sim.set_clock(fault.target, fault.amount)
+    sim.core.brokers[fault.target].clock.skew_ms += fault.amount
 
 
 def _unskew(sim: Simulation, fault: PlannedFault) -> None:
-    sim.set_clock(fault.target, -fault.amount)
+    sim.core.brokers[fault.target].clock.skew_ms -= fault.amount
 
 
 def _jump(sim: Simulation, fault: PlannedFault) -> None:
-    for node in sim.nodes():
-        sim.set_clock(node, fault.amount)
+    sim.core.jump_to(sim.core.clock.now_ms() + fault.amount)
 
 
 def _kill_name_server(sim: Simulation, fault: PlannedFault) -> None:

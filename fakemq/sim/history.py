@@ -6,20 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fakemq.events import (
+    ClockMoved,
+    ClockSkewed,
     DeadLettered,
     Event,
     HandlerFailed,
     Scheduled,
     ScheduledDelivered,
-    UnsyncedLost,
 )
-from fakemq.sim.events import ClockSet, Consumed, Decided, Sent
+from fakemq.sim.events import Consumed, Decided, Sent
+from fakemq.store.events import UnsyncedLost
 
 if TYPE_CHECKING:
     from fakemq.journal import Entry, Journal
 
 KINDS: tuple[type[Event], ...] = (
-    *(Sent, Decided, Consumed, ClockSet),
+    *(Sent, Decided, Consumed, ClockMoved, ClockSkewed),
     *(Scheduled, ScheduledDelivered, DeadLettered, UnsyncedLost, HandlerFailed),
 )
 

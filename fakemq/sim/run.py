@@ -13,7 +13,7 @@ from fakemq.cluster_core import ClusterCore
 from fakemq.cluster_spec import ClusterSpec, cluster_spec
 from fakemq.randomness import Randomness
 from fakemq.sim.consumers import Consumer
-from fakemq.sim.events import ClockSet, FaultBegan, FaultEnded, Quiet
+from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import History
 from fakemq.sim.invariants import judge
@@ -116,19 +116,6 @@ class Simulation:
         FAULTS[fault.name].end(self, fault)
         self.core.journal.add(FaultEnded(node=NODE, fault=fault.name, target=fault.target))
 
-    def nodes(self) -> dict[str, NodeClock]:
-        """Everybody who has a clock, by name."""
-        nodes = {server.name: server.clock for server in self.core.name_servers}
-        nodes |= {broker.name: broker.clock for broker in self.core.brokers.values()}
-        return nodes | {client.name: client.clock for client in self.clients.values()}
-
-    def set_clock(self, node: str, by_ms: int) -> None:
-        """Move the wall clock of a node."""
-        clock = self.nodes()[node]
-        clock.skew_ms += by_ms
-        event = ClockSet(node=NODE, target=node, by_ms=by_ms, skew_ms=clock.skew_ms)
-        self.core.journal.add(event)
-
     def lose_machine(self, node: str) -> None:
         """A machine is gone for good, with what its disk had not been given yet."""
         self.lost.add(node)
@@ -161,7 +148,6 @@ class Simulation:
         other_name = f"{name}.{self._generations[name]}"
         draw = self._randomness.stream(f"client {other_name}")
         client = self.clients[name] = Consumer(self.core, replace(old.plan, name=other_name), draw)
-        client.clock.skew_ms = old.clock.skew_ms
         client.start()
 
     def _be_quiet(self) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import StoreRecovered, StoreRepaired, UnsyncedLost, Warned
+from fakemq.events import StoreRepaired, Warned
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_lock import DirectoryLock
+from fakemq.store.events import StoreRecovered, UnsyncedLost
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.recovery import Recovery
 from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus

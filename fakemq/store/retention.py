@@ -65,6 +65,7 @@ class Retention:
         self._plan_at_bytes = 0
         self._look_at_ms: int | None = None  # wall time; None as long as no broker runs
         self._started_ms = 0
+        clock.on_jump.append(self._jumped)
         self._timer: Timer | None = None
         self._deleting = False
 
@@ -163,6 +164,13 @@ class Retention:
         now_ms = self._clock.elapsed_ms()
         tick_ms = next_tick_ms(now_ms + 1, self._started_ms, FIRST_LOOK_MS, LOOK_PERIOD_MS)
         self._look_at_ms = self._clock.now_ms() + tick_ms - now_ms
+
+    def _jumped(self) -> None:
+        """The wall clock has been moved: the looks and the hours are at other times of it."""
+        if self._look_at_ms is not None:
+            self._look_again()
+        if self._timer is not None and self._timer.pending:
+            self.plan()
 
     def _judge(self) -> float:
         """Refuse puts, or take them again, by how full the disk is; gives that.

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from bench.requests import Sink, frames, send_fields
-from fakemq.events import UnsyncedLost, Warned
+from fakemq.events import Warned
 from fakemq.ha.events import Replicated as LogReplicated
 from fakemq.ha.events import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
 from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.store.events import UnsyncedLost
 from tests.support.echo import Echo
 from tests.support.replication import (
     NO_SLAVE,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fakemq.events import Scheduled, ScheduledDelivered
-from fakemq.sim.events import ClockSet
+from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
 from fakemq.sim.history import History, Violation
 
 NAME = "no delivery before its delay"
@@ -24,10 +23,12 @@ def too_early(history: History) -> Iterator[Violation]:
         event = entry.event
         if isinstance(event, Scheduled):
             waiting[event.node, event.phy_offset] = event
-        elif isinstance(event, ClockSet):
-            skew_ms[event.target] = event.skew_ms
-            if event.by_ms < 0:
-                waiting = {place: one for place, one in waiting.items() if one.node != event.target}
+        elif isinstance(event, ClockSkewed):
+            if event.skew_ms < skew_ms.get(event.node, 0):
+                waiting = {place: one for place, one in waiting.items() if one.node != event.node}
+            skew_ms[event.node] = event.skew_ms
+        elif isinstance(event, ClockMoved):
+            waiting = {} if event.by_ms < 0 else waiting
         elif isinstance(event, ScheduledDelivered):
             one = waiting.pop((event.node, event.from_phy_offset), None)
             now_ms = entry.at_ms + skew_ms.get(event.node, 0)

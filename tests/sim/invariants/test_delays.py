@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fakemq.events import Scheduled, ScheduledDelivered
-from fakemq.sim.events import ClockSet
+import pytest
+
+from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
 from fakemq.sim.invariants.delays import too_early
 from tests.sim.invariants.made_up import history
 
@@ -29,8 +30,8 @@ DELIVERED = ScheduledDelivered(
 )
 
 
-def clock_set(by_ms: int, skew_ms: int, target: str = "broker-a-0") -> ClockSet:
-    return ClockSet(node="simulator", target=target, by_ms=by_ms, skew_ms=skew_ms)
+def skewed(skew_ms: int, node: str = "broker-a-0") -> ClockSkewed:
+    return ClockSkewed(node=node, skew_ms=skew_ms)
 
 
 def test_in_time_and_late_are_well() -> None:
@@ -44,14 +45,28 @@ def test_a_millisecond_too_early() -> None:
 
 
 def test_the_brokers_own_clock_counts() -> None:
-    ahead = clock_set(4_000, 4_000)
+    ahead = skewed(4_000)
     assert not list(too_early(history((0, SCHEDULED), (1, ahead), (6_000, DELIVERED))))
     assert list(too_early(history((0, SCHEDULED), (1, ahead), (5_999, DELIVERED))))
-    other = clock_set(4_000, 4_000, "broker-b-0")
+    other = skewed(4_000, "broker-b-0")
     assert list(too_early(history((0, SCHEDULED), (1, other), (6_000, DELIVERED))))
 
 
-def test_who_waited_while_the_clock_was_set_back_is_excused() -> None:
-    back = clock_set(-4_000, -4_000)
-    assert not list(too_early(history((0, SCHEDULED), (1, back), (2, DELIVERED))))
-    assert list(too_early(history((0, back), (1, SCHEDULED), (2, DELIVERED))))
+@pytest.mark.parametrize(
+    "set_back",
+    [
+        (skewed(-4_000),),
+        (skewed(4_000), skewed(0)),
+        (ClockMoved(node="cluster", how="jump", by_ms=-4_000),),
+    ],
+)
+def test_who_waited_while_the_clock_was_set_back_is_excused(
+    set_back: tuple[ClockSkewed | ClockMoved, ...],
+) -> None:
+    assert not list(too_early(history((0, SCHEDULED), *set_back, (2, DELIVERED))))
+    assert list(too_early(history(*set_back, (1, SCHEDULED), (2, DELIVERED))))
+
+
+def test_a_jump_ahead_is_no_excuse() -> None:
+    jump = ClockMoved(node="cluster", how="jump", by_ms=4_000)
+    assert list(too_early(history((0, SCHEDULED), (4_000, jump), (9_999, DELIVERED))))

@@ -23,7 +23,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * Long-lived clients that a test steers: one command a line on stdin, one event a line on stdout.
  *
  * <p>{@code produce TOPIC GROUP PER_SECOND}: {@code ready}, then {@code ack ID STATUS BROKER QUEUE OFFSET} or
- * {@code fail ID EXCEPTION} for each message; commands {@code go}, {@code pause}, {@code send ID}, {@code stop}.
+ * {@code fail ID EXCEPTION} for each message; commands {@code go}, {@code pause}, {@code send ID [BYTES [TIMEOUT_MS]]}
+ * (a body of so many bytes that cannot be compressed, 0: the id), {@code stop}.
  *
  * <p>{@code consume TOPIC GROUP EXPRESSION INSTANCE [orderly]}: {@code ready}, then
  * {@code recv EPOCH_MS ID BROKER QUEUE OFFSET RECONSUME_TIMES}; commands {@code assigned} (answer
@@ -59,7 +60,8 @@ final class Drivers {
                 next = Math.max(next + gapNanos, System.nanoTime() - gapNanos);
                 pauseUntil(next);
                 if (going.get()) {
-                    send(producer, topic, String.format("id-%06d", i++));
+                    String id = String.format("id-%06d", i++);
+                    send(producer, topic, id, bytes(id), producer.getSendMsgTimeout());
                 }
             }
         }, "driver-sender");
@@ -70,7 +72,10 @@ final class Drivers {
             if (command.equals("go") || command.equals("pause")) {
                 going.set(command.equals("go"));
             } else if (command.startsWith("send ")) {
-                send(producer, topic, command.substring(5));
+                String[] words = command.split(" ");
+                int bytes = words.length > 2 ? Integer.parseInt(words[2]) : 0;
+                long timeout = words.length > 3 ? Long.parseLong(words[3]) : producer.getSendMsgTimeout();
+                send(producer, topic, words[1], bytes == 0 ? bytes(words[1]) : noise(bytes), timeout);
             } else if (command.equals("stop")) {
                 running.set(false);
                 sender.join();
@@ -101,9 +106,19 @@ final class Drivers {
         }
     }
 
-    private static void send(DefaultMQProducer producer, String topic, String id) {
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] noise(int bytes) {
+        byte[] body = new byte[bytes];
+        new java.util.Random(bytes).nextBytes(body);
+        return body;
+    }
+
+    private static void send(DefaultMQProducer producer, String topic, String id, byte[] body, long timeout) {
         try {
-            SendResult result = producer.send(new Message(topic, "driver", id, id.getBytes(StandardCharsets.UTF_8)));
+            SendResult result = producer.send(new Message(topic, "driver", id, body), timeout);
             MessageQueue queue = result.getMessageQueue();
             event("ack " + id + " " + result.getSendStatus() + " " + queue.getBrokerName() + " " + queue.getQueueId()
                 + " " + result.getQueueOffset());
