@@ -1,7 +1,7 @@
 """A whole cluster without sockets, threads or a loop: name servers, brokers, clock, journal.
 
 Everything here is synchronous and deterministic; whoever holds it moves the clock and settles the
-network. The TCP server, and later the simulator, are two ways of holding it.
+network. The TCP server and the simulator are two ways of holding it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ClusterCore:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
-        self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
+        self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
+        """For who shows the journal in another way."""
         self.on_moved: Callable[[str], None] = lambda how: None
         """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
         self.network = MemoryNetwork(self.journal, links=links)

@@ -56,6 +56,9 @@ DOMAINS: dict[str, Domain] = {
     "connect_timeout": Domain.LIVENESS,  # ours: a connect into a partition, 3 s
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
+    # simulator
+    "sim_client": Domain.DEADLINE,  # ours: what a client does next
+    "sim_fault": Domain.DEADLINE,  # ours: a fault begins or ends
 }
 """Kind → domain; each later kind (retention, …) is a row here.
 

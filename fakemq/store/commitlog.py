@@ -161,6 +161,7 @@ class CommitLog:
         if last is not None and not last.position and queue.last_offset != start_offset:
             queue.drop_last()  # a log that was cut at 0 begins elsewhere now
             last = None
+        # Recovery may have left a last file in which nothing is.
         if last is None or last.position == last.size_bytes:
             last = queue.add_file(start_offset, now_ms)
         last.append(data, now_ms)

@@ -119,6 +119,24 @@ def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) ->
             assert [repair for repair in slave.repairs() if not repair.cut_bytes] == []
 
 
+def test_a_slave_goes_on_in_a_last_file_in_which_a_start_left_nothing(tmp_path: Path) -> None:
+    lab = master()
+    end = 2 * FILE_BYTES
+    with DiskLab(tmp_path, log_bytes=FILE_BYTES) as slave:
+        replica = followed(slave)
+        replica.append(0, log_bytes(lab.store, 0, FILE_BYTES))
+        replica.append(FILE_BYTES, log_bytes(lab.store, FILE_BYTES, FILE_BYTES + 60))
+        replica.close()
+        slave.kill()
+        slave.start()
+        assert slave.store.max_phy_offset == FILE_BYTES
+        again = followed(slave)
+        again.append(FILE_BYTES, log_bytes(lab.store, FILE_BYTES, end))
+        again.dispatch()
+        assert slave.store.max_phy_offset == end
+        assert same_log(lab.store, slave.store)
+
+
 def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave() -> None:
     lab, slave = Lab(log_bytes=FILE_BYTES), Lab(log_bytes=FILE_BYTES)
     old = [lab.put(b"old") for _ in range(3)]
