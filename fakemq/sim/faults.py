@@ -112,11 +112,11 @@ def _resume(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _silence(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].silence(True)
+    sim.core.brokers[fault.target].registration.silence(True)
 
 
 def _speak(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].silence(False)
+    sim.core.brokers[fault.target].registration.silence(False)
 
 
 def _lose_machine(sim: Simulation, fault: PlannedFault) -> None:
