@@ -156,7 +156,27 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     metavar="NAME:QUEUES",
     help="Create a topic at the start. May be repeated.",
 )
-@click.option("--control-port", type=int, metavar="PORT", help="Port of the control interface.")
+@click.option(
+    "--control-port",
+    type=int,
+    metavar="PORT",
+    help="Steer the cluster over HTTP and JSON at this port; see docs/control.md. 0 takes a free"
+    " one.  [default: no such port]",
+)
+@click.option(
+    "--control-listen",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address of the control port, whatever --listen says.",
+)
+@click.option(
+    "--control-token",
+    envvar="FAKEMQ_CONTROL_TOKEN",
+    metavar="TOKEN",
+    help="What requests to the control port must carry, as Authorization: Bearer TOKEN. In the"
+    " environment, as FAKEMQ_CONTROL_TOKEN, nobody else sees it.",
+)
 @click.option("--ready-file", metavar="PATH", help="Written, as JSON, when everything listens.")
 @click.option(
     "-c",

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
     from fakemq.journal_search import Since, Where
-    from fakemq.net.thread import ClusterThread
+    from fakemq.net import thread
 
     EventT = TypeVar("EventT", bound=Event)
 
 T = TypeVar("T")
-Running = Callable[[], "ClusterThread"]
-"""Gives the running cluster's thread, or raises RuntimeError."""
+Running = Callable[[], "thread.Running"]
+"""Gives the way to the running cluster, or raises RuntimeError."""
 
 
 async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = False) -> T:
