@@ -42,6 +42,8 @@ class Received(NamedTuple):
     queue_id: int
     queue_offset: int
     reconsume_times: int
+    damaged: bool = False
+    """Whether its body is not that of its checksum."""
 
 
 class Driver:
@@ -165,6 +167,7 @@ class Producing(Driver):
     ) -> None:
         self.acks: list[Ack] = []
         self.failures: list[str] = []
+        self._found: list[tuple[str, int]] = []  # every answer so far
         super().__init__(command, environment)
 
     def go(self) -> None:
@@ -202,11 +205,21 @@ class Producing(Driver):
                 return ack
         raise DriverError(f"send {id} failed\n{self.tail()}")
 
+    def find(self, key: str) -> int:
+        """How many messages its topic has by a key."""
+        asked = len(self._found)
+        self.say(f"find {key}")
+        self.wait_for(lambda: len(self._found) > asked, f"find {key}")
+        return self._found[-1][1]
+
     def on_line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
         if kind == "ack":
             id, status, broker, queue_id, offset = rest.split(" ")
             self.acks.append(Ack(id, status, broker, int(queue_id), int(offset)))
+        elif kind == "found":
+            key, count = rest.split(" ")
+            self._found.append((key, int(count)))
         elif kind == "fail":
             self.failures.append(rest)
 
@@ -242,10 +255,9 @@ class Consuming(Driver):
     def on_line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
         if kind == "recv":
-            at, id, broker, queue_id, offset, times = rest.split(" ")
-            self.received.append(
-                Received(int(at), id, broker, int(queue_id), int(offset), int(times))
-            )
+            at, id, broker, queue_id, offset, times, *damaged = rest.split(" ")
+            numbers = (int(queue_id), int(offset), int(times))
+            self.received.append(Received(int(at), id, broker, *numbers, bool(damaged)))
         elif kind == "assigned":
             self._assigned.append(rest.split())
 

@@ -137,9 +137,10 @@ def _environment(home: Path, **extra: str) -> dict[str, str]:
     return os.environ | {"HOME": str(home), "ROCKETMQ_GO_LOG_LEVEL": "warn"} | extra
 
 
-def observe(namesrv_addr: str, scenario: str) -> list[str]:
+def observe(namesrv_addr: str, scenario: str, **environment: str) -> list[str]:
     """Runs a scenario with fresh topic and group names; returns its observations in order.
 
+    ``environment`` has variables that the scenario reads.
     Raises DriverError with everything printed when the program fails or takes over 200 s.
     """
     with tempfile.TemporaryDirectory(prefix="go-program-") as home:
@@ -148,7 +149,7 @@ def observe(namesrv_addr: str, scenario: str) -> list[str]:
             Path(home),
             SCENARIO_TIMEOUT_S,
             # One length always: the suffix is part of stored sizes.
-            _environment(Path(home), CONFORMANCE_SUFFIX=f"_{secrets.token_hex(4)}"),
+            _environment(Path(home), CONFORMANCE_SUFFIX=f"_{secrets.token_hex(4)}", **environment),
         )
         if end.status != 0:
             log = f"{end.printed}\n{end.complaints[-10_000:]}"

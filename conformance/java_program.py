@@ -68,11 +68,19 @@ SMALL_JVM = ("-Xms32m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1
 
 
 def java_command(
-    home: Path, version: str, *, binary: bool = False, jvm: Sequence[str] = SMALL_JVM
+    home: Path,
+    version: str,
+    *,
+    binary: bool = False,
+    jvm: Sequence[str] = SMALL_JVM,
+    domain: str | None = None,
 ) -> list[str]:
-    """The java command line up to the program's arguments; all it writes goes below ``home``."""
+    """The java command line up to the program's arguments; all it writes goes below ``home``.
+
+    ``domain`` is the address server of clients that are told no name server.
+    """
     logs = home / "logs"
-    properties = {
+    properties: dict[str, object] = {
         "user.home": home,
         "java.io.tmpdir": home,
         "rocketmq.client.localOffsetStoreDir": home / "offsets",
@@ -84,6 +92,8 @@ def java_command(
     }
     if binary:
         properties["rocketmq.serialize.type"] = "ROCKETMQ"
+    if domain is not None:
+        properties["rocketmq.namesrv.domain"] = domain
     return [
         *("java", *jvm, "-XX:-UsePerfData", "--add-opens=java.base/java.nio=ALL-UNNAMED"),
         *(f"-D{key}={value}" for key, value in properties.items()),
@@ -119,10 +129,12 @@ def _is_bad(line: str) -> bool:
 class JavaDriver(Driver):
     """A Java client in its own JVM that speaks in lines."""
 
-    def __init__(self, version: str, *arguments: str, binary: bool = False) -> None:
+    def __init__(
+        self, version: str, *arguments: str, binary: bool = False, domain: str | None = None
+    ) -> None:
         super().__init__(
             lambda home: [
-                *java_command(home, version, binary=binary),
+                *java_command(home, version, binary=binary, domain=domain),
                 *("-cp", class_path(version), "conformance.Program", *arguments),
             ]
         )
@@ -135,18 +147,25 @@ class JavaDriver(Driver):
 class JavaProgram(JavaDriver):
     """A JVM that runs scenarios, up to ``AT_ONCE`` of those begun at a time.
 
-    ``binary`` makes its clients send RocketMQ's own header serialisation.
+    ``binary`` makes its clients send RocketMQ's own header serialisation. ``domain`` is the address
+    server of clients that are told no name server.
     """
 
     def __init__(
-        self, namesrv_addr: str, version: str = REFERENCE, *, binary: bool = False
+        self,
+        namesrv_addr: str,
+        version: str = REFERENCE,
+        *,
+        binary: bool = False,
+        domain: str | None = None,
     ) -> None:
         self._again = partial(observe, namesrv_addr, version=version, binary=binary)
         self._begun: set[str] = set()
         self._ended: set[str] = set()
         self._observed: dict[str, list[str]] = defaultdict(list)
         self._failed: dict[str, list[str]] = defaultdict(list)
-        super().__init__(version, namesrv_addr, "scenarios", str(AT_ONCE), binary=binary)
+        arguments = (namesrv_addr, "scenarios", str(AT_ONCE))
+        super().__init__(version, *arguments, binary=binary, domain=domain)
 
     def begin(self, scenario: str) -> None:
         """Runs a scenario with fresh topic and group names, as soon as its turn comes."""

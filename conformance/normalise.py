@@ -53,6 +53,7 @@ _OFFSET_ID = re.compile(r"\b[0-9A-F]{32}\b")
 _MILLISECONDS = re.compile(r"\b1[0-9]{12}\b")
 _DATE = re.compile(r"\b(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}#[0-9]{2}:[0-9]{2}:[0-9]{2}:[0-9]{3}\b")
 _ADDRESS = re.compile(r"\b127\.0\.0\.1:[0-9]{1,5}\b")
+_DISK = re.compile(r"\b(CL|CQ|INDEX): +-?[0-9]+\.[0-9]+")
 _EXCEPTION = re.compile(
     # Those of the filters' parser are its own words, and the same everywhere.
     r"^((?!org\.apache\.rocketmq\.filter\.)(?:java|com|org|io)\.[\w.$]+(?:Exception|Error))\b.*",
@@ -98,6 +99,11 @@ def without_times(text: str, now_ms: int) -> str:
         return "<now>" if abs(int(found[0]) - now_ms) < DAY_MS else found[0]
 
     return _DATE.sub("<date>", _MILLISECONDS.sub(name, text))
+
+
+def without_disk(text: str) -> str:
+    """How full the disk of a broker is: that of this machine."""
+    return _DISK.sub(r"\1: <full>", text)
 
 
 def without_stack(text: str) -> str:
@@ -149,7 +155,7 @@ class Normaliser:
 
     def text(self, text: str) -> str:
         """One value: a remark, an ext field, a line of a body."""
-        text = without_stack(text)
+        text = without_disk(without_stack(text))
         text = without_offset_ids(text, self.names, self.places)
         text = without_addresses(text, self.names)
         return without_times(text, self.now_ms)

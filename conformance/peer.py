@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
 from conformance.normalise import Normaliser, shortened
@@ -99,14 +100,12 @@ class Peer:
         self.place = place
         self._normaliser = normaliser
         self._lines = lines
-        host, _, port = addr.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
+        self._socket = _connected(addr, name, normaliser.names)
         self._connection = RawConnection.over(self._socket)
         self._answers: dict[int, Frame] = {}
         self._opaque = 0
         self._is_settled = True
-        host, port = self._socket.getsockname()[:2]
-        normaliser.names[f"{host}:{port}"] = name
+        normaliser.names[_own_addr(self._socket)] = name
 
     def send(
         self,
@@ -173,7 +172,7 @@ class Peer:
         for _ in range(count):
             assert self.poll_request(ANSWER_TIMEOUT_S), f"{self.place} asked nothing of {self.name}"
 
-    def poll_request(self, timeout_s: float = 0.001) -> Frame | None:
+    def poll_request(self, timeout_s: float = 0) -> Frame | None:
         """The next request from the other side, written down as it comes; None if none comes."""
         came = self._receive(timeout_s)
         assert came is None or not came.flag & RESPONSE, f"an answer nobody waits for: {came}"
@@ -194,9 +193,9 @@ class Peer:
         self._say_fields(texts, request.code, sent=True)
         self._say_lines(self._normaliser.body(data))
 
-    def nothing_comes(self) -> None:
+    def nothing_comes(self, silence_s: float = SILENCE_S) -> None:
         """Write down that the other side is silent."""
-        came = self._receive(SILENCE_S)
+        came = self._receive(silence_s)
         assert came is None, f"{self.place} sent {came} to {self.name}"
         self.say("nothing more")
 
@@ -209,7 +208,7 @@ class Peer:
             return True
         return False
 
-    def has_answer(self, opaque: int, timeout_s: float = 0.001) -> bool:
+    def has_answer(self, opaque: int, timeout_s: float = 0) -> bool:
         while opaque not in self._answers and self._receive(timeout_s) is not None:
             pass
         return opaque in self._answers
@@ -253,7 +252,7 @@ class Peer:
         self._socket.settimeout(timeout_s)
         try:
             whole = self._connection.receive()
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             return None
         came = frame_of(whole)
         if came.flag & RESPONSE:
@@ -295,6 +294,25 @@ class Peer:
 
     def _say_lines(self, lines: list[str]) -> None:
         self._lines += (f"    {line}" for line in lines)
+
+
+def _connected(addr: str, name: str, names: Mapping[str, str]) -> socket.socket:
+    """A connection from a port that nobody else has had: messages say by it who sent them.
+
+    The system may give the port of a connection that a broker closed to the next one.
+    """
+    host, _, port = addr.rpartition(":")
+    with ExitStack() as others:
+        while True:
+            found = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
+            if names.get(_own_addr(found), name) == name:
+                return found
+            others.enter_context(found)
+
+
+def _own_addr(connected: socket.socket) -> str:
+    host, port = connected.getsockname()[:2]
+    return f"{host}:{port}"
 
 
 def _code_text(code: int) -> str:

@@ -37,7 +37,7 @@ def _different(
     """The scenarios in which a fresh cluster differs from the recordings, and how."""
     if not together:
         return
-    with java_target(config) as target:
+    with java_target(config, together[0].slaves) as target:
         for one in together:
             found = diff(recording(one), _transcript(one, target), one, "RocketMQ 4.9.7")
             if found:

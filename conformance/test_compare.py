@@ -8,7 +8,8 @@ import pytest
 
 from conformance import compare
 from conformance.compare import Difference, StaleDifferenceError, differences, expected, stale
-from conformance.scenario import Run, Scenario
+from conformance.run import Run
+from conformance.scenario import Scenario
 
 RECORDED = "# a title\none <- two  SUCCESS (0), odd\n    value: java's\nend, odd\n"
 

@@ -11,6 +11,7 @@ from conformance.normalise import (
     Places,
     shortened,
     without_addresses,
+    without_disk,
     without_offset_ids,
     without_order,
     without_stack,
@@ -101,6 +102,12 @@ def test_times_of_the_run_go_and_chosen_times_stay() -> None:
 )
 def test_of_an_exception_the_class_stays(remark: str, wanted: str) -> None:
     assert without_stack(remark) == wanted
+
+
+def test_how_full_a_disk_is_says_something_of_the_machine() -> None:
+    remark = "the broker's disk is full [CL:  0.30 CQ: -1.00 INDEX:  0.01], messages are put to"
+    wanted = "the broker's disk is full [CL: <full> CQ: <full> INDEX: <full>], messages are put to"
+    assert without_disk(remark) == wanted
 
 
 def test_the_order_of_maps_and_of_hash_tables_goes_and_other_lists_stay() -> None:

@@ -13,7 +13,7 @@ SCENARIOS = scenarios()
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
 def test_fakemq_says_what_was_recorded(scenario: Scenario) -> None:
-    with fake_target(scenario.config) as target:
+    with fake_target(scenario.config, scenario.slaves) as target:
         seen = scenario.transcript(target)
     found = diff(expected(scenario, differences()), seen, scenario, "fakemq")
     assert not found, f"\n{found}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from conformance.__main__ import main
 from conformance.normalise import Normaliser
 from conformance.peer import NO_CODE, Peer
-from conformance.scenario import Run, Scenario, by_config, scenario, scenarios
+from conformance.run import Run
+from conformance.scenario import Scenario, by_config, scenario, scenarios
 from conformance.targets import fake_target
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -97,6 +99,20 @@ def test_a_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
     ]
 
 
+def test_no_peer_has_a_port_that_another_has_had() -> None:
+    others = {f"127.0.0.1:{port}" for port in range(1 << 16) if port % 4 == 0}
+    normaliser = Normaliser(dict.fromkeys(others, "another"), 0)
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        addr = f"127.0.0.1:{server.getsockname()[1]}"
+        names = [f"peer {number}" for number in range(20)]
+        peers = [Peer(name, "broker-a", addr, normaliser, []) for name in names]
+        for peer in peers:
+            peer.close()
+    named = {addr for addr, name in normaliser.names.items() if name in names}
+    assert len(named) == len(names)
+    assert not named & others
+
+
 def test_time_passes_when_everything_sent_one_way_has_come_and_nobody_reads_of_it() -> None:
     lines: list[str] = []
     came = []
@@ -133,6 +149,58 @@ def test_a_scenario_says_what_it_needs_and_shares_a_cluster_with_its_like() -> N
             "# some 16 s in real time",
             f"# {target.now_ms()}",
         ]
+
+
+def test_what_would_take_hours_is_recorded_with_shorter_times() -> None:
+    quick = {"messageDelayLevel": "1s"}
+    one = Scenario("slow", lambda run: run.note(f"{dict(run.config)}"), real_s=7_200, quick=quick)
+    assert by_config([one]) == [(quick, [one])]
+    with fake_target(one.config) as target:
+        seen = one.transcript(target).splitlines()
+    assert seen == [
+        "# slow",
+        "# recorded with messageDelayLevel=1s",
+        "# some 7200 s in real time",
+        "# {}",
+    ]
+
+
+def test_a_family_is_one_of_those_there_are() -> None:
+    with pytest.raises(ValueError, match="outage: no family 'outages' among"):
+
+        @scenario("an outage", family="outages")
+        def outage(run: Run) -> None:
+            pass
+
+
+def test_a_slave_is_a_place_and_brokers_die_and_come_back() -> None:
+    def dies(run: Run) -> None:
+        run.peer("client", "broker-a-1")
+        began_ms = run.now_ms()
+        run.kill("broker-a-1")
+        with pytest.raises(OSError, match="refused"):
+            run.peer("client", "broker-a-1")
+        run.start("broker-a-1")
+        run.ask("broker-a-1", RequestCode.GET_TOPICS_BY_CLUSTER)
+        run.note_late("it is back", began_ms, 0, 5)
+        run.pass_time(7_000)
+        run.note_late("it is back", began_ms, 0, 5)
+        run.pause("broker-a")
+        run.resume("broker-a")
+
+    one, other = Scenario("one", dies, slaves=1), Scenario("other", lambda run: None, slaves=1)
+    assert by_config([one, other]) == [({}, [one]), ({}, [other])]
+    with fake_target(one.config, one.slaves) as target:
+        seen = [line for line in one.transcript(target).splitlines() if line.startswith("# ")]
+    assert seen == [
+        "# one",
+        "# broker-a-1 is killed",
+        "# broker-a-1 is started",
+        "# it is back after 0 to 5 s",
+        "# it is back after 0 to 5 s: 7.0 s",
+        "# broker-a stands still",
+        "# broker-a goes on",
+    ]
 
 
 def test_offsets_count_from_where_a_scenario_found_a_shared_topic() -> None:

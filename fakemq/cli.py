@@ -156,7 +156,27 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     metavar="NAME:QUEUES",
     help="Create a topic at the start. May be repeated.",
 )
-@click.option("--control-port", type=int, metavar="PORT", help="Port of the control interface.")
+@click.option(
+    "--control-port",
+    type=int,
+    metavar="PORT",
+    help="Steer the cluster over HTTP and JSON at this port; see docs/control.md. 0 takes a free"
+    " one.  [default: no such port]",
+)
+@click.option(
+    "--control-listen",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address of the control port, whatever --listen says.",
+)
+@click.option(
+    "--control-token",
+    envvar="FAKEMQ_CONTROL_TOKEN",
+    metavar="TOKEN",
+    help="What requests to the control port must carry, as Authorization: Bearer TOKEN. In the"
+    " environment, as FAKEMQ_CONTROL_TOKEN, nobody else sees it.",
+)
 @click.option("--ready-file", metavar="PATH", help="Written, as JSON, when everything listens.")
 @click.option(
     "-c",
@@ -276,6 +296,31 @@ def dump(
             as_json=as_json,
         )
     )
+
+
+@main.command()
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Show the journal of this run.")
+@click.option("--seeds", metavar="FROM:TO", help="Run many, and show those that fail.")
+@click.option("--minutes", type=float, default=10, show_default=True, help="Virtual time of each.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes for many runs."
+)
+@click.pass_context
+def replay(
+    ctx: click.Context, seed: int | None, seeds: str | None, minutes: float, jobs: int
+) -> None:
+    """Simulate a cluster, its clients and their misfortunes, all drawn from one seed.
+
+    Shows what was drawn, the journal and the verdict. The exit code is 1 if an invariant did not
+    hold.
+    """
+    from fakemq.sim import command
+
+    if (seed is None) == (seeds is None):
+        raise click.UsageError("give --seed N, or --seeds FROM:TO")
+    if seeds is not None:
+        ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo))
+    ctx.exit(command.replay_one(seed or 0, minutes, click.echo))
 
 
 @main.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -11,7 +12,8 @@ from fakemq.handles import Handle, Running, in_thread
 from fakemq.views import Deadline
 
 if TYPE_CHECKING:
-    from fakemq.clock import Hold
+    from fakemq.clock import NodeClock
+    from fakemq.clock_hold import Hold
 
 
 class ClockView(Handle):
@@ -23,7 +25,7 @@ class ClockView(Handle):
 
     def now(self) -> datetime:
         """The cluster's wall time, in UTC."""
-        return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
+        return _utc(self.now_ms())
 
     @property
     def frozen(self) -> bool:
@@ -37,28 +39,52 @@ class ClockView(Handle):
         """Let time run on from where it stands; fires nothing by itself."""
         self._call(lambda: self._core.freeze(False))
 
+    @property
+    def rate(self) -> float:
+        """How many times as fast as real time it runs while it is not frozen; 1 after `reset`.
+
+        Setting it fires nothing; peers outside the cluster go on in real time. ValueError for what
+        is not above 0 or over 10,000.
+        """
+        return self._core.clock.rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        self._call(lambda: self._core.set_rate(rate))
+
+    @property
+    def holds(self) -> list[str]:
+        """Why what moves by itself is blocked, oldest reason first; empty if it is not."""
+        return self._call(lambda: self._core.clock.holds)
+
     def timers(self) -> list[Deadline]:
         """Every pending deadline, soonest first."""
         return self._call(lambda: inspection.timers(self._core))
 
     def hold(self, why: str) -> ClockHold:
-        """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``."""
+        """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``.
+
+        A clock that runs goes on telling the time, but fires nothing until the last hold is
+        released; then it fires what is late. `advance` and its like move it all the same.
+        """
         return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
     def _advance(self, duration: Duration, outside_peers: bool) -> list[Deadline]:
         ms = duration_ms(duration, name="advance")
         return self._call(lambda: self._core.advance(ms, outside_peers=outside_peers))
 
-    def _advance_to(self, instant: Instant) -> list[Deadline]:
+    def _advance_to(self, instant: Instant, outside_peers: bool) -> list[Deadline]:
         at_ms = instant_ms(instant, name="advance_to")
-        return self._call(lambda: self._core.advance_to(at_ms))
+        return self._call(lambda: self._core.advance_to(at_ms, outside_peers=outside_peers))
 
-    def _advance_to_next(self, kind: str) -> list[Deadline]:
-        return self._call(lambda: self._core.advance_to_next(kind))
+    def _advance_to_next(self, kind: str, outside_peers: bool) -> list[Deadline]:
+        return self._call(lambda: self._core.advance_to_next(kind, outside_peers=outside_peers))
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "running"
-        return f"<clock {state} at {self.now().isoformat(timespec='milliseconds')}>"
+        rate = "" if self.rate == 1 else f" {self.rate:g} times as fast"
+        held = "".join(f", held: {why}" for why in self.holds)
+        return f"<clock {state}{rate} at {self.now().isoformat(timespec='milliseconds')}{held}>"
 
 
 class ClockHold(Handle):
@@ -83,6 +109,50 @@ class ClockHold(Handle):
         return f"<the clock is held: {self.why}>"
 
 
+class NodeClockHandle(Handle):
+    """The clock as one node sees it: the cluster's, and what the node's is wrong by.
+
+    ``find`` gives the node's clock; it is called on the cluster's thread.
+    """
+
+    def __init__(self, running: Running, find: Callable[[], NodeClock]) -> None:
+        super().__init__(running)
+        self._find = find
+
+    @property
+    def skew_ms(self) -> int:
+        """How far it is ahead of the cluster's clock; below 0 it is behind."""
+        return self._call(lambda: self._find().skew_ms)
+
+    def now_ms(self) -> int:
+        """The node's wall time, in milliseconds since the epoch."""
+        return self._call(lambda: self._find().now_ms())
+
+    def now(self) -> datetime:
+        """The node's wall time, in UTC."""
+        return _utc(self.now_ms())
+
+    def skew(self, by: Duration) -> None:
+        """Be so far ahead of the cluster's clock, or behind it: ``"+5s"``, ``"-300ms"``, 0.
+
+        It is a jump of this node's wall, and fires nothing; it lasts until the next one or `reset`.
+        """
+        ms = duration_ms(by, name="skew")
+
+        def skew() -> None:
+            self._find().skew_ms = ms
+
+        self._call(skew)
+
+    def __repr__(self) -> str:
+        now = self.now().isoformat(timespec="milliseconds")
+        return f"<clock of a node at {now}, skewed by {self.skew_ms:+d} ms>"
+
+
+def _utc(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
 class ClockHandle(ClockView):
     """The clock of a `Cluster`."""
 
@@ -94,13 +164,18 @@ class ClockHandle(ClockView):
         """
         return self._advance(duration, outside_peers)
 
-    def advance_to(self, instant: Instant) -> list[Deadline]:
+    def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; the past is refused with ValueError."""
-        return self._advance_to(instant)
+        return self._advance_to(instant, outside_peers)
 
-    def advance_to_next(self, kind: str) -> list[Deadline]:
-        """Advance to the next pending deadline of a kind; LookupError names what is pending."""
-        return self._advance_to_next(kind)
+    def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
+        """Advance to the next pending deadline of a kind; LookupError names what is pending.
+
+        A deadline that watches an outside peer ages all of them; with ``outside_peers`` no other
+        counts. One that is put off on the way, as each registration does to ``broker_expiry``,
+        does not fire.
+        """
+        return self._advance_to_next(kind, outside_peers)
 
 
 class AsyncClockHandle(ClockView):
@@ -109,8 +184,8 @@ class AsyncClockHandle(ClockView):
     async def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
         return await in_thread(lambda: self._advance(duration, outside_peers))
 
-    async def advance_to(self, instant: Instant) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to(instant))
+    async def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
+        return await in_thread(lambda: self._advance_to(instant, outside_peers))
 
-    async def advance_to_next(self, kind: str) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to_next(kind))
+    async def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
+        return await in_thread(lambda: self._advance_to_next(kind, outside_peers))

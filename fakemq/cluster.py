@@ -31,7 +31,9 @@ from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
+    from fakemq.cluster_spec import ClusterSpec
     from fakemq.faults.handles import Fault, Faults
+    from fakemq.net.thread import Running
     from fakemq.snapshots import Snapshot
 
 T = TypeVar("T")
@@ -44,7 +46,7 @@ PATIENCE_MS = 50
 class _Life:
     """The thread that a cluster runs on, while it does; one for all faces of the cluster."""
 
-    thread: ClusterThread | None = None
+    thread: Running | None = None
 
 
 class _Wait:
@@ -80,11 +82,14 @@ class ClusterBase:
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
-        self._spec = cluster_spec(**options, free_ports=True)
+        self._take(cluster_spec(**options, free_ports=True))
+
+    def _take(self, spec: ClusterSpec) -> None:
+        self._spec = spec
         self._life = _Life()
         self.journal = JournalView(self._thread)
 
-    def _thread(self) -> ClusterThread:
+    def _thread(self) -> Running:
         thread = self._life.thread
         if thread is None:
             raise RuntimeError(
@@ -98,15 +103,17 @@ class ClusterBase:
 
     def _start(self) -> None:
         if self._life.thread is None:
-            self._life.thread = ClusterThread(self._spec)
-            if self._spec.ready_file is not None:
-                from fakemq.ready import ready_info, write_ready_file  # few want it here
+            self._life.thread = thread = ClusterThread(self._spec)
+            try:
+                if self._spec.control is not None:
+                    thread.wait(thread.server.open_control())
+                if (path := self._spec.ready_file) is not None:
+                    from fakemq.ready import ready_info, write_ready_file  # few want it here
 
-                try:
-                    write_ready_file(self._spec.ready_file, ready_info(self._core))
-                except BaseException:
-                    self._stop()
-                    raise
+                    write_ready_file(path, ready_info(self._core, self.control_url))
+            except BaseException:
+                self._stop()
+                raise
 
     def _stop(self) -> None:
         thread, self._life.thread = self._life.thread, None
@@ -119,17 +126,8 @@ class ClusterBase:
         Brokers that are down or paused run again. Listeners and live connections stay; a consumer
         that is still attached sees an empty topic, from offset 0.
         """
-        core, thread = self._core, self._thread()
-        thread.call(core.faults.clear)
-        self._run_all()
-        thread.call(core.reset)
-
-    def _run_all(self) -> None:
-        """Start the brokers that are down."""
         thread = self._thread()
-        for broker in self._core.brokers.values():
-            if not broker.running:
-                thread.wait(thread.server.restart_broker(broker))
+        thread.wait(thread.server.reset())
 
     def snapshot(self) -> Snapshot:
         """All that the brokers hold now: messages, topics, groups, offsets and settings."""
@@ -145,10 +143,8 @@ class ClusterBase:
         attached goes on where its group had committed by then. ValueError for a snapshot of other
         brokers.
         """
-        core, thread = self._core, self._thread()
-        snapshot.require_fit(core)
-        self._run_all()
-        thread.call(lambda: core.restore(snapshot))
+        thread = self._thread()
+        thread.wait(thread.server.restore(snapshot))
 
     @property
     def running(self) -> bool:
@@ -160,6 +156,11 @@ class ClusterBase:
     def namesrv_addr(self) -> str:
         """What clients are given as name server address: ``host:port``, joined by ``;``."""
         return ";".join(self._core.namesrv_addrs)
+
+    @property
+    def control_url(self) -> str | None:
+        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
+        return self._thread().server.control_url
 
     @property
     def seed_value(self) -> int:
@@ -260,15 +261,23 @@ class ClusterBase:
                     return value
                 left_ms = until_ms - real_elapsed_ms()
                 if left_ms <= 0:
+                    why = [f"still {value!r} after {timeout_ms} ms of real time", self.stillness()]
                     raise WaitTimeout(
-                        f"still {value!r} after {timeout_ms} ms of real time;"
-                        f" the journal ends with\n{inspection.text(self.journal.tail())}"
+                        "; ".join([one for one in why if one])
+                        + f"; the journal ends with\n{inspection.text(self.journal.tail())}"
                     )
                 grown.wait(left_ms / 1000)
         finally:
             thread.call(unlisten)
 
-    def _run_until(self, predicate: Callable[[], T], at_most_ms: int, wait: _Wait) -> T:
+    def stillness(self) -> str:
+        """Why the clock does nothing by itself, and what it would do next; "" if it does."""
+        core = self._core
+        return self._thread().call(lambda: inspection.stillness(core))
+
+    def _run_until(
+        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: _Wait
+    ) -> T:
         left_ms = at_most_ms
         while True:
             try:
@@ -281,7 +290,8 @@ class ClusterBase:
                         f"not after {at_most_ms} ms of the cluster's time;"
                         f" the journal ends with\n{inspection.text(self.journal.tail())}"
                     ) from None
-            left_ms -= self._thread().call(partial(self._core.step, left_ms))
+            step = partial(self._core.step, left_ms, outside_peers=outside_peers)
+            left_ms -= self._thread().call(step)
 
     def __repr__(self) -> str:
         if not self.running:
@@ -330,13 +340,17 @@ class Cluster(ClusterBase):
         """
         return self._wait_for(predicate, duration_ms(timeout, name="timeout"), _Wait())
 
-    def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+    def run_until(
+        self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
+    ) -> T:
         """Move time from deadline to deadline until ``predicate`` gives something true.
 
-        After each step outside peers get some real time to react. Raises WaitTimeout, with the
-        journal's tail, when ``at_most`` of the cluster's time has passed.
+        After each step outside peers get some real time to react; their own liveness ages only
+        with ``outside_peers``. Raises WaitTimeout, with the journal's tail, when ``at_most`` of the
+        cluster's time has passed.
         """
-        return self._run_until(predicate, duration_ms(at_most, name="at_most"), _Wait())
+        at_most_ms = duration_ms(at_most, name="at_most")
+        return self._run_until(predicate, at_most_ms, outside_peers, _Wait())
 
 
 class AsyncCluster(ClusterBase):
@@ -378,7 +392,9 @@ class AsyncCluster(ClusterBase):
         timeout_ms = duration_ms(timeout, name="timeout")
         return await _waited(partial(self._wait_for, predicate, timeout_ms))
 
-    async def run_until(self, predicate: Callable[[], T], *, at_most: Duration) -> T:
+    async def run_until(
+        self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
+    ) -> T:
         """As `Cluster.run_until`; the predicate is a plain function, called on another thread."""
         at_most_ms = duration_ms(at_most, name="at_most")
-        return await _waited(partial(self._run_until, predicate, at_most_ms))
+        return await _waited(partial(self._run_until, predicate, at_most_ms, outside_peers))

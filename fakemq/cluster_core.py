@@ -1,7 +1,7 @@
 """A whole cluster without sockets, threads or a loop: name servers, brokers, clock, journal.
 
 Everything here is synchronous and deterministic; whoever holds it moves the clock and settles the
-network. The TCP server, and later the simulator, are two ways of holding it.
+network. The TCP server and the simulator are two ways of holding it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from fakemq.store.store import MessageStore
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.config import BrokerConfig
+    from fakemq.machine_time import Standing
     from fakemq.snapshots import NodeImage, Snapshot
     from fakemq.views import Deadline
 
@@ -53,8 +56,11 @@ class ClusterCore:
         self.spec = spec
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
-        self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
-        self.network = MemoryNetwork(links=links)
+        self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
+        """For who shows the journal in another way."""
+        self.on_moved: Callable[[str], None] = lambda how: None
+        """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
+        self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
@@ -122,7 +128,7 @@ class ClusterCore:
         files = DirectoryFiles(root, clock, config.store_path_commit_log)
         store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
         randomness = self.randomness.stream(f"crashes of {name}")
-        Disk(store, files, clock, journal, name, self.network.post, randomness)
+        Disk(store, files, clock, journal, name, self.network.post, randomness, self.faults)
         return store
 
     def start(self) -> None:
@@ -166,6 +172,8 @@ class ClusterCore:
     def reset(self) -> None:
         """Back to the start state; listeners and live connections stay."""
         self.clock.reset(frozen=self.spec.clock == "frozen")
+        for clock in self.node_clocks:
+            clock.skew_ms = 0
         for broker in self.brokers.values():
             broker.resume()
             broker.reset()
@@ -180,6 +188,7 @@ class ClusterCore:
         self._let_slaves_catch_up()
         self.journal.clear()
         self._moved("reset", 0)
+        self.on_moved("reset")
 
     def _begin_with_copy(self) -> None:
         """Have the brokers hold what the spec's ``store_from`` holds."""
@@ -205,38 +214,76 @@ class ClusterCore:
             self.clock.freeze()
         else:
             self.clock.unfreeze()
-        self._moved("freeze" if frozen else "unfreeze", 0)
+        how = "freeze" if frozen else "unfreeze"
+        self._moved(how, 0)
+        self.on_moved(how)
+
+    def set_rate(self, rate: float) -> None:
+        """Let the clock run so many times as fast as real time, once it is not frozen."""
+        self.clock.rate = rate
+        self._moved(f"rate {rate:g}", 0)
+        self.on_moved("rate")
+
+    def jump_to(self, at_ms: int) -> None:
+        """Have another wall time, earlier or later; no time passes and nothing fires.
+
+        What is due by the new time fires with the next movement, or by itself if the clock runs.
+        """
+        self._jump(lambda: self.clock.jump_to(at_ms))
+
+    def stand(self, standing: Standing) -> None:
+        """Have the clock stand, or run, as it did then; a jump if its wall was another."""
+        self._jump(lambda: self.clock.stand(standing))
+
+    def _jump(self, jump: Callable[[], None]) -> None:
+        before_ms = self.clock.now_ms()
+        jump()
+        self._moved("jump", self.clock.now_ms() - before_ms)
+        for clock in self.node_clocks:
+            clock.jumped()
+        self.on_moved("jump")
 
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Move time on by ``ms``, with everything in the cluster quiet before and after."""
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         self.network.settle()
-        self._moved("advance", ms)
-        fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-        self.network.settle()
+        with self.journal.because(self._moved("advance", ms)):
+            fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            self.network.settle()
+        self.on_moved("advance")
         return [inspection.deadline(timer, 0) for timer in fired]
 
-    def advance_to(self, at_ms: int) -> list[Deadline]:
+    def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; a time in the past is refused with ValueError."""
-        return self.advance(at_ms - self.clock.now_ms())
+        return self.advance(at_ms - self.clock.now_ms(), outside_peers=outside_peers)
 
-    def advance_to_next(self, kind: str) -> list[Deadline]:
+    def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to the next deadline of ``kind``; LookupError if none is pending."""
-        timer = self.clock.next_of(kind)
+        timer = self.clock.next_of(kind, outside_peers=outside_peers)
         # One that is held, or only just due, is late already.
         ms = max(0, self.clock.due_in_ms(timer))
         return self.advance(ms, outside_peers=timer.outside)
 
-    def step(self, at_most_ms: int) -> int:
-        """Advance to the next deadline of the cluster's axis; gives by how many milliseconds."""
-        due_ms = [self.clock.due_in_ms(t) for t in self.clock.timers() if not t.outside]
-        ms = max(0, min([*due_ms, at_most_ms]))
-        self.advance(ms)
+    def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
+        """Advance to the next deadline; gives by how many milliseconds.
+
+        Those that watch outside peers count, and these peers age, only with ``outside_peers``.
+        """
+        clock = self.clock
+        timers = [timer for timer in clock.timers() if outside_peers or not timer.outside]
+        ms = max(0, min([*map(clock.due_in_ms, timers), at_most_ms]))
+        self.advance(ms, outside_peers=outside_peers)
         return ms
 
-    def _moved(self, how: str, by_ms: int) -> None:
-        self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+    @property
+    def node_clocks(self) -> list[NodeClock]:
+        """The clock as each node sees it, name servers first."""
+        clocks = [name_server.clock for name_server in self.name_servers]
+        return clocks + [broker.clock for broker in self.brokers.values()]
+
+    def _moved(self, how: str, by_ms: int) -> int:
+        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

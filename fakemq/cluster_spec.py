@@ -21,13 +21,22 @@ from fakemq.config_files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config_keys import CHOICES
 from fakemq.durations import Instant, Size, instant_ms, size_bytes
 from fakemq.errors import ConfigError
-from fakemq.not_yet import require_broker, require_cluster
+from fakemq.not_yet import require_broker
 from fakemq.protocol.hosts import bracketed
 
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")
+LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 """Where mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
+
+
+class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the control port is, and what its users must know."""
+
+    port: int
+    listen: str
+    token: str | None
 
 
 class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +61,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     start_at_ms: int | None = None
     seed: int | None = None
     topics: dict[str, int] = {}
-    control_port: int | None = None
+    control: ControlSpec | None = None
     ready_file: str | None = None
     journal_path: str | None = None
 
@@ -85,6 +94,8 @@ class ClusterOptions(TypedDict, total=False):
     seed: int | None
     topics: Mapping[str, int] | Iterable[str]
     control_port: int | None
+    control_listen: str
+    control_token: str | None
     ready_file: str | os.PathLike[str] | None
     config: ConfigSource | Iterable[ConfigSource]
     strict: bool
@@ -111,6 +122,8 @@ def cluster_spec(
     seed: int | None = None,
     topics: Mapping[str, int] | Iterable[str] = (),
     control_port: int | None = None,
+    control_listen: str = LOOPBACK,
+    control_token: str | None = None,
     ready_file: str | os.PathLike[str] | None = None,
     config: ConfigSource | Iterable[ConfigSource] = (),
     strict: bool = False,
@@ -124,11 +137,9 @@ def cluster_spec(
     An option given beats what ``config`` sets, and that beats the defaults, so None is not a value
     but "not given": ``role`` (of masters), ``flush``, ``store``, ``advertise`` and the ports.
     Ports not given are 9876 and 10911, or with ``free_ports`` whatever is free, as a port of 0 is.
-    Brokers begin with copies of what ``store_from`` has. ``config`` is a file or a mapping of
-    RocketMQ's keys for all brokers, or several in their order. ``topics`` maps names to queues, or
-    lists ``NAME:QUEUES``. Raises ConfigError, or NotYetSupported for what is not there yet.
+    ``config`` is a file or a mapping of RocketMQ's keys for all brokers, or several in their order.
+    ``topics`` maps names to queues, or lists ``NAME:QUEUES``. Raises ConfigError, NotYetSupported.
     """
-    require_cluster(control_port=control_port)
     advertised = bracketed(advertise or _reachable_at(listen.strip("[]")))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
@@ -158,10 +169,32 @@ def cluster_spec(
         start_at_ms=None if start_at is None else instant_ms(start_at, name="start_at"),
         seed=seed if seed is None else _whole("seed", seed, None),
         topics=checked_topics(topics),
-        control_port=control_port,
+        control=_control(control_port, control_listen.strip("[]"), control_token),
         ready_file=_path("ready_file", ready_file),
         journal_path=_path("journal", journal),
     )
+
+
+def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
+    """The control port that the options ask for, if they do; ConfigError if it cannot be."""
+    if port is None:
+        return None
+    _port("control_port", port, 0)
+    if token == "":
+        raise ConfigError("control_token is empty: expected some text, or no token at all")
+    if not (token or listen in ("localhost", "::1") or listen.startswith("127.")):
+        raise ConfigError(
+            f"control_listen={listen}: who can reach the control port can do anything to the"
+            " cluster; away from loopback it needs a control_token"
+        )
+    from importlib.util import find_spec
+
+    if find_spec("uvicorn") is None or find_spec("starlette") is None:
+        raise ConfigError(
+            f"control_port={port} needs an extra that is not installed:"
+            " pip install 'fakemq[control]'"
+        )
+    return ControlSpec(port=port, listen=listen, token=token)
 
 
 def _path(name: str, path: str | os.PathLike[str] | None) -> str | None:

@@ -25,7 +25,7 @@ class NodeStarted(Event, frozen=True, kw_only=True, gc=False):
 
 
 class NodeStopped(Event, frozen=True, kw_only=True, gc=False):
-    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``."""
+    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``; what a kill takes comes after it."""
 
     how: str
 
@@ -41,10 +41,19 @@ class LinkClosed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
-    """The clock was advanced, frozen, unfrozen or reset by hand."""
+    """By hand: ``how`` is ``advance``, ``freeze``, ``unfreeze``, ``rate 10``, ``reset``, ``jump``.
+
+    After a ``jump`` the wall is another, backwards maybe, and no time has passed.
+    """
 
     how: str
     by_ms: int
+
+
+class ClockSkewed(Event, frozen=True, kw_only=True, gc=False):
+    """A node's clock is so far ahead of the cluster's from now on."""
+
+    skew_ms: int
 
 
 class SnapshotRestored(Event, frozen=True, kw_only=True, gc=False):
@@ -160,19 +169,6 @@ class FilesExpired(Event, frozen=True, kw_only=True, gc=False):
     min_phy_offset: int
 
 
-class StoreRecovered(Event, frozen=True, kw_only=True, gc=False):
-    """A store directory was opened: the log is [min, max), and what its queues lacked was put in.
-
-    ``clean`` says that whoever had it last had stopped it.
-    """
-
-    clean: bool
-    min_phy_offset: int
-    max_phy_offset: int
-    dispatched: int
-    """How many records the queues were given again."""
-
-
 class StoreRepaired(Event, frozen=True, kw_only=True, gc=False):
     """Something in a store directory was not right and was cut off, dropped or passed over.
 
@@ -183,18 +179,6 @@ class StoreRepaired(Event, frozen=True, kw_only=True, gc=False):
     offset: int
     cut_bytes: int
     why: str
-
-
-class UnsyncedLost(Event, frozen=True, kw_only=True, gc=False):
-    """A kill took what no flush had made safe: ``lost_pages`` of ``pages`` pages of 4 KiB.
-
-    Of the commit log everything before ``log_offset`` was safe; ``log_bytes`` after it were not.
-    """
-
-    pages: int
-    lost_pages: int
-    log_offset: int
-    log_bytes: int
 
 
 class HalfStored(Event, frozen=True, kw_only=True, gc=False):
@@ -212,6 +196,8 @@ class TransactionEnded(Event, frozen=True, kw_only=True, gc=False):
     how: str
     topic: str
     half_offset: int
+    phy_offset: int | None
+    """Of the record that a commit made; None for a rollback."""
     from_check: bool
     """It was asked; otherwise it said so by itself."""
     msg_id: str
@@ -224,6 +210,7 @@ class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
     """
 
     topic: str
+    from_half_offset: int
     half_offset: int
     times: int
     group: str
@@ -370,6 +357,8 @@ class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
     kind: str
     group: str
     client_id: str
+    peer: str
+    """The address at which the node knows the client; its pulls come from there."""
     how: str
 
 

@@ -7,7 +7,7 @@ tests add what waits or moves time, blocking here and awaited there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
 from fakemq import inspection
 from fakemq.durations import Size, size_bytes
@@ -17,16 +17,18 @@ from fakemq.views import Member
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.changes import GroupSettings
+    from fakemq.clock_handles import NodeClockHandle
     from fakemq.cluster_core import ClusterCore
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
-    from fakemq.net.thread import ClusterThread
+    from fakemq.journal_search import Since, Where
+    from fakemq.net import thread
 
     EventT = TypeVar("EventT", bound=Event)
 
 T = TypeVar("T")
-Running = Callable[[], "ClusterThread"]
-"""Gives the running cluster's thread, or raises RuntimeError."""
+Running = Callable[[], "thread.Running"]
+"""Gives the way to the running cluster, or raises RuntimeError."""
 
 
 async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = False) -> T:
@@ -73,6 +75,13 @@ class BrokerView(Handle):
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
         return self._call(lambda: self._broker.state)
 
+    @property
+    def clock(self) -> NodeClockHandle:
+        """The clock as this broker sees it; `NodeClockHandle.skew` has it be wrong."""
+        from fakemq.clock_handles import NodeClockHandle  # which knows this file
+
+        return NodeClockHandle(self._running, lambda: self._broker.clock)
+
     def kill(self, *, lose_unsynced: bool = False) -> None:
         """Be gone at once, as by kill -9; ``lose_unsynced`` takes what no flush made safe, too."""
         self._call(lambda: self._running().server.kill_broker(self._broker, lose_unsynced))
@@ -111,6 +120,14 @@ class BrokerHandle(BrokerView):
         """Start it again on the same ports, with what it held; ``config`` has keys to change."""
         self._restart(config)
 
+    def promote(self, role: str = "ASYNC_MASTER") -> None:
+        """Restart it as the master of its brokerName; stop the old one before, or demote it."""
+        self._restart(_promoted(role))
+
+    def demote(self, broker_id: int) -> None:
+        """Restart it as a slave of its brokerName, with an id that no other has."""
+        self._restart(_demoted(broker_id))
+
 
 class AsyncBrokerHandle(BrokerView):
     """A broker of an `AsyncCluster`; see `BrokerHandle`."""
@@ -120,6 +137,20 @@ class AsyncBrokerHandle(BrokerView):
 
     async def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
         await in_thread(lambda: self._restart(config))
+
+    async def promote(self, role: str = "ASYNC_MASTER") -> None:
+        await in_thread(lambda: self._restart(_promoted(role)))
+
+    async def demote(self, broker_id: int) -> None:
+        await in_thread(lambda: self._restart(_demoted(broker_id)))
+
+
+def _promoted(role: str) -> ConfigSource:
+    return {"brokerRole": role, "brokerId": 0}
+
+
+def _demoted(broker_id: int) -> ConfigSource:
+    return {"brokerRole": "SLAVE", "brokerId": broker_id}
 
 
 class TopicHandle(Handle):
@@ -207,9 +238,65 @@ class GroupHandle(Handle):
 class JournalView(Handle):
     """The journal: what happened, oldest first."""
 
-    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
-        """Events of one class of `fakemq.events` whose fields have these values."""
-        return self._call(lambda: self._core.journal.find(kind, **fields))
+    @overload
+    def find(
+        self,
+        kind: type[EventT],
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT]: ...
+
+    @overload
+    def find(
+        self,
+        kind: str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[Event] | None = None,
+        **fields: object,
+    ) -> list[Event]: ...
+
+    def find(
+        self,
+        kind: type[EventT] | str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT] | list[Event]:
+        """Events of one kind whose fields have these values, oldest first.
+
+        ``kind`` is a class of `fakemq.events` or its name; ``node`` is a field of every kind, and a
+        ``code`` may be given by its name. ``since`` leaves out what is not newer than an entry or
+        its number, or older than a time; ``where`` is asked about each event that is left.
+        Raises ValueError for a kind or field that there is not, naming those that may be meant.
+        """
+        found = self.entries(kind, since=since, where=where, **fields)
+        return cast("list[EventT]", [entry.event for entry in found])
+
+    def entries(
+        self,
+        kind: type[EventT] | str = "Event",
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[Entry]:
+        """As `find`, but the entries: with number, virtual time and cause."""
+        from fakemq.journal_search import search  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: search(journal, kind, since, where, fields))
+
+    def cause_chain(self, entry: Entry) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        return self._call(lambda: self._core.journal.cause_chain(entry))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""

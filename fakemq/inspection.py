@@ -39,6 +39,28 @@ def timers(core: ClusterCore) -> list[Deadline]:
     return sorted(pending, key=lambda one: one.due_in_ms)
 
 
+SOON = 3
+"""So many kinds of deadlines are named, each by its soonest."""
+
+
+def stillness(core: ClusterCore) -> str:
+    """Why nothing of the cluster falls due by itself, and what would be next; "" if it does."""
+    why = [f"held: {reason}" for reason in core.clock.holds]
+    if core.clock.frozen:
+        why.insert(0, "frozen")
+    if not why:
+        return ""
+    first: dict[str, Deadline] = {}
+    for one in sorted(timers(core), key=lambda one: (one.due_in_ms, one.domain)):
+        if not one.outside:
+            first.setdefault(one.kind, one)
+    soon = [
+        f"{one.kind} of {one.owner} in {max(0, one.due_in_ms)} ms"
+        for one in list(first.values())[:SOON]
+    ]
+    return f"the clock is {', '.join(why)}; next deadlines: {', '.join(soon) or 'none'}"
+
+
 def text(entries: list[Entry]) -> str:
     """Journal entries as lines."""
     return "\n".join(line(entry) for entry in entries)

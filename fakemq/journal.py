@@ -66,7 +66,8 @@ def _kept(value: object) -> object:
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the order (``seq``, from 1) and the cluster's wall time.
 
-    ``cause`` is the ``seq`` of what it is owed to, a fault that hit or a request; 0 for none.
+    ``cause`` is the ``seq`` of what it is owed to: a request that came, a timer, a fault that hit,
+    the clock or a broker moved by hand; 0 for none that is known.
     """
 
     seq: int
@@ -74,6 +75,30 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     event: Event
     cause: int = 0
 
+
+class TimerFired(Event, frozen=True, kw_only=True, gc=False):
+    """A timer of the node was due; ``kind`` is a row of `fakemq.timers.DOMAINS`.
+
+    Written only where what it does is in the journal, too, just before that.
+    """
+
+    kind: str
+
+
+class Fired:
+    """A timer whose callback runs: a cause that is written down when something is owed to it."""
+
+    __slots__ = ("cause", "kind", "node", "seq")
+
+    def __init__(self, node: str, kind: str, cause: Cause) -> None:
+        self.node = node
+        self.kind = kind
+        self.cause = cause
+        self.seq = 0
+
+
+Cause: TypeAlias = "int | Fired"
+"""What things may be owed to: the ``seq`` of an entry, or what becomes one if need be."""
 
 Listener: TypeAlias = Callable[[Entry], None]
 
@@ -90,8 +115,8 @@ class Journal:
         self._times_ms: deque[int] = deque(maxlen=capacity)
         self._causes: deque[int] = deque(maxlen=capacity)
         self._seq = 0
-        self.cause = 0
-        """The ``seq`` of what all that happens now is owed to; see `because`."""
+        self.cause: Cause = 0
+        """What all that happens now is owed to; see `because`."""
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
         # Of each kind of event: its texts of peers, and who listens to it.
         self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
@@ -105,7 +130,10 @@ class Journal:
             value = getattr(event, name)
             if type(value) is not str or len(value) > TEXT_MAX_CHARS:
                 event = msgspec.structs.replace(event, **{name: _kept(value)})
-        at_ms, cause = self._clock.now_ms(), self.cause
+        cause = self.cause
+        if type(cause) is not int:
+            cause = self._seq_of(cause)
+        at_ms = self._clock.now_ms()
         self._seq = seq = self._seq + 1
         self._events.append(event)
         self._times_ms.append(at_ms)
@@ -117,13 +145,36 @@ class Journal:
         return seq
 
     @contextmanager
-    def because(self, seq: int) -> Iterator[None]:
-        """Have what happens in the block owed to the entry ``seq``, and not to what it was."""
-        before, self.cause = self.cause, seq
+    def because(self, cause: Cause) -> Iterator[None]:
+        """Have what happens in the block owed to ``cause``, and not to what it was owed to."""
+        before, self.cause = self.cause, cause
         try:
             yield
         finally:
             self.cause = before
+
+    def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
+        """Call what a timer is for; what that brings about is owed to a `TimerFired`.
+
+        What it raises is written down as a bug of ours, and time goes on.
+        """
+        before, self.cause = self.cause, Fired(node, kind, self.cause)
+        try:
+            callback()
+        except Exception as error:
+            self.add(HandlerFailed.of(node, None, error))
+        finally:
+            self.cause = before
+
+    def _seq_of(self, cause: Fired | int) -> int:
+        """The ``seq`` of a cause, which is written down now if it is not yet."""
+        if not isinstance(cause, Fired):
+            return cause
+        if not cause.seq:
+            before, self.cause = self.cause, cause.cause
+            cause.seq = self.add(TimerFired(node=cause.node, kind=cause.kind))
+            self.cause = before
+        return cause.seq
 
     def _find_kind(self, kind: type[Event]) -> tuple[tuple[str, ...], tuple[Listener, ...]]:
         listeners = tuple(
@@ -148,13 +199,45 @@ class Journal:
         return unlisten
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
-        """Events of one kind whose fields have these values, oldest first."""
+        """Events of one kind whose fields have these values, oldest first.
+
+        Tests ask by more than that: `fakemq.journal_search`.
+        """
         return [
             event
             for event in self._events
             if isinstance(event, kind)
             and all(getattr(event, name) == value for name, value in fields.items())
         ]
+
+    def at(self, seq: int) -> Entry | None:
+        """The entry with this number; None for one that is forgotten, or is none."""
+        index = seq - self.first_seq
+        if not 0 <= index < len(self):
+            return None
+        return Entry(seq, self._times_ms[index], self._events[index], self._causes[index])
+
+    def after(self, seq: int) -> list[Entry]:
+        """All entries that are kept and have a greater number, oldest first."""
+        return list(self._entries(max(0, seq + 1 - self.first_seq)))
+
+    def cause_chain(self, entry: Entry) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        chain = []
+        while (cause := self.at(entry.cause)) is not None:
+            chain.append(cause)
+            entry = cause
+        return chain
+
+    @property
+    def first_seq(self) -> int:
+        """The number of the oldest entry that is kept; over 1, older ones are forgotten."""
+        return self._seq - len(self) + 1
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest entry; 0 if there is none."""
+        return self._seq
 
     def tail(self, number: int = 20) -> list[Entry]:
         """The last ``number`` entries, oldest first."""
@@ -172,7 +255,7 @@ class Journal:
 
     def _entries(self, start: int) -> Iterator[Entry]:
         """Those from the ``start``-th on, as long as nothing is added."""
-        seqs = count(self._seq - len(self) + 1 + start)
+        seqs = count(self.first_seq + start)
         columns = (self._times_ms, self._events, self._causes)
         return map(Entry, seqs, *(islice(column, start, None) for column in columns))
 

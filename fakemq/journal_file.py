@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-import msgspec
-
+from fakemq import json_text
 from fakemq.errors import FakemqError
 from fakemq.journal import Entry
 
@@ -16,7 +15,6 @@ class JournalFile:
     """A listener of a journal that writes every entry to a file at once."""
 
     def __init__(self, path: str) -> None:
-        self._encoder = msgspec.json.Encoder(enc_hook=list)  # a range
         try:
             # Unbuffered: a test that looks into the file sees all that has happened.
             self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -27,23 +25,10 @@ class JournalFile:
         if self._file.closed:
             return
         try:
-            self._file.write(self._encoded(entry) + b"\n")
+            self._file.write(json_text.encoded(entry) + b"\n")
         except OSError as error:  # a full disk stops the file, not the cluster
             self._file.close()
             _logger.warning("%s: the journal ends here: %s", self._file.name, error.strerror)
-
-    def _encoded(self, entry: Entry) -> bytes:
-        try:
-            return self._encoder.encode(entry)
-        except UnicodeEncodeError:  # half a surrogate pair in what a peer said
-            event = entry.event
-            texts = {
-                name: text.encode("utf-8", "replace").decode()
-                for name, text in msgspec.structs.asdict(event).items()
-                if isinstance(text, str)
-            }
-            sound = msgspec.structs.replace(event, **texts)
-            return self._encoder.encode(msgspec.structs.replace(entry, event=sound))
 
     def close(self) -> None:
         self._file.close()

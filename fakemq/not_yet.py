@@ -54,11 +54,3 @@ def require_broker(config: BrokerConfig) -> None:
     """Raise NotYetSupported if this broker needs what is not there."""
     for line in missing(config).values():
         raise NotYetSupported(f"{config.node_name}: {line}")
-
-
-def require_cluster(*, control_port: int | None) -> None:
-    """Raise NotYetSupported if the options of a cluster ask for what is not there."""
-    if control_port is not None:
-        raise NotYetSupported(
-            f"control_port={control_port} is not there yet; what is: no control port"
-        )

@@ -37,10 +37,11 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     pid: int
     control: str | None = None
+    """The URL of the control port."""
     brokers: tuple[ReadyBroker, ...] = ()
 
 
-def ready_info(core: ClusterCore) -> ReadyInfo:
+def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
     """What there is to say of a cluster that has started."""
     brokers = tuple(
         ReadyBroker(
@@ -57,6 +58,7 @@ def ready_info(core: ClusterCore) -> ReadyInfo:
         namesrv=";".join(core.namesrv_addrs) or core.spec.broker_configs[0].namesrv_addr or "",
         cluster=core.spec.cluster_name,
         pid=os.getpid(),
+        control=control_url,
         brokers=brokers,
     )
 
@@ -67,6 +69,8 @@ def ready_line(info: ReadyInfo) -> str:
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
         parts.append(f"brokers {brokers}")
+    if info.control is not None:
+        parts.append(f"control {info.control}")
     return f"fakemq ready: {', '.join(parts)} (pid {info.pid})"
 
 

@@ -49,12 +49,16 @@ DOMAINS: dict[str, Domain] = {
     "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
     "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
+    "slow_flush": Domain.DEADLINE,  # ours: the fault of a flush that takes time
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
     # faults
     "link_delivery": Domain.DEADLINE,  # ours: bytes on a link with latency or little bandwidth
     "connect_timeout": Domain.LIVENESS,  # ours: a connect into a partition, 3 s
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
+    # simulator
+    "sim_client": Domain.DEADLINE,  # ours: what a client does next
+    "sim_fault": Domain.DEADLINE,  # ours: a fault begins or ends
 }
 """Kind → domain; each later kind (retention, …) is a row here.
 
@@ -156,7 +160,23 @@ class Timeline:
         self._heap.clear()
 
 
-def kinds_like(kind: str) -> str:
+def pending_of(kind: str, timers: list[Timer]) -> list[Timer]:
+    """Those of ``timers`` that are of ``kind``, numbered or not; at least one.
+
+    Raises LookupError if there is none, naming the kinds that are pending, and those that may be
+    meant by a kind that there is not.
+    """
+    pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
+    if not pending:
+        kinds = ", ".join(sorted({timer.kind for timer in timers})) or "none"
+        meant = _kinds_like(kind)
+        raise LookupError(
+            f"no {kind!r} is pending; pending are: {kinds}{meant and f'; is {meant} meant?'}"
+        )
+    return pending
+
+
+def _kinds_like(kind: str) -> str:
     """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
     if base_kind(kind) in DOMAINS:
         return ""

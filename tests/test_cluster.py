@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.cluster import Cluster
-from fakemq.errors import ConfigError, FakemqError, NotYetSupported, WaitTimeout
+from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import BrokerGone, BrokerRegistered, LogAppended, NodeStarted, NodeStopped
 from fakemq.protocol.codes import RequestCode
 from tests.support.tcp import TcpPeer
@@ -143,8 +143,8 @@ def test_two_name_servers() -> None:
 def test_bad_options_are_refused_before_anything_starts() -> None:
     with pytest.raises(ConfigError, match="masters=0"):
         Cluster(masters=0)
-    with pytest.raises(NotYetSupported, match="control_port=1 is not there yet"):
-        Cluster(control_port=1)
+    with pytest.raises(ConfigError, match="control_port=-1: expected a whole number"):
+        Cluster(control_port=-1)
 
 
 def test_the_seed_of_a_run() -> None:

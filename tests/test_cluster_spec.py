@@ -42,7 +42,7 @@ def test_the_command_lines_defaults() -> None:
         None,
     )
     assert (spec.clock, spec.start_at_ms, spec.seed) == ("real", None, None)
-    assert (spec.topics, spec.control_port, spec.ready_file) == ({}, None, None)
+    assert (spec.topics, spec.control, spec.ready_file) == ({}, None, None)
 
 
 def test_pythons_default_is_free_ports() -> None:
@@ -132,7 +132,6 @@ def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"control_port": 0}, "control_port=0 is not there yet"),
         (
             {"store": "/s", "config": {"readOnlyCommitLogStorePaths": "/r"}},
             "broker-a-0: readOnlyCommitLogStorePaths=/r is not there yet",

@@ -15,10 +15,10 @@ from fakemq.client.messages import Message, SendStatus
 from fakemq.cluster_core import ClusterCore
 from fakemq.cluster_spec import cluster_spec
 from fakemq.errors import StoreError
-from fakemq.events import StoreRecovered, UnsyncedLost
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.properties import WAIT_STORE_MSG_OK
+from fakemq.store.events import StoreRecovered, UnsyncedLost
 from tests.broker.conftest import send_header
 from tests.support.clients import beat, consumer_data
 from tests.support.peer import Answer, Peer

@@ -213,7 +213,6 @@ def test_a_slave_that_is_believed(mq: Cluster) -> None:
     mq.faults.believe_reports("broker-a")
     mq.reset()
     assert mq.faults.placed() == []
-    assert not mq._core.broker("broker-a").believes_reports
 
 
 def test_the_journal(mq: Cluster) -> None:

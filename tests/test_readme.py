@@ -1,12 +1,14 @@
-"""The README's examples that stand by themselves do what they say."""
+"""The examples of README and docs that stand by themselves do what they say."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 
 
 def example(heading: str) -> str:
@@ -20,3 +22,21 @@ def test_an_example_runs(heading: str) -> None:
     source = example(heading)
     assert source
     exec(compile(source, str(README), "exec"), {})
+
+
+def blocks(page: str) -> list[str]:
+    """Every Python block of a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+CLOCK = [block for block in blocks("docs/clock.md") if "def test_" not in block]
+"""Those with tests run in tests/fixtures."""
+
+
+@pytest.mark.parametrize("source", CLOCK, ids=range(len(CLOCK)))
+def test_an_example_of_the_clock_runs(source: str) -> None:
+    exec(compile(source, "docs/clock.md", "exec"), {})
+
+
+def test_no_example_of_the_clock_is_left_out() -> None:
+    assert len(CLOCK) == 4

@@ -26,6 +26,7 @@ WORLDLY = {"anyio", "asyncio", "os", "random", "select", "socket", "threading", 
 ASYNC_PLACES = (
     "fakemq/net/",
     "fakemq/client/",
+    "fakemq/control/",
     "fakemq/handles.py",
     "fakemq/clock_handles.py",
     "fakemq/cluster.py",

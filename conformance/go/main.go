@@ -56,6 +56,7 @@ var scenarios = map[string]func(*lab){
 	"reset":        reset,
 	"admin":        adminCalls,
 	"grow":         grow,
+	"steered":      steered,
 }
 
 func main() {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     PREPARED,
     UNIQUE_ID,

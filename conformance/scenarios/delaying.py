@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     QUICK_DELAYS,
     batch,
@@ -22,7 +23,7 @@ def send_late(run: Run, topic: str, level: object, body: str, **more: object) ->
     run.ask("broker-a", code, fields, body, peer="producer", hidden=hidden)
 
 
-@scenario("delay: the first four levels as they are by default", real_s=31)
+@scenario("delay: the first four levels as they are by default", real_s=31, family="retry")
 def delay_levels(run: Run) -> None:
     topics = [run.topic(f"SDelay{level}") for level in range(5)]
     for level, topic in enumerate(topics):

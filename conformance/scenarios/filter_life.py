@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     SUBSCRIPTION_FLAG,
     SUSPEND_FLAG,

@@ -9,7 +9,8 @@ from conformance import wild
 from conformance.normalise import shortened
 from conformance.peer import NO_CODE, SILENCE_S, Frame, frame_of
 from conformance.raw import RawConnection, frame
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import heartbeat, message_queue
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import retry_topic
@@ -70,7 +71,9 @@ def members_untold(run: Run) -> None:
     run.nothing_comes("one")
 
 
-@scenario("members of a group: one falls silent, one forgets its heartbeats", real_s=160)
+@scenario(
+    "members of a group: one falls silent, one forgets its heartbeats", real_s=160, family="expiry"
+)
 def members_expire(run: Run) -> None:
     topic = run.topic("SExpire")
     group = "GExpire"
@@ -116,7 +119,7 @@ def lock_hang_up(run: Run) -> None:
     lock(run, RequestCode.LOCK_BATCH_MQ, "second", topic, group)
 
 
-@scenario("queue locks: a lease of 60 s", real_s=115)
+@scenario("queue locks: a lease of 60 s", real_s=115, family="expiry")
 def lock_lease(run: Run) -> None:
     topic = run.topic("SLease")
     lock(run, RequestCode.LOCK_BATCH_MQ, "first", topic)

@@ -7,7 +7,8 @@ import struct
 import zlib
 
 from conformance.peer import Body
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from fakemq.protocol.codes import RequestCode
 
 CLUSTER = "SRawCluster"
@@ -67,6 +68,12 @@ def unregister(name: str, addr: str = MASTER, broker_id: int = 0) -> dict[str, o
 
 def ask_route(run: Run, topic: str) -> None:
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+
+
+def brokers_of(run: Run, topic: str) -> list[int]:
+    """The ids of the brokers that the name server tells of for a topic."""
+    route = run.client.update_route(topic)
+    return [] if route is None else [one for b in route.data.broker_datas for one in b.broker_addrs]
 
 
 @scenario("registration: a master and its slave, leaving one after the other")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.peer import Pending
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     REFUSING,
     UNIQUE_ID,

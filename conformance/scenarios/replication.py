@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import properties, send_v2_fields
 from fakemq.protocol.codes import RequestCode
 

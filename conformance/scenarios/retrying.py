@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.administration import topic_fields
 from conformance.scenarios.requests import (
     QUICK_DELAYS,
@@ -202,7 +203,7 @@ def retries_to_the_end(run: Run) -> None:
     run.pull(dead, consumerGroup=group)
 
 
-@scenario("retry: the first two levels as they are by default", real_s=41)
+@scenario("retry: the first two levels as they are by default", real_s=41, family="retry")
 def retries_by_default(run: Run) -> None:
     topic = run.topic("SRetriesDefault")
     group = "GRetriesDefault"

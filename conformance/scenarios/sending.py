@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     batch,
     properties,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from conformance.peer import Answer, Frame, Pending
-from conformance.scenario import Run, scenario
+from conformance.run import Run
+from conformance.scenario import scenario
 from conformance.scenarios.requests import (
     COMMIT,
     PREPARED,
@@ -358,7 +359,11 @@ def transaction_resumed(run: Run) -> None:
     run.nothing_comes("producer")
 
 
-@scenario("transaction: a producer is asked, as late as it is by default", real_s=125)
+@scenario(
+    "transaction: a producer is asked, as late as it is by default",
+    real_s=125,
+    family="transaction",
+)
 def transaction_check_by_default(run: Run) -> None:
     topic = run.topic("SCheckedLate")
     group = "PCheckedLate"

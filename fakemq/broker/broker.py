@@ -106,8 +106,6 @@ class Broker:
         self.persistence = Persistence(self)
         self.ha: HAService | None = None
         """Replication, where there is anything to replicate; from a start on to its end."""
-        self.believes_reports = False
-        """Whether slaves that connect from now on are believed all that they report first."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -190,18 +188,18 @@ class Broker:
         else:
             disk.start(self.persistence.load)
         self.state = "running"
-        self.journal.add(NodeStarted(node=self.name, addr=self.addr))
-        self.stats.start()
-        self.store.stats.start()
-        self.client_expiry.start()
-        self.holds.start()
-        self.filters.start()
-        self.persistence.start()
-        self.store.retention.start()
-        self.delay.start()
-        self.transactions.start()
-        self._start_replication()
-        self.registration.start(namesrv_addrs)
+        with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
+            self.stats.start()
+            self.store.stats.start()
+            self.client_expiry.start()
+            self.holds.start()
+            self.filters.start()
+            self.persistence.start()
+            self.store.retention.start()
+            self.delay.start()
+            self.transactions.start()
+            self._start_replication()
+            self.registration.start(namesrv_addrs)
 
     def _start_replication(self) -> None:
         if self.config.is_slave:
@@ -243,8 +241,9 @@ class Broker:
         and of the rest some pages, as the cluster's seed has it.
         """
         if self.state != "stopped":
-            self._close_sessions("broker killed")
-            self._end("kill", lose_unsynced)
+            with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="kill"))):
+                self._close_sessions("broker killed")
+                self._end("kill", lose_unsynced)
 
     def _close_sessions(self, why: str) -> None:
         # Taken away first, so that no member hears of the others' leaving.
@@ -264,12 +263,17 @@ class Broker:
                 self.persistence.stop()
         finally:
             try:
+                if self.faults.all() or self.store.files.damaged:
+                    from fakemq.faults.stores import befall_end  # few clusters have faults
+
+                    befall_end(self, how)
                 disk = self.store.disk
                 if disk is not None:
                     disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
             finally:
                 self.clock.cancel_all()
-                self.journal.add(NodeStopped(node=self.name, how=how))
+                if how != "kill":  # which was the first to happen
+                    self.journal.add(NodeStopped(node=self.name, how=how))
 
     def pause(self) -> None:
         """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
@@ -289,19 +293,15 @@ class Broker:
         if self.state != "paused":
             return
         self.state = "running"
-        self.journal.add(NodeStopped(node=self.name, how="resume"))
-        # What arrived before what fell due: a late timer must see heartbeats, answers and closings
-        # that have long been there, or it puts out live clients and registers into a dead link.
-        for session in list(self.sessions):
-            session.resume()
-        self.outbound.resume()
-        if self.ha is not None:
-            self.ha.resume()
-        self.clock.resume()
-
-    def silence(self, silent: bool = True) -> None:
-        """Stop talking to the name servers (or go on), with all connections left open."""
-        self.registration.silence(silent)
+        with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
+            # What arrived before what fell due: a late timer must see heartbeats, answers and
+            # closings that have long been there, or it puts out live clients.
+            for session in list(self.sessions):
+                session.resume()
+            self.outbound.resume()
+            if self.ha is not None:
+                self.ha.resume()
+            self.clock.resume()
 
     def reset(self) -> None:
         """Topics, groups, offsets and messages as at the first start; connections stay.
@@ -328,8 +328,7 @@ class Broker:
 
     def changed_config(self) -> dict[str, Value]:
         """What of the config was changed since the start, by attribute."""
-        first = self._start_config
-        now = vars(self.config).items()
+        first, now = self._start_config, vars(self.config).items()
         return {name: value for name, value in now if getattr(first, name) != value}
 
     def restore(self, image: NodeImage) -> None:
@@ -346,8 +345,7 @@ class Broker:
         self.stats.start()
         self.delay.start()
         self.transactions.reset()
-        offsets = self.offsets
-        self.positions.reset(lambda key: max(0, offsets.query(*key)))  # before the held pulls
+        self.positions.reset(lambda key: max(0, self.offsets.query(*key)))  # before the held pulls
         self._forget_clients()
         self.filters.start()
         self.persistence.persist_all()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.events import MemberChanged
 from fakemq.protocol.bodies.connection import Connection
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ class ClientChannelInfo:
             client_addr=self.session.remote_addr,
             language=self.language.name,
             version=self.version,
+        )
+
+    def changed(self, node: str, kind: str, group: str, how: str) -> MemberChanged:
+        """The news that it joined or left a group of producers or consumers."""
+        return MemberChanged(
+            node=node,
+            kind=kind,
+            group=group,
+            client_id=self.client_id,
+            peer=self.session.remote_addr,
+            how=how,
         )
 
     @property

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.required import required
-from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
@@ -104,7 +103,7 @@ class ConsumerManager:
         joined = info.update_channel(channel, data)
         if joined:
             self._groups_of.setdefault(channel.session, set()).add(group)
-            self._changed(group, channel.client_id, "registered")
+            self._changed(group, channel, "registered")
         changed = info.update_subscriptions(data.subscription_data_set) or joined
         if changed and notify:
             self._notify(info)
@@ -202,7 +201,7 @@ class ConsumerManager:
             groups.discard(info.group)
             if not groups:
                 del self._groups_of[session]
-            self._changed(info.group, channel.client_id, how)
+            self._changed(info.group, channel, how)
         if not info.channels:
             self._table.pop(info.group, None)
             if how != "expired":  # Java's scan forgets to say so
@@ -217,9 +216,5 @@ class ConsumerManager:
                 RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields))
             )
 
-    def _changed(self, group: str, client_id: str, how: str) -> None:
-        self._broker.journal.add(
-            MemberChanged(
-                node=self._broker.name, kind="consumer", group=group, client_id=client_id, how=how
-            )
-        )
+    def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
+        self._broker.journal.add(channel.changed(self._broker.name, "consumer", group, how))

@@ -71,7 +71,7 @@ class ScheduleMessageService:
         self._persists = 0
         self._started_ms = 0
         broker.store.message_scheduled = self._scheduled
-        broker.clock.on_jump = self._look_again
+        broker.clock.on_jump.append(self._look_again)
 
     # -- life ---------------------------------------------------------------------------------
 

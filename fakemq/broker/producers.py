@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.events import MemberChanged
 from fakemq.views import Member
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class ProducerManager:
         channels[channel.session] = channel
         self._groups_of.setdefault(channel.session, set()).add(group)
         self._client_sessions[channel.client_id] = channel.session
-        self._changed(group, channel.client_id, "registered")
+        self._changed(group, channel, "registered")
 
     def unregister(self, group: str, session: Session, client_id: str) -> None:
         """A client takes its leave of a group.
@@ -145,12 +144,8 @@ class ProducerManager:
         groups.discard(group)
         if not groups:
             del self._groups_of[session]
-        self._changed(group, channel.client_id, how)
+        self._changed(group, channel, how)
         return channel
 
-    def _changed(self, group: str, client_id: str, how: str) -> None:
-        self._broker.journal.add(
-            MemberChanged(
-                node=self._broker.name, kind="producer", group=group, client_id=client_id, how=how
-            )
-        )
+    def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
+        self._broker.journal.add(channel.changed(self._broker.name, "producer", group, how))

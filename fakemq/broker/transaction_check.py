@@ -217,6 +217,7 @@ class _QueueCheck:
             TransactionChecked(
                 node=self._broker.name,
                 topic=half.properties.get(REAL_TOPIC, ""),
+                from_half_offset=half.queue_offset,
                 half_offset=appended.logics_offset,
                 times=check_times(half),
                 group=group or "",

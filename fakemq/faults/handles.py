@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from fakemq.faults.handles_links import LinkFaults
+from fakemq.faults.handles_nodes import NodeFaults
+from fakemq.faults.handles_replication import ReplicationFaults
 from fakemq.faults.placing import Fault, Often, when
 from fakemq.faults.plan import ALWAYS, Point, Scope
-from fakemq.journal import Entry
 
 __all__ = ["Fault", "Faults", "Often", "when"]
 
 
 class Faults(
     LinkFaults,
+    ReplicationFaults,
+    NodeFaults,
 ):
     """Faults placed by name."""
 
@@ -26,49 +27,14 @@ class Faults(
             f"silence {node.name}",
             Scope(node=node.name),
             ALWAYS,
-            on_end=lambda: node.silence(False),
+            on_end=lambda: node.registration.silence(False),
         )
 
         def begin() -> None:
-            node.silence(True)
+            node.registration.silence(True)
             fault._placed.hit(node.name, "registration")  # saying nothing is its effect
 
         self._call(begin)
-        return fault
-
-    def believe_reports(self, broker: str) -> Fault:
-        """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
-
-        One that reports an end beyond the master's own has senders told SEND_OK of what no slave
-        has, until the broker's next restart, as there. The fault itself outlives restarts.
-        """
-        from fakemq.ha.events import ReportBelieved  # few tests have slaves that lie
-
-        core = self._core
-        node = core.broker(broker)
-
-        def remove() -> None:
-            node.believes_reports = False
-            unlisten()
-
-        fault = self._place(
-            Point("believe_reports"),
-            None,
-            f"believe_reports {node.name}",
-            Scope(node=node.name),
-            ALWAYS,
-            on_end=remove,
-        )
-
-        def hear(entry: Entry) -> None:
-            if entry.event.node == node.name:
-                fault._placed.hit(node.name, "a slave's first report")
-
-        def begin() -> Callable[[], None]:
-            node.believes_reports = True
-            return core.journal.listen(hear, ReportBelieved)
-
-        unlisten = self._call(begin)
         return fault
 
     def all(self) -> list[Fault]:

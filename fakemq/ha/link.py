@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import LinkClosed, LinkOpened
+from fakemq.faults import replication
+from fakemq.faults.plan import Scope
 from fakemq.ha.events import Replicated, ReportBelieved, SlaveReported, Transferred
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
@@ -48,6 +50,7 @@ class HAEnd:
         self.closed = False
         self._service = service
         self._broker = service.broker
+        self.faults = service.broker.faults
         self._timers: dict[str, Timer] = {}
         self._paused = False
         self._last_write_ms = self._now_ms()
@@ -145,7 +148,13 @@ class MasterEnd(HAEnd):
 
     def __init__(self, link: Link, service: HAService) -> None:
         super().__init__(link, service)
-        believes = service.broker.believes_reports
+        self.peer_node: str = getattr(link, "remote_node", link.remote_addr)
+        """The slave's name, or where it is if it lives elsewhere."""
+        self._silences = self.faults.at(replication.ACKS)
+        self._tears = self.faults.at(replication.TEAR)
+        scope = Scope(node=self.node, peer=self.peer_node)
+        self._believing = self.faults.choose(replication.BELIEVE, scope)
+        believes = self._believing is not None
         self.connection = MasterConnection(service.log, believes_reports=believes)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
@@ -167,25 +176,41 @@ class MasterEnd(HAEnd):
             return
         if offset is None:
             return
+        if not (self._silences and replication.withholds(self, offset)):
+            self._heard(offset, first)
+        if first and not self.closed:
+            self._beat_if_due(self.connection.heartbeat)
+        if (first or self._window_is_full) and not self.closed:
+            self.pump()
+
+    def _heard(self, offset: int, first: bool) -> None:
         broker = self._broker
         broker.journal.add(
             SlaveReported(node=broker.name, peer=self.remote_addr, offset=offset, first=first)
         )
         end_offset = self._service.log.max_offset
-        if offset > end_offset:
-            broker.journal.add(
-                ReportBelieved(
-                    node=broker.name,
-                    peer=self.remote_addr,
-                    offset=offset,
-                    end_offset=end_offset,
+        if offset > end_offset and self._believing is not None:
+            with broker.journal.because(self._believing.hit(broker.name, "a slave's first report")):
+                broker.journal.add(
+                    ReportBelieved(
+                        node=broker.name,
+                        peer=self.remote_addr,
+                        offset=offset,
+                        end_offset=end_offset,
+                    )
                 )
-            )
         self._service.notify_transfer_some(offset)
-        if first and not self.closed:
-            self._beat_if_due(self.connection.heartbeat)
-        if (first or self._window_is_full) and not self.closed:
-            self.pump()
+
+    def hear_again(self) -> None:
+        """What the slave reported last, in case it was not heard."""
+        offset = self.connection.slave_ack_offset
+        if offset > self._service.push2_slave_max_offset:
+            self._heard(offset, False)
+
+    def break_off(self, last: bytes) -> None:
+        """Write something for the last time, and close the connection."""
+        self._write(last)
+        self.close("torn")
 
     def drained(self) -> None:
         """The slave reads again."""
@@ -226,6 +251,8 @@ class MasterEnd(HAEnd):
                 self._looked_ms = self._now_ms()
                 return
             offset, data = transfer
+            if self._tears and replication.torn(self, data):
+                return
             self._write(data)
             self._broker.journal.add(
                 Transferred(
@@ -260,6 +287,8 @@ class SlaveEnd(HAEnd):
     def __init__(self, link: Link, service: HAService, client: HAClient) -> None:
         super().__init__(link, service)
         self._client = client
+        self._holds = self.faults.at(replication.HOLD)
+        self._is_held = False
         self.connection = SlaveConnection(service.log.max_offset)
         # So the first report comes late: Java counts from the connect.
         self._beat_if_due(self.connection.report)
@@ -275,11 +304,34 @@ class SlaveEnd(HAEnd):
 
     def _receive(self, data: bytes) -> None:
         """Transfers of the master: into the log with them, and tell it so."""
+        self.connection.receive_data(data)
+        self._take(replication.limit_of(self) if self._holds else None)
+
+    def resume(self) -> None:
+        super().resume()
+        if self.connection.is_held:
+            self.data_received(b"")
+
+    def go_on(self) -> None:
+        """Take what was kept back, as far as that may be now."""
+        self._is_held = False
+        if not (self.closed or self._paused):
+            self.link.resume_reading()
+            self.data_received(b"")
+
+    def _hold(self, limit: int) -> None:
+        """Have no more than a window's bytes wait here: the rest is for the master to keep."""
+        if not self._is_held:
+            self._is_held = True
+            replication.held(self, limit)
+        if self.unfinished_bytes > WINDOW_BYTES:
+            self.link.pause_reading()
+
+    def _take(self, limit: int | None) -> None:
         log, connection, replica = self._service.log, self.connection, self._client.replica
         start, reports, offence = log.max_offset, b"", ""
-        connection.receive_data(data)
         try:
-            while (transfer := connection.next_transfer(log.max_offset)) is not None:
+            while (transfer := connection.next_transfer(log.max_offset, limit)) is not None:
                 if transfer.body:
                     replica.append(transfer.phy_offset, transfer.body)
                 reports += connection.report_more(log.max_offset)
@@ -297,6 +349,8 @@ class SlaveEnd(HAEnd):
             replica.dispatch()
         if offence:
             self.give_up(offence, OFFENCE)
+        elif limit is not None and connection.is_held:
+            self._hold(limit)
 
     def drained(self) -> None:
         """Nothing was left."""

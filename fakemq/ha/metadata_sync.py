@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.clock import next_tick_ms
 from fakemq.events import Warned
+from fakemq.faults import replication
 from fakemq.ha.events import MetadataSynchronized
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
@@ -35,6 +36,9 @@ class SlaveSynchronize:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self.faults = broker.faults
+        self._delays = self.faults.at(replication.LATE)
+        self._late: dict[RequestCode, tuple[int, bytes]] = {}
         self._master_addr: str | None = None
         self._left: list[tuple[RequestCode, Callable[[bytes], None]]] = []
         self._missed = False
@@ -49,6 +53,7 @@ class SlaveSynchronize:
     def stop(self) -> None:
         """Ask nothing more."""
         self._left = []
+        self._late.clear()
         self._broker.clock.cancel(self._timer)
         self._timer = None
         self._master_addr = None
@@ -120,8 +125,19 @@ class SlaveSynchronize:
     ) -> None:
         if response is None or response.code != ResponseCode.SUCCESS:
             return
+        old = self._late.pop(code, None) if self._late else None
+        if self._delays and (seq := replication.late(self, self._broker.name, code, code.name)):
+            self._late[code] = (seq, response.body)
+        else:
+            self._take_body(code, response.body, take)
+        if old is not None:
+            seq, body = old
+            with self._broker.journal.because(seq):
+                self._take_body(code, body, take)
+
+    def _take_body(self, code: RequestCode, body: bytes, take: Callable[[bytes], None]) -> None:
         try:
-            take(response.body)
+            take(body)
         except (ProtocolError, ValueError) as error:  # Java logs it, and goes on
             text = f"the master's answer to {code.name} cannot be read: {error}"
             self._broker.journal.add(Warned(node=self._broker.name, text=text))

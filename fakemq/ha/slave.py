@@ -30,6 +30,8 @@ class SlaveConnection:
 
     def __init__(self, max_offset: int) -> None:
         self.current_reported_offset = max_offset
+        self.is_held = False
+        """Whether a limit keeps back what is there as a whole."""
         self._received = bytearray()
         self._at = 0
 
@@ -43,11 +45,13 @@ class SlaveConnection:
         self._at = 0
         self._received += data
 
-    def next_transfer(self, max_offset: int) -> Transfer | None:
+    def next_transfer(self, max_offset: int, limit: int | None = None) -> Transfer | None:
         """The next transfer, if it is there as a whole; ``max_offset`` is where the log ends now.
 
+        One that goes beyond ``limit`` is cut there, as if the master had sent it in two.
         RemoteProtocolError as soon as its header is there and does not fit to that.
         """
+        self.is_held = False
         if self.unfinished_bytes < _HEADER_BYTES:
             return None
         phy_offset, body_bytes = TRANSFER_HEADER.unpack_from(self._received, self._at)
@@ -63,6 +67,17 @@ class SlaveConnection:
         end = start + body_bytes
         if end > len(self._received):
             return None
+        if limit is not None and body_bytes and phy_offset + body_bytes > limit:
+            kept_bytes = limit - phy_offset
+            if kept_bytes <= 0:
+                self.is_held = True
+                return None
+            end = start + kept_bytes
+            body = bytes(memoryview(self._received)[start:end])
+            self._at = end - _HEADER_BYTES  # over what was its beginning
+            rest = (limit, body_bytes - kept_bytes)
+            TRANSFER_HEADER.pack_into(self._received, self._at, *rest)
+            return Transfer(phy_offset, body)
         self._at = end
         return Transfer(phy_offset, bytes(memoryview(self._received)[start:end]))
 

@@ -49,7 +49,8 @@ async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -
     try:
         await _either(server.registered(), told.wait())
         if not told.is_set():
-            on_ready(ready_info(server.core))
+            await server.open_control()
+            on_ready(ready_info(server.core, server.control_url))
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()

@@ -16,6 +16,7 @@ from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, Endpoin
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
+    from fakemq.journal import Cause, Journal
     from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
@@ -193,10 +194,12 @@ class MemoryLink:
 class MemoryNetwork:
     """The addresses of a cluster's own nodes, and the bytes on their way between them."""
 
-    def __init__(self, *, links: OpenLinks | None = None) -> None:
+    def __init__(self, journal: Journal | None = None, *, links: OpenLinks | None = None) -> None:
+        self._journal = journal
+        """Knows what happens because of what: bytes carry it from node to node."""
         self.links = OpenLinks() if links is None else links
         self._listeners: dict[str, tuple[str, Accept, Callable[[], bool]]] = {}
-        self._posted: deque[Callable[[], None]] = deque()
+        self._posted: deque[tuple[Cause, Callable[[], None]]] = deque()
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
@@ -237,7 +240,8 @@ class MemoryNetwork:
         return MemoryLink(self, here, addr, node, remote_node).open(make, accept)
 
     def post(self, delivery: Callable[[], None]) -> None:
-        self._posted.append(delivery)
+        journal = self._journal
+        self._posted.append((0 if journal is None else journal.cause, delivery))
         if not self._settling and len(self._posted) == 1:
             self.on_post()
 
@@ -245,11 +249,17 @@ class MemoryNetwork:
         """Deliver until nothing is on its way."""
         if self._settling:
             return
-        self._settling = True
+        self._settling, journal = True, self._journal
+        before: Cause = 0 if journal is None else journal.cause
         try:
             while self._posted:
-                self._posted.popleft()()
+                cause, deliver = self._posted.popleft()
+                if journal is not None:
+                    journal.cause = cause
+                deliver()
         finally:
             self._settling = False
+            if journal is not None:
+                journal.cause = before
             if self._posted:  # an error came between: the rest is for the next turn
                 self.on_post()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from fakemq.cluster_core import ClusterCore
 from fakemq.events import HandlerFailed
 from fakemq.inspection import NODE
-from fakemq.journal_file import JournalFile
 from fakemq.net.driver import Driver
 from fakemq.net.held import HeldBytes
 from fakemq.net.listener import BrokerPorts, Listener, Port, TcpConnector
@@ -19,7 +18,10 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.config_files import ConfigSource
+    from fakemq.control.port import ControlPort
+    from fakemq.journal_file import JournalFile
     from fakemq.net.session import Accept
+    from fakemq.snapshots import Snapshot
 
 STOP_TIMEOUT_S = 3.5
 """So long a broker waits for name servers, in real time: a little more than Java does."""
@@ -53,6 +55,7 @@ class ClusterServer:
         self._driver: Driver | None = None
         self._journal_file: JournalFile | None = None
         self._listeners: dict[str, list[Listener]] = {}
+        self._control: ControlPort | None = None
 
     def _port(self, number: int) -> Port:
         port = Port(self.spec.listen, number)
@@ -75,6 +78,8 @@ class ClusterServer:
     def _start(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
         if self.spec.journal_path is not None:
+            from fakemq.journal_file import JournalFile  # few want one
+
             self._journal_file = JournalFile(self.spec.journal_path)
             self.core.journal.listen(self._journal_file)
         self._driver = Driver(self.core.clock, self.core.network)
@@ -102,8 +107,23 @@ class ClusterServer:
             broker.registration.first_round.when_done(done.set)
             await done.wait()
 
+    async def open_control(self) -> None:
+        """Open the control port, if there is to be one."""
+        if self.spec.control is not None:
+            from fakemq.control.port import ControlPort  # few want to pay for it
+
+            self._control = ControlPort(self, self.spec.control)
+            await self._control.open()
+
+    @property
+    def control_url(self) -> str | None:
+        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
+        return None if self._control is None else self._control.url
+
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
+        if self._control is not None:
+            await self._control.close()
         faults = self._links.faults
         if faults is not None:
             faults.end()
@@ -160,6 +180,24 @@ class ClusterServer:
         self.core.start_broker(broker)
         self.core.network.settle()
         self._listen(broker.name)
+
+    async def reset(self) -> None:
+        """Back to the start state, without faults; brokers that are down or paused run again."""
+        self.core.faults.clear()
+        await self._run_all()
+        self.core.reset()
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Hold what a snapshot holds; brokers that are down or paused run again."""
+        snapshot.require_fit(self.core)
+        await self._run_all()
+        self.core.restore(snapshot)
+
+    async def _run_all(self) -> None:
+        """Start the brokers that are down."""
+        for broker in self.core.brokers.values():
+            if not broker.running:
+                await self.restart_broker(broker)
 
     def _listen(self, name: str) -> None:
         for listener in self._listeners[name]:

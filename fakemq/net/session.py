@@ -243,8 +243,11 @@ class Session:
                 self._tell(on_reply, command)
             return
         owner, code = self._owner, command.code
+        journal = owner.journal
+        before = journal.cause
         try:
-            owner.journal.add(
+            # What the request brings about is owed to it.
+            journal.cause = journal.add(
                 RequestReceived(
                     node=owner.name, code=code, peer=self.remote_addr, opaque=command.opaque
                 )
@@ -252,7 +255,9 @@ class Session:
             if self._dispatch is not None:
                 self._dispatch(self, command)
         except Exception as error:  # it harms nobody but who asked
-            owner.journal.add(HandlerFailed.of(owner.name, code, error))
+            journal.add(HandlerFailed.of(owner.name, code, error))
+        finally:
+            journal.cause = before
 
     # -- bytes out ----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fakemq.errors import FakemqError
 from fakemq.net.driver import EventLoop
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from fakemq.cluster_spec import ClusterSpec
 
 T = TypeVar("T")
+
+
+class Running(Protocol):
+    """The way to a running cluster, from wherever one is."""
+
+    server: ClusterServer
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run ``function`` where the cluster runs and give what it gives or raises."""
+
+    def wait(self, coroutine: Coroutine[object, object, T]) -> T:
+        """Run a coroutine on the cluster's loop to its end."""
+
+    def stop(self) -> None:
+        """Stop the cluster cleanly."""
 
 
 class ClusterThread:

@@ -158,7 +158,11 @@ class CommitLog:
                 f"{len(data)} bytes from offset {start_offset} have no place in files of"
                 f" {queue.file_size_bytes}; mappedFileSizeCommitLog must be that of the master"
             )
-        if last is None or not position:
+        if last is not None and not last.position and queue.last_offset != start_offset:
+            queue.drop_last()  # a log that was cut at 0 begins elsewhere now
+            last = None
+        # Recovery may have left a last file in which nothing is.
+        if last is None or last.position == last.size_bytes:
             last = queue.add_file(start_offset, now_ms)
         last.append(data, now_ms)
 

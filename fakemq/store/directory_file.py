@@ -36,6 +36,7 @@ class DirectoryFile:
         "_map",
         "_own_pages",
         "_reserved",
+        "flush_is_lost",
         "flushed",
         "mtime_ms",
         "path",
@@ -53,6 +54,8 @@ class DirectoryFile:
         self._ever_flushed = not made
         self._own_pages: set[int] = set()
         self._reserved = 0
+        self.flush_is_lost = False
+        """Whether a fault took a flush, and none was made since."""
         self.path = path
         self.size_bytes = len(pages)
         self.position = self.flushed = 0 if made else len(pages)
@@ -153,6 +156,7 @@ class DirectoryFile:
             raise store_error(path, "cannot be flushed", error) from None
         self.flushed = self.position
         self._ever_flushed = True
+        self.flush_is_lost = False
         self._before.clear()
         self._files.unflushed.pop(self, None)
         self.set_time()

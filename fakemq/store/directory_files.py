@@ -51,6 +51,7 @@ class DirectoryFiles:
         self.unflushed: dict[DirectoryFile, None] = {}
         self.used_bytes = 0
         self.broken = ""
+        self.damaged = False
         self.disk: Callable[[], DiskSize] = self._ask_disk
         self._log_folder = os.path.abspath(log_folder or os.path.join(root, LOG_FOLDER))
         self._clock = clock
@@ -155,6 +156,7 @@ class DirectoryFiles:
         self.unflushed.clear()
         self.used_bytes = 0
         self.broken = ""
+        self.damaged = False
 
     # -- what has no fixed size ---------------------------------------------------------------
 
@@ -209,9 +211,13 @@ class DirectoryFiles:
         """Take from the disk what no flush made safe; gives how many pages that may be, and are.
 
         As in a power failure some pages had been written all the same, in any order, and the last
-        of those but for the end.
+        of those but for the end. Nothing is left of what a flush that was lost was to write.
         """
-        pages = [(file, page) for file in self.unflushed for page in file.unflushed_pages()]
+        all_pages = [(file, page) for file in self.unflushed for page in file.unflushed_pages()]
+        pages = [(file, page) for file, page in all_pages if not file.flush_is_lost]
+        for file, page in all_pages:
+            if file.flush_is_lost:
+                file.lose(page)
         randomness.shuffle(pages)
         written = randomness.randint(0, len(pages))
         for file, page in pages[written:]:
@@ -220,7 +226,7 @@ class DirectoryFiles:
             file, page = pages[written - 1]
             sectors = randomness.randrange(PAGE_BYTES // SECTOR_BYTES)
             file.lose(page, sectors * SECTOR_BYTES)
-        return len(pages), len(pages) - written
+        return len(all_pages), len(all_pages) - written
 
     def __repr__(self) -> str:
         return f"<{len(self._files)} files in {self.root}, {size_text(self.used_bytes)}>"

@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import StoreRecovered, StoreRepaired, UnsyncedLost, Warned
+from fakemq.events import StoreRepaired, Warned
+from fakemq.faults.plan import FaultPlan
+from fakemq.faults.stores import FlushFaults
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_lock import DirectoryLock
+from fakemq.store.events import StoreRecovered, UnsyncedLost
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.recovery import Recovery
 from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus
@@ -56,6 +59,7 @@ class Disk:
         node: str,
         soon: Soon,
         randomness: Random,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.files = files
         self._store = store
@@ -64,6 +68,7 @@ class Disk:
         self._node = node
         self._soon = soon
         self._randomness = randomness
+        self._faults = FlushFaults(FaultPlan(journal) if faults is None else faults, node)
         self._lock = DirectoryLock(files.root)
         self._running = False
         store.disk = self
@@ -120,6 +125,7 @@ class Disk:
             index,
             self._soon,
             self.failed,
+            self._faults,
         )
 
     def stop(self) -> None:

@@ -53,6 +53,8 @@ class Files(Protocol):
     """Whether they outlive the process."""
     broken: str
     """Why nothing more can be written, if so."""
+    damaged: bool
+    """Whether a fault has changed what is in them, since they were last brought into order."""
 
     @property
     def total_bytes(self) -> int:

@@ -21,6 +21,7 @@ from fakemq.store.directory_file import PAGE_BYTES
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
+    from fakemq.faults.stores import FlushFaults
     from fakemq.store.checkpoint import StoreCheckpoint
     from fakemq.store.files import File, Files
     from fakemq.store.index import IndexFile, IndexService
@@ -47,6 +48,7 @@ class Flush:
         index: IndexService,
         soon: Soon,
         failed: Callable[[StoreError], None],
+        faults: FlushFaults,
     ) -> None:
         self._config = config
         self._files = files
@@ -55,6 +57,7 @@ class Flush:
         self._index = index
         self._soon = soon
         self._failed = failed
+        self._faults = faults
         self._stalled = False
         self._ended = False
         self._committing = False
@@ -130,8 +133,8 @@ class Flush:
         """
         if self._config.message_index_enable:
             self._index.catch_up()
-        for file in self._index.files:
-            file.flush()
+        for index_file in self._index.files:
+            index_file.flush()
         self._flush_all(LOG)
         self._flush_all(QUEUES)
         self._checkpoint.physic_ms = self._checkpoint.logics_ms = self._appended_ms
@@ -162,6 +165,8 @@ class Flush:
         self._committing = False
         if self._ended:
             return
+        if self._faults.slow:
+            self._slow_down()
         if self._stalled:
             for wait in self._waiting:
                 if wait.timer is None:
@@ -171,6 +176,22 @@ class Flush:
                         kind="sync_flush_timeout",
                     )
             return
+        self._commit_now()
+
+    def _slow_down(self) -> None:
+        """Have the disk stand still for as long as a fault says, if one does and it moves."""
+        if not self._stalled and (ms := self._faults.slow_ms()):
+            self._stalled = True
+            self._clock.call_later(ms, self._go_on, kind="slow_flush")
+
+    def _go_on(self) -> None:
+        """The flush that took its time is made; those that come now may be slow again."""
+        self._stalled = False
+        if not self._ended:
+            self._commit_now()
+            self._loops[QUEUES].arm()  # which writes the checkpoint down
+
+    def _commit_now(self) -> None:
         try:
             self._flush_all(LOG)
         except StoreError as error:
@@ -216,6 +237,8 @@ class Flush:
 
     def _flush_most(self, folder: str, thorough: bool, least_pages: int) -> bool:
         """Flush the files that have so many pages; whether it was all, as a thorough tick does."""
+        if folder == LOG and self._faults.slow:
+            self._slow_down()
         if self._stalled:
             return False
         try:
@@ -224,7 +247,7 @@ class Flush:
             else:
                 for file in self._files.dirty(folder):
                     if _is_worth_it(file, least_pages):
-                        file.flush()
+                        self._flush(file)
         except StoreError as error:
             self._failed(error)
             return False
@@ -232,6 +255,10 @@ class Flush:
 
     def _flush_all(self, folder: str) -> None:
         for file in self._files.dirty(folder):
+            self._flush(file)
+
+    def _flush(self, file: File) -> None:
+        if not (self._faults.flush and self._faults.takes(file)):
             file.flush()
 
     # -- index --------------------------------------------------------------------------------

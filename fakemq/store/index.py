@@ -144,6 +144,16 @@ class IndexFile:
             or first <= end_ms <= last
         )
 
+    def entries_of(self, phy_offset: int) -> list[memoryview]:
+        """The bytes of the entries of a record, uncopied, oldest first: a look at all there are."""
+        view = self._file.view[self._entries_at : self.end]
+        starts = range(0, len(view), ENTRY_BYTES)
+        return [
+            view[at : at + ENTRY_BYTES]
+            for at in starts
+            if at and INDEX_ENTRY.unpack_from(view, at)[1] == phy_offset
+        ]
+
     def select(
         self, found: list[int], key_hash: int, max_num: int, begin_ms: int, end_ms: int
     ) -> None:

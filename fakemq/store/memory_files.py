@@ -98,6 +98,7 @@ class MemoryFiles:
         self._files: dict[str, MemoryFile] = {}
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
+        self.damaged = False
 
     def open(
         self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
@@ -129,6 +130,7 @@ class MemoryFiles:
     def clear(self) -> None:
         self._files.clear()
         self.used_bytes = 0
+        self.damaged = False
 
     @property
     def total_bytes(self) -> int:

@@ -57,7 +57,7 @@ class Replica:
         store, log, now_ms = self._store, self._log, self._clock.now_ms()
         if not store.files.has_room(len(data)):
             raise StoreError(f"no room for {len(data)} bytes: {store.files.full_reason()}")
-        empty = not log.files
+        empty = not log.max_offset
         log.append_data(phy_offset, data, now_ms)
         if phy_offset % log.file_size_bytes == 0:
             store.retention.plan()  # the file before may go some day

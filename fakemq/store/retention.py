@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fakemq.clock import NodeClock
     from fakemq.config import BrokerConfig
+    from fakemq.faults.plan import Placed
     from fakemq.journal import Journal
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues
@@ -60,11 +61,13 @@ class Retention:
         self._journal = journal
         self._node = node
         self._disk_size_bytes: int | None = None
+        self._filled_by: Placed[None] | None = None
         self._clean_immediately = False
         self._manual_times = 0
         self._plan_at_bytes = 0
         self._look_at_ms: int | None = None  # wall time; None as long as no broker runs
         self._started_ms = 0
+        clock.on_jump.append(self._jumped)
         self._timer: Timer | None = None
         self._deleting = False
 
@@ -83,6 +86,8 @@ class Retention:
         self._manual_times = 0
         self._give_up()
         self._look_again()
+        if self._filled_by is not None:
+            self._judge()
         self.plan()
 
     def _give_up(self) -> None:
@@ -104,6 +109,12 @@ class Retention:
         self._disk_size_bytes = size_bytes
         self.plan()
 
+    def fill(self, fault: Placed[None] | None) -> None:
+        """Take the disk for full, because of a fault, or for what it is again; at once."""
+        self._filled_by = fault
+        self._judge()
+        self.plan()
+
     @property
     def total_bytes(self) -> int:
         """How large the disk is."""
@@ -112,6 +123,8 @@ class Retention:
 
     def used_ratio(self) -> float:
         """How full the disk is, from 0 to 1."""
+        if self._filled_by is not None:
+            return 1.0
         size_bytes = self._disk_size_bytes
         if size_bytes is None:
             return self._files.used_ratio()
@@ -140,6 +153,8 @@ class Retention:
         """
         self.look(now_ms)
         if self.disk_full:
+            if self._filled_by is not None:
+                self._filled_by.hit(self._node, f"a message of {size_bytes} bytes in the log")
             return ""
         size = self._disk_size_bytes
         if size is not None and self._files.used_bytes + size_bytes > size:
@@ -163,6 +178,13 @@ class Retention:
         now_ms = self._clock.elapsed_ms()
         tick_ms = next_tick_ms(now_ms + 1, self._started_ms, FIRST_LOOK_MS, LOOK_PERIOD_MS)
         self._look_at_ms = self._clock.now_ms() + tick_ms - now_ms
+
+    def _jumped(self) -> None:
+        """The wall clock has been moved: the looks and the hours are at other times of it."""
+        if self._look_at_ms is not None:
+            self._look_again()
+        if self._timer is not None and self._timer.pending:
+            self.plan()
 
     def _judge(self) -> float:
         """Refuse puts, or take them again, by how full the disk is; gives that.

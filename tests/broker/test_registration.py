@@ -213,13 +213,13 @@ def test_it_registers_when_one_name_server_is_behind(
 def test_silence_says_nothing_and_keeps_the_connection(world: World) -> None:
     server = world.name_server(ONE)
     broker = world.broker(namesrv_addrs=(ONE,))
-    broker.silence()
+    broker.registration.silence(True)
     server.requests.clear()
     broker.create_topic("orders", 1)
     world.clock.advance("100s")
     assert server.requests == []
     assert not server.lost
-    broker.silence(False)
+    broker.registration.silence(False)
     assert times(world, server, 30) == [30]
 
 

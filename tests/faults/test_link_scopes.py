@@ -43,8 +43,8 @@ def test_what_comes_late_is_owed_to_the_fault() -> None:
         mq.create_topic("T1")
         mq.clock.advance("50ms")
         (hit,) = [entry for entry in mq.journal if isinstance(entry.event, FaultHit)]
-        came = [e for e in mq.journal if isinstance(e.event, RequestReceived) and e.cause]
-        assert [entry.cause for entry in came] == [hit.seq]
+        came = [e for e in mq.journal if isinstance(e.event, RequestReceived)]
+        assert [entry.cause for entry in came].count(hit.seq) == 1
 
 
 def test_connects_into_a_partition() -> None:

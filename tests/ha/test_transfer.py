@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from bench.requests import Sink, frames, send_fields
-from fakemq.events import UnsyncedLost, Warned
+from fakemq.events import Warned
+from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.replication import BELIEVE
 from fakemq.ha.events import Replicated as LogReplicated
 from fakemq.ha.events import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
 from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.store.events import UnsyncedLost
 from tests.support.echo import Echo
 from tests.support.replication import (
     NO_SLAVE,
@@ -208,9 +211,13 @@ def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
     assert "closed the HA connection of" in warned.text
 
 
+def believe(pair: Replicated) -> None:
+    pair.core.faults.place(BELIEVE, None, "believe", Scope(node=pair.master.name), ALWAYS)
+
+
 def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
     pair = Replicated(role=SYNC, slaves=0)
-    pair.master.believes_reports = True
+    believe(pair)
     slave_of(pair, SLAVE_ACK.pack(0))
     assert pair.core.journal.find(ReportBelieved) == []
     slave_of(pair, SLAVE_ACK.pack(1 << 60))
@@ -221,7 +228,7 @@ def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
 
 def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() -> None:
     pair = Replicated(role=SYNC, slaves=0)
-    pair.master.believes_reports = True
+    believe(pair)
     pair.kill(pair.master)
     pair.start(pair.master)
     pair.core.reset()

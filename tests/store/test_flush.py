@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.errors import StoreError
-from fakemq.events import UnsyncedLost, Warned
+from fakemq.events import Warned
+from fakemq.store.events import UnsyncedLost
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
 from tests.store.disk_lab import DiskLab

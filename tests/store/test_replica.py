@@ -51,6 +51,21 @@ def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -
     assert keys_found(slave.store) == 12
 
 
+def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
+    lab, end = master(), master().store.max_phy_offset
+    for start in (0, FILE_BYTES):
+        slave = Lab(log_bytes=FILE_BYTES)
+        slave.put(b"of another log")
+        slave.store.parts[0].truncate(0)
+        slave.store.delete_consume_queue("orders")
+        replica = followed(slave)
+        for first in range(start, end, FILE_BYTES):
+            replica.append(first, log_bytes(lab.store, first, min(first + FILE_BYTES, end)))
+        replica.dispatch()
+        assert slave.store.min_phy_offset == start
+        assert same_log(lab.store, slave.store)
+
+
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 400))
 def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
@@ -102,6 +117,24 @@ def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) ->
             assert slave.store.max_phy_offset == second
             assert keys_found(slave.store) == 1
             assert [repair for repair in slave.repairs() if not repair.cut_bytes] == []
+
+
+def test_a_slave_goes_on_in_a_last_file_in_which_a_start_left_nothing(tmp_path: Path) -> None:
+    lab = master()
+    end = 2 * FILE_BYTES
+    with DiskLab(tmp_path, log_bytes=FILE_BYTES) as slave:
+        replica = followed(slave)
+        replica.append(0, log_bytes(lab.store, 0, FILE_BYTES))
+        replica.append(FILE_BYTES, log_bytes(lab.store, FILE_BYTES, FILE_BYTES + 60))
+        replica.close()
+        slave.kill()
+        slave.start()
+        assert slave.store.max_phy_offset == FILE_BYTES
+        again = followed(slave)
+        again.append(FILE_BYTES, log_bytes(lab.store, FILE_BYTES, end))
+        again.dispatch()
+        assert slave.store.max_phy_offset == end
+        assert same_log(lab.store, slave.store)
 
 
 def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave() -> None:

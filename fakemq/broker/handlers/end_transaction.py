@@ -68,12 +68,13 @@ def end_transaction(
         _through(broker, header, half, topic)
         return Reply(remark=NOTHING_SAID)
     result = broker.transactions.commit_message(half)
-    if result.append_result is None:
+    appended = result.append_result
+    if appended is None:
         raise _refusal(broker, result)
     parked = Parked[NoHeader]()
 
     def durable(status: PutMessageStatus) -> None:
-        _through(broker, header, half, topic)
+        _through(broker, header, half, topic, appended.wrote_offset)
         parked.resolve(Reply())
 
     when_durable(broker, result, durable)
@@ -81,7 +82,11 @@ def end_transaction(
 
 
 def _through(
-    broker: Broker, header: EndTransactionRequestHeader, half: MessageExt, topic: str
+    broker: Broker,
+    header: EndTransactionRequestHeader,
+    half: MessageExt,
+    topic: str,
+    phy_offset: int | None = None,
 ) -> None:
     """Say that a half message is through, and how."""
     broker.transactions.delete_prepare_message(half)
@@ -91,6 +96,7 @@ def _through(
             how="commit" if header.commit_or_rollback == _COMMIT else "rollback",
             topic=topic,
             half_offset=half.queue_offset,
+            phy_offset=phy_offset,
             from_check=header.from_transaction_check,
             msg_id=half.properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
         )

@@ -11,9 +11,11 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.UtilAll;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
@@ -24,10 +26,12 @@ import org.apache.rocketmq.common.message.MessageQueue;
  *
  * <p>{@code produce TOPIC GROUP PER_SECOND}: {@code ready}, then {@code ack ID STATUS BROKER QUEUE OFFSET} or
  * {@code fail ID EXCEPTION} for each message; commands {@code go}, {@code pause}, {@code send ID [BYTES [TIMEOUT_MS]]}
- * (a body of so many bytes that cannot be compressed, 0: the id), {@code stop}.
+ * (a body of so many bytes that cannot be compressed, 0: the id), {@code stop}, and {@code find KEY}, which is answered
+ * with {@code found KEY COUNT}.
  *
  * <p>{@code consume TOPIC GROUP EXPRESSION INSTANCE [orderly]}: {@code ready}, then
- * {@code recv EPOCH_MS ID BROKER QUEUE OFFSET RECONSUME_TIMES}; commands {@code assigned} (answer
+ * {@code recv EPOCH_MS ID BROKER QUEUE OFFSET RECONSUME_TIMES}, with {@code damaged} behind it where the body is not
+ * that of its checksum; commands {@code assigned} (answer
  * {@code assigned BROKER:QUEUE ...}), {@code stop}, {@code halt}.
  *
  * <p>{@code stop} shuts the client down and prints {@code stopped}; the end of stdin is a {@code halt}: no clean-up.
@@ -76,6 +80,8 @@ final class Drivers {
                 int bytes = words.length > 2 ? Integer.parseInt(words[2]) : 0;
                 long timeout = words.length > 3 ? Long.parseLong(words[3]) : producer.getSendMsgTimeout();
                 send(producer, topic, words[1], bytes == 0 ? bytes(words[1]) : noise(bytes), timeout);
+            } else if (command.startsWith("find ")) {
+                find(producer, topic, command.substring(5));
             } else if (command.equals("stop")) {
                 running.set(false);
                 sender.join();
@@ -127,6 +133,16 @@ final class Drivers {
         }
     }
 
+    private static void find(DefaultMQProducer producer, String topic, String key) throws InterruptedException {
+        int count = 0;
+        try {
+            count = producer.queryMessage(topic, key, 32, 0, Long.MAX_VALUE).getMessageList().size();
+        } catch (MQClientException e) {
+            // What it throws where nothing is found.
+        }
+        event("found " + key + " " + count);
+    }
+
     static void consume(String namesrv, String[] args) throws Exception {
         String topic = args[2];
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(args[3]);
@@ -164,6 +180,7 @@ final class Drivers {
 
     private static void received(MessageExt message, MessageQueue queue) {
         event("recv " + System.currentTimeMillis() + " " + message.getKeys() + " " + queue.getBrokerName() + " "
-            + queue.getQueueId() + " " + message.getQueueOffset() + " " + message.getReconsumeTimes());
+            + queue.getQueueId() + " " + message.getQueueOffset() + " " + message.getReconsumeTimes()
+            + (UtilAll.crc32(message.getBody()) == message.getBodyCRC() ? "" : " damaged"));
     }
 }

@@ -71,6 +71,7 @@ public final class Program {
         SCENARIOS.put("query", Queries::query);
         SCENARIOS.put("litesubscribe", Lites::liteSubscribe);
         SCENARIOS.put("liteassign", Lites::liteAssign);
+        SCENARIOS.put("steered", Steering::steered);
     }
 
     private Program() {

@@ -1,0 +1,382 @@
+"""One run of a scenario on one cluster: its verbs, and the transcript that they write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from conformance.normalise import Normaliser
+from conformance.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
+from conformance.raw import VERSION_4_9_7
+from conformance.scenarios.requests import HELD, group_config, pull_fields
+from fakemq.client import Client, Message
+from fakemq.machine_time import real_elapsed_ms, real_wall_ms
+from fakemq.protocol import properties as names
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
+from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
+
+if TYPE_CHECKING:
+    from conformance.pairs import Node
+
+UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
+CLUSTER = "DefaultCluster"
+STEP_MS = 500
+HELD_MS = 200
+"""How long a real broker may take from reading a pull to holding it."""
+SETTLE_MS = 10_000
+"""How long a real cluster may take to do what the fake does at once."""
+
+
+class Target(Protocol):
+    """A cluster that scenarios run on: broker-a and broker-b, or broker-a and its slave."""
+
+    namesrv_addr: str
+    config: Mapping[str, str]
+    """What its brokers are configured with."""
+    silence_s: float
+    """How long nothing comes where nothing will."""
+
+    def now_ms(self) -> int:
+        """The time there."""
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass, for the cluster and for clients outside it."""
+
+    def broker(self, place: str) -> Node:
+        """The broker of that place, to kill and start it."""
+
+
+class Run:
+    """One run of a scenario on one cluster.
+
+    Places are ``namesrv``, ``broker-a``, ``broker-b`` or the slave ``broker-a-1``, and for a
+    broker's fast port ``broker-a vip``. Peers are connections by the names of who speaks:
+    ``client`` where it does not matter.
+    """
+
+    def __init__(self, title: str, target: Target) -> None:
+        self._target = target
+        self._peers: dict[tuple[str, str], Peer] = {}
+        self.lines = [f"# {title}"]
+        self.client = Client(target.namesrv_addr, seed=1)
+        """The client core, for what a scenario needs and does not write down."""
+        self.config = target.config
+        """What the brokers of this cluster are configured with."""
+        self.addrs = {"namesrv": target.namesrv_addr}
+        brokers = self.client.cluster_info().broker_addr_table
+        self._masters = sum(broker.cluster == CLUSTER for broker in brokers.values())
+        for name, broker in brokers.items():
+            for broker_id, addr in broker.broker_addrs.items():
+                self._add_place(name if broker_id == 0 else f"{name}-{broker_id}", addr)
+        names = {addr: place for place, addr in self.addrs.items()}
+        self.normaliser = Normaliser(names, real_wall_ms())
+
+    @contextmanager
+    def running(self) -> Iterator[Run]:
+        """Closes every connection at the end."""
+        try:
+            yield self
+        finally:
+            for peer in self._peers.values():
+                peer.close()
+            self.client.close()
+
+    def _add_place(self, place: str, addr: str) -> None:
+        host, _, port = addr.rpartition(":")
+        self.addrs[place] = f"{host}:{port}"
+        self.addrs[f"{place} vip"] = f"{host}:{int(port) - 2}"
+        self.addrs[f"{place} ha"] = f"{host}:{int(port) + 1}"
+
+    # -- what is written down -----------------------------------------------------------------
+
+    def peer(self, name: str, place: str) -> Peer:
+        """The connection of ``name`` to a place, a new one at first use."""
+        peer = self._peers.get((name, place))
+        if peer is None:
+            peer = Peer(name, place, self.addrs[place], self.normaliser, self.lines)
+            self._peers[name, place] = peer
+        return peer
+
+    def ask(
+        self,
+        place: str,
+        code: int,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+        *,
+        peer: str = "client",
+        binary: bool = False,
+        version: int = VERSION_4_9_7,
+        language: str = "JAVA",
+        hidden: tuple[str, ...] = (),
+        offsets: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request and give its answer.
+
+        ``hidden`` fields differ from run to run; ``offsets`` are fields that hold offsets in a
+        topic that scenarios share.
+        """
+        pending = self.peer(peer, place).send(
+            *(code, fields, body),
+            binary=binary,
+            version=version,
+            language=language,
+            display=Display(hidden, offsets or {}),
+        )
+        return pending.answer()
+
+    def send(
+        self,
+        place: str,
+        code: int,
+        fields: Mapping[str, object] | None = None,
+        body: Body = b"",
+        *,
+        peer: str = "client",
+        oneway: bool = False,
+        binary: bool = False,
+        hidden: tuple[str, ...] = (),
+        offsets: Mapping[str, str] | None = None,
+    ) -> Pending:
+        """Send a request that is answered later or never; for ``hidden``, ``offsets`` see `ask`."""
+        display = Display(hidden, offsets or {})
+        return self.peer(peer, place).send(
+            code, fields, body, oneway=oneway, binary=binary, display=display
+        )
+
+    def pull(
+        self,
+        topic: str,
+        offset: int = 0,
+        *,
+        place: str = "broker-a",
+        peer: str = "consumer",
+        **more: object,
+    ) -> Answer:
+        """Pull, from where the scenario found the topic if it shares it; ``more`` are fields."""
+        fields = pull_fields(topic, self.offset(topic, offset), **more)
+        shared = topic in self.normaliser.starts
+        names = ("queueOffset", "nextBeginOffset", "maxOffset") if shared else ()
+        offsets = dict.fromkeys(names, topic)
+        return self.ask(place, RequestCode.PULL_MESSAGE, fields, peer=peer, offsets=offsets)
+
+    def take_request(self, peer: str, place: str, within_ms: int, step_ms: int = STEP_MS) -> Frame:
+        """Let time pass until a broker asks something of a peer. TimeoutError after that much."""
+        connection = self.peer(peer, place)
+        for _ in range(0, within_ms + 1, step_ms):
+            request = connection.poll_request()
+            if request is not None:
+                return request
+            self.pass_time(step_ms)
+        raise TimeoutError(f"{place} asks nothing of {peer} within {within_ms} ms")
+
+    def reply(self, peer: str, place: str, request: Frame, code: int = 0, body: Body = b"") -> None:
+        """Answer what a broker has asked of a peer."""
+        self.peer(peer, place).reply(request, code, body=body)
+
+    def nothing_comes(self, *peers: str, place: str = "broker-a") -> None:
+        """Write down that nothing has come for these peers."""
+        self.pass_time(0)
+        for peer in peers:
+            self.peer(peer, place).nothing_comes(self._target.silence_s)
+
+    def hold(
+        self, fields: Mapping[str, object], *, peer: str = "consumer", binary: bool = False
+    ) -> Pending:
+        """Send broker-a a pull that it is to hold, and go on when it does."""
+        connection = self.peer(peer, "broker-a")
+        pending = connection.send(RequestCode.PULL_MESSAGE, fields, binary=binary)
+        connection.quietly(NO_CODE)  # arrived …
+        self.pass_time(HELD_MS)  # … and looked at by another thread, on a real broker
+        return pending
+
+    def note(self, text: str) -> None:
+        """Say something to the reader."""
+        self.lines.append(f"# {text}")
+
+    def note_late(self, what: str, since_ms: int, least_s: float, most_s: float) -> None:
+        """Write down whether something has come in time, counted from then."""
+        late_s = (self.now_ms() - since_ms) / 1000
+        in_time = least_s <= late_s < most_s
+        self.note(f"{what} after {least_s:g} to {most_s:g} s{'' if in_time else f': {late_s} s'}")
+
+    def kill(self, place: str) -> None:
+        """Kill a broker: no clean-up of any kind."""
+        self._leave(place, "is killed")
+        self._target.broker(place).kill()
+
+    def stop(self, place: str) -> None:
+        """Stop a broker as it should be."""
+        self._leave(place, "is stopped")
+        self._target.broker(place).stop()
+
+    def start(self, place: str, **config: str) -> None:
+        """Start a broker again, with keys of its config changed; on return it serves."""
+        self.note(" ".join([f"{place} is started", *(f"{k}={v}" for k, v in config.items())]))
+        node = self._target.broker(place)
+        node.config |= config
+        node.start()
+
+    def pause(self, place: str) -> None:
+        """Let a broker stand still, its connections open."""
+        self.note(f"{place} stands still")
+        self._target.broker(place).pause()
+
+    def resume(self, place: str) -> None:
+        """Let it go on."""
+        self.note(f"{place} goes on")
+        self._target.broker(place).resume()
+
+    def _leave(self, place: str, why: str) -> None:
+        self.note(f"{place} {why}")
+        for name, where in [key for key in self._peers if key[1].startswith(place)]:
+            self._peers.pop((name, where)).close()
+
+    # -- what is not --------------------------------------------------------------------------
+
+    def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
+        """Have a topic with so many queues on each broker; gives its name."""
+        self.client.create_topic(name, queues, perm=perm)
+        self.note(f"topic {name}: {queues} queue{'s' * (queues > 1)} on each broker")
+        self.until(lambda: self._is_routed(name), f"a route of {name} with every master")
+        return name
+
+    def group(self, name: str, **config: object) -> str:
+        """Have a group at broker-a that differs from what is usual; gives its name."""
+        body = json.dumps(group_config(name, **config)).encode()
+        command = self.client.instance.command(
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body
+        )
+        self.client.invoke(self.addrs["broker-a"], command)
+        self.note(f"group {name}: {', '.join(f'{key} {value}' for key, value in config.items())}")
+        return name
+
+    def store(self, topic: str, *tags: str, queue_id: int = 0, stored: int = 0) -> None:
+        """Have one message per tag in a queue of broker-a, where ``stored`` lie already."""
+        self.note(f"stored in {topic}, queue {queue_id}: messages with tags {', '.join(tags)}")
+        queue = MessageQueue(topic=topic, broker_name="broker-a", queue_id=queue_id)
+        for offset, tag in enumerate(tags, stored):
+            unique_id = {names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX: UNIQUE_ID.format(offset)}
+            self.client.send(Message(topic, tag, tags=tag, properties=unique_id), queue=queue)
+        self.until_stored("broker-a", topic, stored + len(tags), queue_id)
+
+    def shared(self, topic: str, queue_id: int = 0) -> None:
+        """From here on, offsets in a topic of the broker's own count from its end as it is now."""
+        self.normaliser.starts[topic] = self.max_offset("broker-a", topic, queue_id)
+
+    def offset(self, topic: str, offset: int) -> int:
+        """The offset that counts as this one, see `shared`."""
+        return offset + self.normaliser.starts.get(topic, 0)
+
+    def max_offset(self, place: str, topic: str, queue_id: int = 0) -> int:
+        """Where a queue ends."""
+        header = GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
+        command = self.client.instance.command(RequestCode.GET_MAX_OFFSET, header)
+        return int(self.client.invoke(self.addrs[place], command).ext_fields["offset"])
+
+    def now_ms(self) -> int:
+        """The time of the cluster."""
+        return self._target.now_ms()
+
+    def wait(
+        self, condition: Callable[[], bool], within_ms: int, what: str, step_ms: int = 100
+    ) -> None:
+        """Let time pass, on the fake its own, until something is so.
+
+        TimeoutError names ``what`` did not come.
+        """
+        for _ in range(0, within_ms + 1, step_ms):
+            if condition():
+                return
+            self.pass_time(step_ms)
+        raise TimeoutError(f"{what}: not within {within_ms} ms")
+
+    def wait_stored(
+        self, topic: str, max_offset: int, within_ms: int, *, queue_id: int = 0, step_ms: int = 100
+    ) -> None:
+        """Let time pass until a queue of broker-a, which may be shared, ends there."""
+        wanted = self.offset(topic, max_offset)
+        self.wait(
+            lambda: self.max_offset("broker-a", topic, queue_id) >= wanted,
+            within_ms,
+            f"{max_offset} messages in {topic}",
+            step_ms,
+        )
+
+    def until_stored(self, place: str, topic: str, max_offset: int, queue_id: int = 0) -> None:
+        """Wait until a queue ends there: a real broker fills its queues a moment later."""
+        self.until(
+            lambda: self.max_offset(place, topic, queue_id) == max_offset,
+            f"{max_offset} messages in {topic}",
+        )
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait in real time; TimeoutError names ``what`` did not come."""
+        until_ms = real_elapsed_ms() + SETTLE_MS
+        while not condition():
+            if real_elapsed_ms() > until_ms:
+                raise TimeoutError(f"{what}: not within {SETTLE_MS} ms")
+            self.pass_time(5)
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass: really on a real cluster, at once on the fake."""
+        for peer in self._peers.values():
+            peer.settle()
+        self._target.pass_time(ms)
+
+    def answer_within(self, pending: Pending, ms: int) -> Answer:
+        """The answer to a held request, which must come when that much time has passed."""
+        for _ in range(0, ms, STEP_MS):
+            if pending.has_come():
+                break
+            self.pass_time(STEP_MS)
+        return pending.answer()
+
+    def quiet_peer(self, place: str) -> Peer:
+        """A connection of which nothing is written down; the caller closes it."""
+        return Peer("silent", place, self.addrs[place], Normaliser({}, 0), [])
+
+    def after_hold_check(self, topic: str) -> None:
+        """Wait until broker-a has looked at held pulls: the next five seconds it will not.
+
+        It answers those whose queue has grown, whatever they filter by. The topic is an empty one.
+        """
+        silent = self.quiet_peer("broker-a")
+        fields = pull_fields(topic, sysFlag=HELD, suspendTimeoutMillis=1, consumerGroup="GSilent")
+        pending = silent.send(RequestCode.PULL_MESSAGE, fields)
+        self.wait(pending.has_come, SETTLE_MS, "the end of a held pull")
+        silent.close()
+
+    def stored_at_ms(self, place: str, topic: str, offset: int) -> int:
+        """When the message at ``offset`` of queue 0 was stored."""
+        queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
+        return self.client.pull(queue, offset, max_messages=1).messages[0].store_timestamp_ms
+
+    def log_place(self, place: str, topic: str, offset: int) -> int:
+        """Where in the log the message at ``offset`` of queue 0 lies."""
+        queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
+        found = self.client.pull(queue, offset, max_messages=1).messages[0].physical_offset
+        self.normaliser.places.name(place, found)
+        return found
+
+    def is_member(self, place: str, group: str) -> bool:
+        """Whether a group has any member at a broker."""
+        header = GetConsumerListByGroupRequestHeader(consumer_group=group)
+        command = self.client.instance.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
+        return self.client.invoke(self.addrs[place], command).code == 0
+
+    def close(self, peer: str, place: str) -> None:
+        """End a connection that would not last until it is used again; it is not written down."""
+        self._peers.pop((peer, place)).close()
+
+    def hang_up(self, peer: str, place: str) -> None:
+        """End a connection."""
+        self._peers.pop((peer, place)).hang_up()
+
+    def _is_routed(self, topic: str) -> bool:
+        route = self.client.update_route(topic)
+        return route is not None and len(route.data.queue_datas) == self._masters

@@ -1,0 +1,163 @@
+"""The ASGI application: who may ask, what is asked, and how errors are told."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fakemq import json_text
+from fakemq.control import routes
+from fakemq.control.endpoints import Endpoint, Error, Refusal, Text
+from fakemq.errors import ConfigError, FakemqError, NotYetSupported
+from fakemq.events import HandlerFailed
+from fakemq.inspection import NODE
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from fakemq.control.control import Control
+
+T = TypeVar("T")
+Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+BODY_MAX_BYTES = 16 << 20
+"""As large as a frame may be."""
+JSON = "application/json"
+
+
+class Guard:
+    """Says who may not ask.
+
+    ``hosts`` are the names by which a request may call us, None if by any: a page in a browser can
+    let a name of its own mean 127.0.0.1, and then it is that name which its requests carry.
+    """
+
+    def __init__(self, token: str | None, hosts: frozenset[str] | None) -> None:
+        self._token = token
+        self._hosts = hosts
+
+    def check(self, scope: Scope) -> None:
+        """Raise Refusal if this request may not be asked."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get(b"host", "")
+        if self._hosts is not None and _name_of(host) not in self._hosts:
+            there = ", ".join(sorted(self._hosts))
+            raise Refusal(403, f"the Host {host!r} is not this one; expected one of: {there}")
+        origin = headers.get(b"origin")
+        if origin is not None and origin != f"http://{host}":
+            raise Refusal(403, f"no page of {origin} may ask here")
+        if self._token is not None:
+            wanted = f"Bearer {self._token}".encode()
+            given = headers.get(b"authorization", "").encode("latin-1")
+            if not hmac.compare_digest(given, wanted):
+                raise Refusal(401, "expected the header Authorization: Bearer TOKEN, with the token"
+                              " that --control-token or FAKEMQ_CONTROL_TOKEN gave")  # fmt: skip
+
+
+def _name_of(host: str) -> str | None:
+    """The host's name without its port, in small letters; None if it is no host."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def make_app(control: Control, guard: Guard) -> Starlette:
+    """The application for one cluster."""
+    made: list[Route] = []
+    for path in dict.fromkeys(one.path for one in routes.ENDPOINTS):
+        here = {one.method: one for one in routes.ENDPOINTS if one.path == path}
+        made.append(Route(path, _answering(control, guard, here), methods=_METHODS))
+    app = Starlette(routes=made, exception_handlers={404: _nowhere})
+    app.router.redirect_slashes = False
+    return app
+
+
+_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
+"""All, so that which of them a path has is told by us, and to nobody who may not ask."""
+
+
+def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Answer:
+    async def respond(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        chosen = here.get(method)
+        try:
+            if chosen is None or not chosen.open:
+                guard.check(request.scope)
+            if chosen is None:
+                there = ", ".join(here)
+                text = f"{request.url.path} has no {method}; it has: {there}"
+                return _refused(Refusal(405, text), {"Allow": there})
+            query = parse_qs(request.url.query, keep_blank_values=True)
+            body = await _read(request)
+            answer = chosen.answer(control, dict(request.path_params), query, body)
+            result = await (_unless_gone(request, answer) if chosen.waits else answer)
+        except Exception as error:
+            return _refused(_told(control, error))
+        await asyncio.sleep(0)  # what was done has put its bytes into the kernel when this is told
+        if chosen.gives is Text:
+            return Response(str(result), media_type="text/plain")
+        return Response(json_text.encoded(result), media_type=JSON)
+
+    return respond
+
+
+async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -> T:
+    """What is answered; Refusal, which nobody hears, when who asked has gone."""
+    answered = asyncio.ensure_future(answer)
+    gone = asyncio.ensure_future(request.receive())  # nothing else comes behind a body
+    await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not answered.done():
+        answered.cancel()
+        raise Refusal(400, "nobody waits any more")
+    return answered.result()
+
+
+async def _read(request: Request) -> bytes:
+    """The body; Refusal if it is too large."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_MAX_BYTES:
+            raise Refusal(413, f"the body has over {BODY_MAX_BYTES >> 20} MiB")
+    return bytes(body)
+
+
+def _told(control: Control, error: Exception) -> Refusal:
+    """The answer to an error: a user's own where it is one of those made for users.
+
+    By their very types: an IndexError or UnicodeError is ours, and a bug.
+    """
+    if isinstance(error, Refusal):
+        return error
+    if type(error) in (ValueError, ConfigError):
+        return Refusal(400, str(error))
+    if type(error) is LookupError:
+        return Refusal(404, str(error))
+    if isinstance(error, NotYetSupported):
+        return Refusal(501, str(error))
+    if isinstance(error, FakemqError):
+        return Refusal(409, str(error))
+    control.core.journal.add(HandlerFailed.of(NODE, None, error))
+    return Refusal(500, f"a bug in fakemq: {error!r}; the journal has its traceback")
+
+
+def _refused(refusal: Refusal, headers: dict[str, str] | None = None) -> Response:
+    headers = dict(headers or {})
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(json_text.encoded(refusal.error), refusal.status, headers, media_type=JSON)
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    text = f"there is no {request.url.path}; GET /openapi.json says what is"
+    return Response(json_text.encoded(Error(error=text)), 404, media_type=JSON)

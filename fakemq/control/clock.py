@@ -1,0 +1,146 @@
+"""The cluster's clock: read, frozen, moved on and held."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from fakemq.control.control import Control
+from fakemq.control.endpoints import Body, Done, Duration, endpoint
+from fakemq.views import Deadline
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
+    now_ms: int
+    """The cluster's wall time, in milliseconds since the epoch."""
+    now: str
+    """The same as ISO 8601, in UTC."""
+    frozen: bool
+    rate: float
+    """How many times as fast as real time it runs while it is not frozen."""
+    held: list[str]
+    """What keeps it from moving by itself, whoever holds it."""
+    holds: dict[int, str]
+    """Those of them that were made here: number of the hold → why."""
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    now_ms: int
+    fired: list[Deadline]
+    """What fell due, in order."""
+
+
+class Advance(Body):
+    duration: Duration
+    outside_peers: bool = False
+    """Let the liveness of clients outside the process age as well."""
+
+
+class AdvanceTo(Body):
+    instant: str
+    """ISO 8601; UTC unless it says."""
+    outside_peers: bool = False
+
+
+class AdvanceToNext(Body):
+    kind: str
+    """Such as ``delay_level`` or ``txn_check``; the timers have their kinds."""
+    outside_peers: bool = False
+
+
+class Rate(Body):
+    rate: float
+    """How many times as fast as real time; 1 is real time."""
+
+
+class Hold(Body):
+    why: str
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    why: str
+
+
+def clock_state(control: Control) -> ClockState:
+    """How the clock is."""
+    now_ms = control.mq.clock.now_ms()
+    return ClockState(
+        now_ms=now_ms,
+        now=datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        frozen=control.mq.clock.frozen,
+        rate=control.mq.clock.rate,
+        held=control.mq.clock.holds,
+        holds={number: hold.why for number, hold in control.holds.items()},
+    )
+
+
+@endpoint("GET", "/v1/clock")
+def get_clock(control: Control) -> ClockState:
+    """The time, and whether it runs."""
+    return clock_state(control)
+
+
+@endpoint("GET", "/v1/clock/timers")
+def get_timers(control: Control) -> list[Deadline]:
+    """Every pending deadline, soonest first."""
+    return control.mq.clock.timers()
+
+
+@endpoint("POST", "/v1/clock/freeze")
+def freeze_clock(control: Control) -> ClockState:
+    """Let time stand still; peers outside the process go on in real time."""
+    control.mq.clock.freeze()
+    return clock_state(control)
+
+
+@endpoint("POST", "/v1/clock/unfreeze")
+def unfreeze_clock(control: Control) -> ClockState:
+    """Let time run on from where it stands."""
+    control.mq.clock.unfreeze()
+    return clock_state(control)
+
+
+@endpoint("POST", "/v1/clock/rate")
+def set_clock_rate(control: Control, body: Rate) -> ClockState:
+    """Let time run so many times as fast as real time."""
+    control.mq.clock.rate = body.rate
+    return clock_state(control)
+
+
+@endpoint("POST", "/v1/clock/advance")
+def advance_clock(control: Control, body: Advance) -> Moved:
+    """Move time on and fire what falls due, in order."""
+    fired = control.mq.clock.advance(body.duration, outside_peers=body.outside_peers)
+    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+
+
+@endpoint("POST", "/v1/clock/advance_to")
+def advance_clock_to(control: Control, body: AdvanceTo) -> Moved:
+    """Move time on to a point of time; the past is refused."""
+    fired = control.mq.clock.advance_to(body.instant, outside_peers=body.outside_peers)
+    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+
+
+@endpoint("POST", "/v1/clock/advance_to_next")
+def advance_clock_to_next(control: Control, body: AdvanceToNext) -> Moved:
+    """Move time on to the next pending deadline of a kind; 404 says what is pending."""
+    fired = control.mq.clock.advance_to_next(body.kind, outside_peers=body.outside_peers)
+    return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
+
+
+@endpoint("POST", "/v1/clock/holds")
+def hold_clock(control: Control, body: Hold) -> Held:
+    """Keep the clock from moving by itself until the hold is released."""
+    number = control.holds.keep(control.mq.clock.hold(body.why))
+    return Held(id=number, why=body.why)
+
+
+@endpoint("DELETE", "/v1/clock/holds/{hold}")
+def release_clock(control: Control, hold: str) -> Done:
+    """Release a hold."""
+    number, held = control.holds.of(hold)
+    held.release()
+    del control.holds[number]
+    return Done()

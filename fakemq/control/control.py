@@ -1,0 +1,124 @@
+"""What endpoints work on: the running cluster, and what was made through the port."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from fakemq.cluster import Cluster
+from fakemq.control.endpoints import Refusal
+from fakemq.durations import duration_ms
+from fakemq.journal import line
+from fakemq.net.on_loop import OnLoop
+
+if TYPE_CHECKING:
+    from fakemq.clock_handles import ClockHold
+    from fakemq.cluster_core import ClusterCore
+    from fakemq.control.endpoints import Duration
+    from fakemq.faults.handles import Fault
+    from fakemq.net.server import ClusterServer
+    from fakemq.snapshots import Snapshot
+
+T = TypeVar("T")
+
+LONGEST_WAIT_MS = 600_000
+
+
+class Numbered(dict[int, T]):
+    """Things that requests made and name by number; a number is never given twice."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+        self._numbers = itertools.count(1)
+
+    def keep(self, thing: T) -> int:
+        """Keep it; gives its number."""
+        number = next(self._numbers)
+        self[number] = thing
+        return number
+
+    def of(self, text: str) -> tuple[int, T]:
+        """The number that a path has as text, and what has it; Refusal if nothing has."""
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        if number not in self:
+            there = ", ".join(map(str, self)) or "none"
+            raise Refusal(404, f"no {self.what} {text}; there are: {there}")
+        return number, self[number]
+
+
+class _OnLoop(Cluster):
+    """The running cluster as a test holds it, for who is on its loop: nothing can be waited for."""
+
+    def __init__(self, server: ClusterServer) -> None:
+        self._take(server.spec)
+        self._life.thread = OnLoop(server)
+
+
+class Control:
+    """The cluster as a test holds it, from its own loop.
+
+    ``mq`` can do all that is done at once; what has to be waited for is awaited at ``server``.
+    """
+
+    def __init__(self, server: ClusterServer) -> None:
+        self.server = server
+        self.mq = _OnLoop(server)
+        self.placed: dict[int, Fault] = {}
+        """The faults of this port as their placing gave them, by their numbers."""
+        self.holds: Numbered[ClockHold] = Numbered("hold")
+        self.snapshots: Numbered[Snapshot] = Numbered("snapshot")
+        self._waits: set[asyncio.Event] = set()
+        self.closing = False
+        self.changing = asyncio.Lock()
+        """Held while nodes stop or start, which takes several turns of the loop."""
+
+    @property
+    def core(self) -> ClusterCore:
+        return self.server.core
+
+    def close(self) -> None:
+        """Let every request that waits have its answer now."""
+        self.closing = True
+        for grown in self._waits:
+            grown.set()
+
+    async def wait_until(self, look: Callable[[], T], timeout: Duration) -> T:
+        """Look until what is seen is true, again whenever the journal has grown; gives what it is.
+
+        Gives what was seen last when the time is up, which is real time.
+        """
+        grown = asyncio.Event()
+        unlisten = self.core.journal.listen(lambda entry: grown.set())
+        self._waits.add(grown)
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + wait_ms(timeout) / 1000
+        try:
+            while True:
+                grown.clear()
+                seen = look()
+                left_s = until_s - loop.time()
+                if seen or left_s <= 0 or self.closing:
+                    return seen
+                try:
+                    async with asyncio.timeout(left_s):
+                        await grown.wait()
+                except TimeoutError:
+                    return look()
+        finally:
+            self._waits.remove(grown)
+            unlisten()
+
+    def tail(self) -> list[str]:
+        """The journal's last lines."""
+        return [line(entry) for entry in self.core.journal.tail()]
+
+
+def wait_ms(timeout: Duration) -> int:
+    """How long a request wants to wait; Refusal if too long."""
+    ms = duration_ms(timeout, name="timeout")
+    if not 0 <= ms <= LONGEST_WAIT_MS:
+        raise Refusal(400, f"timeout={timeout!r}: expected up to {LONGEST_WAIT_MS // 1000} s")
+    return ms

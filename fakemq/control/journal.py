@@ -1,0 +1,113 @@
+"""The journal: what happened, and waiting for more of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fakemq.control.control import Control
+from fakemq.control.endpoints import Duration, Query, Refusal, endpoint
+from fakemq.control.topics import Limit, Offset
+from fakemq.event_kinds import fields_of, kind_named
+from fakemq.events import Event
+from fakemq.journal import Entry, Journal
+from fakemq.protocol.codes import code_name
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of the journal."""
+
+    seq: int
+    """Its place in the order, from 1; a reset begins anew."""
+    at_ms: int
+    """The cluster's wall time."""
+    cause: int
+    """The number of the entry that it is owed to; 0 for none that is known."""
+    kind: str
+    event: dict[str, object]
+    """Its fields: ``node``, and those of its kind."""
+
+
+class Happenings(msgspec.Struct, frozen=True, kw_only=True):
+    entries: list[Happening]
+    next_since: int
+    """What to give as ``since`` for those that come behind these."""
+
+
+class Find(Query):
+    kind: str | None = None
+    """Only events of this kind, such as ``Delivered``."""
+    where: list[str] = msgspec.field(default_factory=list)
+    """Only events with this value in a field, as in ``where=topic=orders``; codes by name, too."""
+    since: Offset = 0
+    """Only entries behind this number; one beyond the end, as after a reset, means all."""
+    limit: Limit = 1000
+    """At most so many, the oldest."""
+    timeout: Duration = 0
+    """How long to wait, in real time, where there is none yet."""
+
+
+class Wanted:
+    """Events of one kind, or of all, with certain values in their fields.
+
+    Values are compared as texts. ValueError for a kind that there is not, Refusal for a field.
+    """
+
+    def __init__(self, kind: str | None, fields: dict[str, str]) -> None:
+        named = Event if kind is None else kind_named(kind)
+        self._kind: type = named
+        self._fields = fields
+        known = fields_of(named)
+        for name in fields:
+            if name not in known:
+                there = ", ".join(sorted(known))
+                raise Refusal(400, f"{named.__name__} has no {name}; it has: {there}")
+
+    def after(self, journal: Journal, seq: int) -> list[Entry]:
+        """Those behind entry number ``seq``; all, where the journal has begun anew since then."""
+        return [
+            entry
+            for entry in journal.after(seq if seq <= journal.last_seq else 0)
+            if isinstance(entry.event, self._kind)
+            and all(_says(entry.event, name, text) for name, text in self._fields.items())
+        ]
+
+
+def _says(event: Event, name: str, text: str) -> bool:
+    value = getattr(event, name, None)
+    return text_of(value) == text or (
+        name == "code" and isinstance(value, int) and code_name(value) == text
+    )
+
+
+def text_of(value: object) -> str:
+    """A value as it stands in JSON, without quotes."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@endpoint("GET", "/v1/journal", waits=True)
+async def get_journal(control: Control, query: Find) -> Happenings:
+    """What happened, oldest first; with a timeout, what happens next."""
+    pairs = [pair.partition("=") for pair in query.where]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise Refusal(400, f"where={name}: expected FIELD=VALUE, such as where=topic=orders")
+    wanted = Wanted(query.kind, {name: value for name, _, value in pairs})
+    journal = control.core.journal
+    seen = query.since
+
+    def look() -> list[Entry]:
+        nonlocal seen
+        found = wanted.after(journal, seen)[: query.limit]
+        seen = found[-1].seq if found and len(found) == query.limit else journal.last_seq
+        return found
+
+    found = await control.wait_until(look, query.timeout)
+    return Happenings(entries=[*map(_shown, found)], next_since=seen)
+
+
+def _shown(entry: Entry) -> Happening:
+    event = msgspec.to_builtins(entry.event, enc_hook=list)
+    kind = event.pop("type")
+    return Happening(seq=entry.seq, at_ms=entry.at_ms, cause=entry.cause, kind=kind, event=event)

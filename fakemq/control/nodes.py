@@ -1,0 +1,154 @@
+"""The cluster as a whole, and its brokers: how they are, and what is done to them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fakemq.broker_layout import MEMORY
+from fakemq.control.clock import ClockState, clock_state
+from fakemq.control.control import Control
+from fakemq.control.endpoints import Body, Duration, endpoint
+
+
+class NameServerState(msgspec.Struct, frozen=True):
+    name: str
+    addr: str
+
+
+class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker; addresses are ``host:port``."""
+
+    name: str
+    """Its node's name, such as ``broker-a-0``."""
+    broker_name: str
+    broker_id: int
+    role: str
+    state: str
+    """``running``, ``paused``, ``stopping`` or ``stopped``."""
+    skew_ms: int
+    """How far its clock is ahead of the cluster's."""
+    addr: str
+    vip_addr: str
+    ha_addr: str
+    store: str
+    """``"memory"``, or the folder it writes to."""
+
+
+class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
+    cluster: str
+    namesrv_addr: str
+    """What clients are given as name server address."""
+    name_servers: list[NameServerState]
+    brokers: list[BrokerState]
+    clock: ClockState
+    seed: int
+    faults: list[str]
+    """Those that are placed, in words."""
+    journal_seq: int
+    """The number of the journal's last entry."""
+
+
+class Kill(Body):
+    lose_unsynced: bool = False
+    """Take what no flush made safe, too."""
+
+
+class Skew(Body):
+    by: Duration
+    """So far ahead of the cluster's clock, or behind: ``"+5s"``, ``"-300ms"``, 0."""
+
+
+class Restart(Body):
+    config: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
+    """RocketMQ's keys that are to be others from now on."""
+
+
+@endpoint("GET", "/v1/state")
+def get_state(control: Control) -> ClusterState:
+    """Nodes, ports, clock, seed and faults."""
+    core = control.core
+    names = [name_server.name for name_server in core.name_servers]
+    return ClusterState(
+        cluster=core.spec.cluster_name,
+        namesrv_addr=control.mq.namesrv_addr,
+        name_servers=[*map(NameServerState, names, core.namesrv_addrs)],
+        brokers=[_state(control, name) for name in core.brokers],
+        clock=clock_state(control),
+        seed=control.mq.seed_value,
+        faults=[repr(fault) for fault in control.mq.faults.placed()],
+        journal_seq=core.journal.last_seq,
+    )
+
+
+@endpoint("GET", "/v1/brokers/{broker}")
+def get_broker(control: Control, broker: str) -> BrokerState:
+    """One broker; a bare brokerName means its master."""
+    return _state(control, broker)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/kill")
+async def kill_broker(control: Control, broker: str, body: Kill) -> BrokerState:
+    """Let it be gone at once, as by kill -9."""
+    handle = control.mq.broker(broker)
+    async with control.changing:
+        handle.kill(lose_unsynced=body.lose_unsynced)
+    return _state(control, handle.name)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/stop")
+async def stop_broker(control: Control, broker: str) -> BrokerState:
+    """Stop it cleanly: it unregisters at every name server, then closes."""
+    node = control.core.broker(broker)
+    async with control.changing:
+        await control.server.stop_broker(node)
+    return _state(control, node.name)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/restart")
+async def restart_broker(control: Control, broker: str, body: Restart) -> BrokerState:
+    """Start it again on the same ports, with what it held."""
+    node = control.core.broker(broker)
+    async with control.changing:
+        await control.server.restart_broker(node, body.config)
+    return _state(control, node.name)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/pause")
+def pause_broker(control: Control, broker: str) -> BrokerState:
+    """Let it stand still, as by SIGSTOP: sockets stay, nothing answers, no timer fires."""
+    handle = control.mq.broker(broker)
+    handle.pause()
+    return _state(control, handle.name)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/resume")
+def resume_broker(control: Control, broker: str) -> BrokerState:
+    """Let it go on; what arrived and fell due meanwhile is handled now."""
+    handle = control.mq.broker(broker)
+    handle.resume()
+    return _state(control, handle.name)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/skew")
+def skew_broker(control: Control, broker: str, body: Skew) -> BrokerState:
+    """Let its clock be wrong from now on."""
+    handle = control.mq.broker(broker)
+    handle.clock.skew(body.by)
+    return _state(control, handle.name)
+
+
+def _state(control: Control, name: str) -> BrokerState:
+    broker = control.core.broker(name)
+    config = broker.config
+    return BrokerState(
+        name=broker.name,
+        broker_name=config.broker_name,
+        broker_id=config.broker_id,
+        role=config.broker_role,
+        state=broker.state,
+        skew_ms=broker.clock.skew_ms,
+        addr=broker.addr,
+        vip_addr=broker.vip_addr,
+        ha_addr=broker.ha_addr,
+        store=config.store_path_root_dir or MEMORY,
+    )

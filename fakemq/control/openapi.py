@@ -1,0 +1,104 @@
+"""The OpenAPI 3.1 document, made of the endpoints' own declarations."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+import fakemq
+from fakemq.control.control import Control
+from fakemq.control.endpoints import ENDPOINTS, Endpoint, Error, Text, endpoint
+
+Json: TypeAlias = dict[str, object]
+
+_REF = "#/components/schemas/{name}"
+
+
+@endpoint("GET", "/openapi.json")
+def get_openapi(control: Control) -> Json:
+    """This document."""
+    return document()
+
+
+def document() -> Json:
+    """What every endpoint takes and gives."""
+    kinds = [Error, *(kind for one in ENDPOINTS for kind in (one.body, one.gives))]
+    kinds = [kind for kind in kinds if kind not in (None, Text)]
+    schemas, components = msgspec.json.schema_components(
+        kinds, schema_hook=_schema_of_anything, ref_template=_REF
+    )
+    schema_of = {repr(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
+    paths: dict[str, Json] = {}
+    for one in ENDPOINTS:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema_of)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "fakemq's control port",
+            "version": fakemq.__version__,
+            "description": "Steers a running fakemq cluster.",
+        },
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _schema_of_anything(kind: type) -> Json:
+    """What may be any value, such as a fault's arguments."""
+    if kind is not object:
+        raise NotImplementedError(kind)
+    return {"description": "Any value."}  # msgspec takes no empty schema
+
+
+def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
+    summary, _, rest = one.doc.partition("\n\n")
+    operation: Json = {
+        "operationId": one.name,
+        "summary": " ".join(summary.split()),
+        "parameters": [*_in_path(one), *_in_query(one)],
+        "responses": {
+            "200": {"description": "Done.", "content": _given(one, schema_of)},
+            "default": {
+                "description": "Refused: the status and the error say why.",
+                "content": {"application/json": {"schema": schema_of[repr(Error)]}},
+            },
+        },
+    }
+    if rest:
+        operation["description"] = " ".join(rest.split())
+    if one.open:
+        operation["security"] = []
+    if one.body is not None:
+        required = any(field.required for field in msgspec.structs.fields(one.body))
+        content = {"application/json": {"schema": schema_of[repr(one.body)]}}
+        operation["requestBody"] = {"required": required, "content": content}
+    return operation
+
+
+def _given(one: Endpoint, schema_of: dict[str, Json]) -> Json:
+    if one.gives is Text:
+        return {"text/plain": {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": schema_of[repr(one.gives)]}}
+
+
+def _in_path(one: Endpoint) -> list[Json]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in one.in_path
+    ]
+
+
+def _in_query(one: Endpoint) -> list[Json]:
+    if one.query is None:
+        return []
+    (_,), components = msgspec.json.schema_components([one.query], ref_template=_REF)
+    schema = components[one.query.__name__]
+    return [
+        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": of}
+        for name, of in schema["properties"].items()
+    ]

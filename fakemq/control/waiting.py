@@ -1,0 +1,161 @@
+"""Waiting, in real time, for what a test in another process wants to see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+
+from fakemq.control.control import Control, wait_ms
+from fakemq.control.endpoints import Body, Duration, Refusal, endpoint
+from fakemq.control.journal import Wanted, text_of
+from fakemq.control.topics import Offset
+from fakemq.events import Delivered
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Lag(Body):
+    """A group is at most so far behind in a topic."""
+
+    group: str
+    topic: str
+    at_most: Offset = 0
+
+
+class Stored(Body):
+    """A topic holds so many messages."""
+
+    topic: str
+    at_least: Count = 1
+
+
+class DeliveredTimes(Body):
+    """So many of a topic's messages were put into pull answers, for one group or for all."""
+
+    topic: str
+    group: str | None = None
+    at_least: Count = 1
+
+
+class Joined(Body):
+    """A group has so many members."""
+
+    group: str
+    at_least: Count = 1
+
+
+class Happened(Body):
+    """The journal has so many events of a kind with these values in their fields."""
+
+    kind: str | None = None
+    fields: dict[str, str | int | bool | None] = msgspec.field(default_factory=dict)
+    since: Offset = 0
+    at_least: Count = 1
+
+
+class WaitFor(Body):
+    """What is waited for: all that is given, at one moment."""
+
+    timeout: Duration = "5s"
+    """Real time, whatever the cluster's clock does."""
+    lag: Lag | None = None
+    messages: Stored | None = None
+    delivered: DeliveredTimes | None = None
+    members: Joined | None = None
+    journal: Happened | None = None
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was counted of that which was asked for."""
+
+    lag: int | None = None
+    messages: int | None = None
+    delivered: int | None = None
+    members: int | None = None
+    journal: int | None = None
+
+
+_CONDITIONS = Seen.__struct_fields__
+
+
+class _Count:
+    """How many events there have been, reading every entry of the journal once."""
+
+    def __init__(self, control: Control, wanted: Wanted, since: int) -> None:
+        self._journal = control.core.journal
+        self._wanted = wanted
+        self._seq = since
+        self._found = 0
+
+    def now(self) -> int:
+        """How many there are by now."""
+        if self._journal.last_seq < self._seq:  # it began anew
+            self._found = 0
+        for entry in self._wanted.after(self._journal, self._seq):
+            event = entry.event
+            # One says of several messages that they were put into an answer.
+            self._found += len(event.offsets) if isinstance(event, Delivered) else 1
+        self._seq = self._journal.last_seq
+        return self._found
+
+
+@endpoint("POST", "/v1/wait-for", waits=True)
+async def wait_for(control: Control, body: WaitFor) -> Seen:
+    """Wait until all that is given is so; 408, with the journal's end, if it is not in time."""
+    if not any((body.lag, body.messages, body.delivered, body.members, body.journal)):
+        raise Refusal(400, f"nothing to wait for; expected {', '.join(_CONDITIONS)}")
+    counted = {
+        name: _Count(control, wanted, since)
+        for name, (wanted, since) in _events(body.delivered, body.journal).items()
+    }
+    mq, seen = control.mq, Seen()
+
+    def look() -> bool:
+        nonlocal seen
+        lag, stored, members = body.lag, body.messages, body.members
+        seen = Seen(
+            lag=None if lag is None else mq.group(lag.group).lag(lag.topic),
+            messages=None if stored is None else _stored(control, stored.topic),
+            members=None if members is None else len(mq.group(members.group).members()),
+            **{name: count.now() for name, count in counted.items()},
+        )
+        return not any(_falls_short(body, seen))
+
+    if await control.wait_until(look, body.timeout):
+        return seen
+    missing = ", ".join(_falls_short(body, seen))
+    text = f"not after {wait_ms(body.timeout)} ms of real time: {missing}"
+    raise Refusal(408, text, control.tail())
+
+
+def _events(
+    delivered: DeliveredTimes | None, happened: Happened | None
+) -> dict[str, tuple[Wanted, int]]:
+    """Which events count for which condition, and behind which number."""
+    found: dict[str, tuple[Wanted, int]] = {}
+    if delivered is not None:
+        fields = {"topic": delivered.topic}
+        if delivered.group is not None:
+            fields["group"] = delivered.group
+        found["delivered"] = Wanted("Delivered", fields), 0
+    if happened is not None:
+        fields = {name: text_of(value) for name, value in happened.fields.items()}
+        found["journal"] = Wanted(happened.kind, fields), happened.since
+    return found
+
+
+def _stored(control: Control, topic: str) -> int:
+    return sum(queue.max_offset - queue.min_offset for queue in control.mq.queues(topic))
+
+
+def _falls_short(body: WaitFor, seen: Seen) -> Iterator[str]:
+    """What is not yet so, in words."""
+    for name in _CONDITIONS:
+        wanted, now = getattr(body, name), getattr(seen, name)
+        if isinstance(wanted, Lag):
+            if now > wanted.at_most:
+                yield f"{name} is {now}, wanted at most {wanted.at_most}"
+        elif wanted is not None and now < wanted.at_least:
+            yield f"{name} is {now}, wanted at least {wanted.at_least}"

@@ -1,0 +1,45 @@
+"""Every kind of event that a journal may have, by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from fakemq.events import Event
+
+MODULES = (
+    "fakemq.events",
+    "fakemq.journal",
+    "fakemq.ha.events",
+    "fakemq.faults.events",
+    "fakemq.store.events",
+)
+"""Where they are."""
+
+
+def kinds() -> dict[str, type[Event]]:
+    """All of them, `Event` for any among them."""
+    return {
+        name: value
+        for module in MODULES
+        for name, value in vars(import_module(module)).items()
+        if isinstance(value, type) and issubclass(value, Event)
+    }
+
+
+def kind_named(name: str) -> type[Event]:
+    """The kind of this name; ValueError names what may be meant."""
+    known = kinds()
+    kind = known.get(name)
+    if kind is None:
+        near = get_close_matches(name, known, 1)
+        hint = f"; is {near[0]} meant?" if near else f"; there are: {', '.join(sorted(known))}"
+        raise ValueError(f"no kind of event is called {name!r}{hint}")
+    return kind
+
+
+def fields_of(kind: type[Event]) -> set[str]:
+    """The names of the fields that events of a kind have; of `Event`, that any may have."""
+    return {
+        name for one in kinds().values() if issubclass(one, kind) for name in one.__struct_fields__
+    } | set(kind.__struct_fields__)

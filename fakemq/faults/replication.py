@@ -1,0 +1,64 @@
+"""What faults do to replication: slaves held, reports withheld, transfers torn, answers late.
+
+Each part has the list of what may befall it, and comes here only when there is something in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.faults.plan import Point, Scope
+
+if TYPE_CHECKING:
+    from fakemq.ha.link import MasterEnd, SlaveEnd
+    from fakemq.ha.metadata_sync import SlaveSynchronize
+
+HOLD: Point[int] = Point("hold slave")
+"""A slave appends nothing beyond this offset."""
+ACKS: Point[None] = Point("withhold acks")
+"""A master does not hear a slave's report."""
+TEAR: Point[int] = Point("tear transfer")
+"""A transfer's frame ends after so many bytes, and the connection with it."""
+BELIEVE: Point[None] = Point("believe reports")
+"""A master believes what a slave reports first, even beyond its own log."""
+LATE: Point[None] = Point("reorder metadata")
+"""A master's answer is late: it comes behind that to the slave's next look."""
+
+
+def limit_of(end: SlaveEnd) -> int | None:
+    """Up to which offset a slave may append now; None for no limit."""
+    placed = end.faults.choose(HOLD, Scope(node=end.node))
+    return None if placed is None else placed.action
+
+
+def held(end: SlaveEnd, limit: int) -> None:
+    """A slave has something that it may not append."""
+    placed = end.faults.choose(HOLD, Scope(node=end.node))
+    if placed is not None:
+        placed.hit(end.node, f"what its master sends from offset {limit} on")
+
+
+def withholds(end: MasterEnd, offset: int) -> bool:
+    """Whether a slave's report is not to be heard."""
+    placed = end.faults.choose(ACKS, Scope(node=end.node, peer=end.peer_node))
+    if placed is None:
+        return False
+    placed.hit(end.node, f"the report of {end.peer_node} to have all before {offset}")
+    return True
+
+
+def torn(end: MasterEnd, data: bytes) -> bool:
+    """Send a slave the beginning of a transfer and hang up, if it is to be torn."""
+    placed = end.faults.choose(TEAR, Scope(node=end.node, peer=end.peer_node))
+    if placed is None:
+        return False
+    seq = placed.hit(end.node, f"a transfer of {len(data)} bytes to {end.peer_node}")
+    with end.faults.journal.because(seq):
+        end.break_off(data[: placed.action])
+    return True
+
+
+def late(synchronize: SlaveSynchronize, node: str, code: int, name: str) -> int | None:
+    """The journal's number of what has an answer come late; None if it comes in time."""
+    placed = synchronize.faults.choose(LATE, Scope(code=code, node=node))
+    return None if placed is None else placed.hit(node, f"the master's answer to {name}")

@@ -1,0 +1,63 @@
+"""``python -m fakemq replay``: one seed with its journal, or a campaign of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fakemq.errors import ConfigError
+from fakemq.sim.plan import draw_plan
+from fakemq.sim.replay import drawn, lines_about, replay, store_folder
+
+Write = Callable[[str], None]
+HELD, VIOLATED = 0, 1
+"""Exit codes."""
+
+
+def replay_one(seed: int, minutes: float, write: Write) -> int:
+    """Show what a seed draws, its journal and the verdict; gives the exit code."""
+    try:
+        plan = draw_plan(seed, minutes)
+    except ValueError as error:
+        raise ConfigError(f"--minutes: {error}") from None
+    for text in drawn(plan):
+        write(text)
+    journal: list[str] = []
+
+    def show(text: str) -> None:
+        journal.append(text)
+        write(text)
+
+    with store_folder() as root:
+        result = replay(plan, root, show)
+    if not result.violated:
+        write(f"seed {seed}: every invariant held, {result.messages} messages")
+        return HELD
+    for violation in result.violated:
+        write(f"seed {seed}: violated: {violation}")
+        for text in lines_about(violation, journal):
+            write(f"    {text}")
+    write(f"seed {seed}: {len(result.violated)} violations")
+    return VIOLATED
+
+
+def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
+    """Run the seeds ``FROM:TO``, without TO itself; a line for each that fails, and a summary."""
+    first, _, end = seeds.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        raise ConfigError(f"--seeds {seeds}: expected FROM:TO, such as 0:500")
+    try:
+        draw_plan(int(first), minutes)
+    except ValueError as error:
+        raise ConfigError(f"--minutes: {error}") from None
+    from fakemq.sim.campaign import Campaign, Outcome
+
+    def told(outcome: Outcome) -> None:
+        if outcome.failure:
+            write(f"seed {outcome.seed}: {outcome.failure}")
+
+    campaign = Campaign(minutes, jobs, told)
+    campaign.run(range(int(first), int(end)))
+    write(campaign.summary())
+    if campaign.failed:
+        write(f"look closer with: python -m fakemq replay --seed {min(campaign.failed)}")
+    return VIOLATED if campaign.failed else HELD

@@ -1,0 +1,59 @@
+"""Messages of a queue are consumed, and those of a shard stored, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fakemq.sim.events import Consumed, Sent
+from fakemq.sim.history import MASTER, History, Violation, broker_name
+from fakemq.sim.invariants.durability import SEND_OK
+from fakemq.store.events import UnsyncedLost
+
+NAME = "order per queue"
+
+
+def out_of_order(history: History) -> Iterator[Violation]:
+    """Messages that a group had for the first time after a later one of their queue, and messages
+    of a shard stored before earlier ones of it.
+
+    Having messages again, from an offset that was committed, is no disorder. Where a master lost
+    a part of its log offsets come twice, and what consumers still had in hand is of the first:
+    nothing is said of its queues any more.
+    """
+    last: dict[tuple[str, str, str, int], int] = {}
+    had: set[tuple[str, str, str]] = set()
+    stored: dict[str, Sent] = {}
+    cut: set[str] = set()
+    for entry in history.entries:
+        event = entry.event
+        if isinstance(event, UnsyncedLost):
+            if event.log_bytes and event.node.endswith(MASTER):
+                cut.add(broker_name(event.node))
+        elif isinstance(event, Consumed | Sent) and event.broker in cut:
+            continue
+        elif isinstance(event, Consumed):
+            place = (event.group, event.broker, event.topic, event.queue_id)
+            message = (event.group, event.topic, event.msg_id)
+            before = last.get(place, -1)
+            if message in had:
+                continue
+            had.add(message)
+            last[place] = max(before, event.queue_offset)
+            if event.queue_offset < before:
+                yield Violation(
+                    NAME,
+                    f"{event.key} ({event.msg_id}), offset {event.queue_offset} of {event.topic}"
+                    f" queue {event.queue_id} at {event.broker}, was first consumed by"
+                    f" {event.group} after offset {before}",
+                    (event.key, event.msg_id),
+                )
+        elif isinstance(event, Sent) and event.shard and event.status == SEND_OK:
+            earlier = stored.get(event.shard)
+            if earlier is not None and event.queue_offset <= earlier.queue_offset:
+                yield Violation(
+                    NAME,
+                    f"{event.key} was stored at offset {event.queue_offset}, and {earlier.key},"
+                    f" sent before it, at {earlier.queue_offset}",
+                    (event.key, earlier.key),
+                )
+            stored[event.shard] = event

@@ -1,0 +1,46 @@
+"""A slave's log has the bytes of its master's, as far as both reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from fakemq.sim.history import Violation
+
+NAME = "slaves have their masters' bytes"
+
+
+class Log(Protocol):
+    """What is compared; `fakemq.store.commitlog.CommitLog` is one."""
+
+    @property
+    def min_offset(self) -> int: ...
+    @property
+    def max_offset(self) -> int: ...
+
+    def read_from(self, offset: int) -> memoryview | None:
+        """What there is from ``offset`` on, up to the end of its file; None if there is nothing."""
+
+
+def differences(
+    slave: str, master: Log, replica: Log, safe_end: int | None = None
+) -> Iterator[Violation]:
+    """The first difference, if there is one, before ``safe_end``.
+
+    A master that crashed may have lost what its slave has, from ``safe_end`` on.
+    """
+    at = max(master.min_offset, replica.min_offset)
+    end = min(master.max_offset, replica.max_offset)
+    if safe_end is not None:
+        end = min(end, safe_end)
+    while at < end:
+        ours, theirs = master.read_from(at), replica.read_from(at)
+        if not ours or not theirs:
+            yield Violation(NAME, f"{slave} and its master have no common file at {at}", (slave,))
+            return
+        size_bytes = min(len(ours), len(theirs), end - at)
+        if ours[:size_bytes] != theirs[:size_bytes]:
+            place = next(i for i in range(size_bytes) if ours[i] != theirs[i])
+            yield Violation(NAME, f"{slave} differs from its master at {at + place}", (slave,))
+            return
+        at += size_bytes

@@ -1,0 +1,100 @@
+"""What a plan may draw for links: between nodes, and between clients and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakemq.faults.link_scopes import (
+    BANDWIDTH,
+    CUT,
+    HOLD,
+    LATENCY,
+    PARTITION,
+    RESET,
+    SLICE,
+    Latency,
+    LinkScope,
+)
+from fakemq.faults.links import plan_of
+from fakemq.faults.plan import ALWAYS, ONCE, Point, When
+from fakemq.sim.history import MASTER
+
+if TYPE_CHECKING:
+    import random
+
+    from fakemq.sim.plan import Plan, PlannedFault
+    from fakemq.sim.run import Simulation
+
+TO = " to "
+"""Between the two ends in the name of a target."""
+
+
+class LinkKind(NamedTuple):
+    """A point of `fakemq.faults.link_scopes`, and how its action comes from a drawn amount."""
+
+    point: Point[Any]
+    action: Callable[[int], object] = lambda amount: None
+    amounts: Callable[[random.Random], int] = lambda draw: draw.randrange(2)
+    """By itself: 1 for one way, 0 for both."""
+    one_way: Callable[[int], bool] = lambda amount: False
+    when: When = ALWAYS
+    longest_ms: int = 60_000
+
+
+LINK_KINDS: dict[str, LinkKind] = {
+    "partition": LinkKind(PARTITION, one_way=bool, longest_ms=150_000),
+    "hold": LinkKind(HOLD, one_way=bool, longest_ms=40_000),
+    "latency": LinkKind(
+        LATENCY,
+        lambda amount: Latency(amount, amount // 3),
+        lambda draw: draw.choice((3, 80, 900, 4_000)),
+    ),
+    "bandwidth": LinkKind(
+        BANDWIDTH, lambda amount: amount, lambda draw: draw.choice((200, 4_000, 60_000))
+    ),
+    "slice": LinkKind(SLICE, lambda amount: amount, lambda draw: draw.choice((7, 100, 1_000))),
+    "cut": LinkKind(
+        CUT, lambda amount: amount, lambda draw: draw.randint(0, 3_000), lambda amount: True, ONCE
+    ),
+    "reset": LinkKind(RESET, when=ONCE),
+}
+
+
+def links_of(plan: Plan) -> Sequence[str]:
+    """Every link that carries something, by its two ends; those of replication twice as often."""
+    cluster = plan.cluster
+    servers = [f"namesrv-{number}" for number in range(cluster.namesrvs)]
+    masters = [f"{name}{MASTER}" for name in cluster.broker_names]
+    slaves = [node for node in cluster.nodes if not node.endswith(MASTER)]
+    clients = [producer.name for producer in plan.producers]
+    clients += [consumer.name for consumer in plan.consumers]
+    pairs = [(node, server) for node in cluster.nodes for server in servers]
+    pairs += [(master, slave) for master in masters for slave in slaves if _pair(master, slave)] * 4
+    pairs += [(client, master) for client in clients for master in masters]
+    return [TO.join(pair) for pair in pairs]
+
+
+def _pair(master: str, slave: str) -> bool:
+    return master.removesuffix(MASTER) == slave.rpartition("-")[0]
+
+
+def befall_link(sim: Simulation, fault: PlannedFault) -> None:
+    """Have something happen to the connections of a link, open or yet to come."""
+    kind, amount, core = LINK_KINDS[fault.name], fault.amount, sim.core
+    source, _, target = fault.target.partition(TO)
+    source = sim.clients[source].name if source in sim.clients else source
+    links = plan_of(core)
+    scope = LinkScope(
+        node=target, source=source, target=target, one_way=kind.one_way(amount), language=None
+    )
+    sim.placed[fault] = core.faults.place(
+        *(kind.point, kind.action(amount), f"{fault.name} {scope}", scope, kind.when),
+        on_end=links.removed,
+    )
+    links.placed()
+
+
+def heal_link(sim: Simulation, fault: PlannedFault) -> None:
+    """What was kept back goes on."""
+    sim.placed.pop(fault).remove()

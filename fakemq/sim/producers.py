@@ -1,0 +1,199 @@
+"""Clients that send: for their kind of message each, at times drawn from their own stream."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.messages import Message, SendResult
+from fakemq.client.operation import Call
+from fakemq.client.producer import Producer
+from fakemq.client.transaction_producer import LocalTransactionState, TransactionProducer
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.message_id import decode_offset_id
+from fakemq.protocol.properties import DELAY_TIME_LEVEL
+from fakemq.sim.client import Client, Life, Sleep, why
+from fakemq.sim.events import Decided, SendFailed, Sent
+
+if TYPE_CHECKING:
+    import random
+
+    from fakemq.cluster_core import ClusterCore
+    from fakemq.protocol.message import MessageExt
+    from fakemq.sim.plan import ProducerPlan
+
+_Step = Generator[Call | Sleep, RemotingCommand | None, bool]
+
+RESEND_MS = 2_000
+ATTEMPTS = 30
+
+
+class SendingClient(Client):
+    """What all producers do: one message after the other, until ``until_ms`` of elapsed time."""
+
+    def __init__(
+        self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
+    ) -> None:
+        super().__init__(core, plan.name, draw)
+        self.plan = plan
+        self._until_ms = until_ms
+        self._producer = Producer(self.instance, f"group-of-{plan.name}")
+        self._count = 0
+
+    def lives(self) -> list[Life]:
+        return [self._sending()]
+
+    def _sending(self) -> Life:
+        plan = self.plan
+        while True:
+            yield Sleep(self.random.randint(1, 2 * plan.pause_ms))
+            if self.clock.elapsed_ms() >= self._until_ms:
+                return
+            # Several in a moment now and then, as programs do.
+            for _ in range(1 if self.random.random() < 0.8 else plan.burst):
+                self._count += 1
+                yield from self.send_one(f"{self.name}-{self._count}")
+
+    def send_one(self, key: str) -> _Step:
+        """Send the message called ``key``; whether it is known to be stored."""
+        return (yield from self.send(self.message(key)))
+
+    def message(self, key: str) -> Message:
+        body = self.random.randbytes(self.random.randint(1, self.plan.body_bytes))
+        return Message(self.plan.topic, key.encode() + b" " + body, keys=key)
+
+    def send(
+        self, message: Message, queue: MessageQueue | None = None, shard: str = "", number: int = 0
+    ) -> _Step:
+        """Send it and write down what came of it."""
+        try:
+            result = yield from self._producer.send(message, queue=queue)
+        except (MQBrokerError, MQClientError, RemotingError) as error:
+            self.failed(message, why(error))
+            return False
+        self.sent(message, result, shard, number)
+        return True
+
+    def sent(self, message: Message, result: SendResult, shard: str = "", number: int = 0) -> None:
+        self.journal.add(
+            Sent(
+                node=self.name,
+                topic=message.topic,
+                key=message.keys,
+                msg_id=result.msg_id,
+                broker=result.queue.broker_name or "",
+                queue_id=result.queue.queue_id,
+                queue_offset=result.queue_offset,
+                phy_offset=decode_offset_id(result.offset_msg_id).physical_offset,
+                status=result.status.name,
+                shard=shard,
+                number=number,
+            )
+        )
+
+    def failed(self, message: Message, error: str) -> None:
+        self.journal.add(
+            SendFailed(node=self.name, topic=message.topic, key=message.keys, error=error)
+        )
+
+
+class OnewayProducer(SendingClient):
+    """Waits for no answer, so nobody promised it anything."""
+
+    def send_one(self, key: str) -> _Step:
+        try:
+            yield from self._producer.send_oneway(self.message(key))
+        except (MQBrokerError, MQClientError, RemotingError):
+            return False
+        return True
+
+
+class DelayedProducer(SendingClient):
+    """Gives its messages delay levels."""
+
+    def message(self, key: str) -> Message:
+        message = super().message(key)
+        message.properties[DELAY_TIME_LEVEL] = str(self.random.randint(1, self.plan.delay_levels))
+        return message
+
+
+class OrderedProducer(SendingClient):
+    """Sends the messages of a shard to one queue, each after the one before it is stored."""
+
+    def __init__(
+        self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
+    ) -> None:
+        super().__init__(core, plan, draw, until_ms)
+        self._numbers: dict[str, int] = {}
+
+    def send_one(self, key: str) -> _Step:
+        place = self.random.randrange(len(self.plan.queues))
+        broker_name, queue_id = self.plan.queues[place]
+        queue = MessageQueue(topic=self.plan.topic, broker_name=broker_name, queue_id=queue_id)
+        shard = f"{self.name}/{place}"
+        number = self._numbers[shard] = self._numbers.get(shard, 0) + 1
+        message = self.message(key)
+        for _ in range(ATTEMPTS):
+            if (yield from self.send(message, queue, shard, number)):
+                return True
+            yield Sleep(RESEND_MS)
+        return False
+
+
+class TransactionalProducer(SendingClient):
+    """Sends halves; says at once how they end, or only when it is asked, or not the first time."""
+
+    def __init__(
+        self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
+    ) -> None:
+        super().__init__(core, plan, draw, until_ms)
+        self._transactions = TransactionProducer(self.instance, self._producer.group)
+        self._ends: dict[str, LocalTransactionState] = {}
+
+    def lives(self) -> list[Life]:
+        return [self._listening(), self._sending()]
+
+    def _listening(self) -> Life:
+        while True:
+            try:
+                yield from self._transactions.listen_for_checks(self._check)
+                return
+            except (MQBrokerError, MQClientError, RemotingError):
+                yield Sleep(RESEND_MS)
+
+    def send_one(self, key: str) -> _Step:
+        message = self.message(key)
+        try:
+            result = yield from self._transactions.send_in_transaction(message, self._execute)
+        except (MQBrokerError, MQClientError, RemotingError) as error:
+            self.failed(message, why(error))
+            return False
+        self.sent(message, result.sent)
+        return True
+
+    def _execute(self, message: Message) -> LocalTransactionState:
+        rolls_back = self.random.random() < 0.25
+        state = LocalTransactionState.COMMIT_MESSAGE
+        if rolls_back:
+            state = LocalTransactionState.ROLLBACK_MESSAGE
+        self._ends[message.keys] = state
+        how = "rollback" if rolls_back else "commit"
+        self.journal.add(Decided(node=self.name, topic=message.topic, key=message.keys, how=how))
+        return LocalTransactionState.UNKNOW if self.random.random() < 0.3 else state
+
+    def _check(self, message: MessageExt) -> LocalTransactionState:
+        if self.random.random() < 0.2:
+            return LocalTransactionState.UNKNOW
+        # One that it never heard of again came to nothing here.
+        return self._ends.get(message.keys or "", LocalTransactionState.ROLLBACK_MESSAGE)
+
+
+KINDS: dict[str, type[SendingClient]] = {
+    "oneway": OnewayProducer,
+    "sync": SendingClient,
+    "delayed": DelayedProducer,
+    "ordered": OrderedProducer,
+    "transactional": TransactionalProducer,
+}

@@ -1,0 +1,117 @@
+"""One seed from beginning to end: its folder, its run, its verdict, and its journal as text."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from fakemq.journal import Entry, line
+from fakemq.sim.events import Sent
+from fakemq.sim.history import Violation
+from fakemq.sim.plan import Plan, draw_plan
+from fakemq.sim.run import Simulation
+
+RAM_FOLDER = "/dev/shm"
+"""Where there is one, stores are there: the simulated disk has no need of a real one's flushes."""
+STORE = "STORE"
+"""What the journal's text has in the place of the folder, which is another one each time."""
+LINES_MAX = 40
+"""So many lines of the journal are shown with a violation."""
+
+_COLLECT_AFTER = 200_000
+"""Objects made between looks for garbage: a run is short, and most of what it makes it keeps."""
+
+
+class Result:
+    """What became of a run: ``messages`` that were sent well, and what was ``violated``."""
+
+    def __init__(self, plan: Plan, messages: int, violated: list[Violation]) -> None:
+        self.plan = plan
+        self.messages = messages
+        self.violated = violated
+
+
+def store_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for the stores of runs; gone when it is left."""
+    usable = os.access(RAM_FOLDER, os.W_OK)
+    return tempfile.TemporaryDirectory(prefix="fakemq-sim-", dir=RAM_FOLDER if usable else None)
+
+
+def replay(plan: Plan, root: str, write: Callable[[str], None] | None = None) -> Result:
+    """Live a plan through; ``root`` is an empty folder, ``write`` gets each line of the journal."""
+    with _rare_collections():
+        sim = Simulation(plan, root)
+        sim.core.stop_logging()  # its bugs are in the verdict, its warnings in the journal
+        stop_writing = _nothing
+        if write is not None:
+            stop_writing = sim.core.journal.listen(_writer(write, root))
+        try:
+            sim.start()
+            sim.pass_to(plan.length_ms)
+            stop_writing()  # what its judges do is no part of the run
+            return Result(plan, sum(1 for _ in sim.history.of(Sent)), sim.verdict())
+        finally:
+            sim.close()
+
+
+def replay_seed(seed: int, minutes: float, write: Callable[[str], None] | None = None) -> Result:
+    """Draw a seed's plan and live it through, in a folder of its own."""
+    with store_folder() as root:
+        return replay(draw_plan(seed, minutes), root, write)
+
+
+def _writer(write: Callable[[str], None], root: str) -> Callable[[Entry], None]:
+    return lambda entry: write(line(entry).replace(root, STORE))
+
+
+def _nothing() -> None:
+    pass
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(_COLLECT_AFTER, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def drawn(plan: Plan) -> Iterator[str]:
+    """What a plan is, as lines of text."""
+    cluster = plan.cluster
+    yield (
+        f"seed {plan.seed}, {plan.minutes:g} virtual minutes, quiet from"
+        f" {plan.quiet_at_ms / 1000:g} s on"
+    )
+    yield (
+        f"cluster: {cluster.masters} masters with {cluster.slaves} slaves each,"
+        f" {cluster.namesrvs} name servers, {cluster.role}, {cluster.flush}, stores"
+        f" {'on disk' if cluster.on_disk else 'in memory'}, log files of"
+        f" {cluster.log_file_bytes // 1024} KiB"
+    )
+    for producer in plan.producers:
+        yield f"{producer.name}: to {producer.topic} every {producer.pause_ms} ms or so"
+    for consumer in plan.consumers:
+        yield (
+            f"{consumer.name}: {', '.join(consumer.topics)}{' in order' * consumer.ordered},"
+            f" failing {consumer.failing:.0%}, tried {consumer.tries} times again,"
+            f" {consumer.batch} at once, {consumer.work_ms} ms of work"
+        )
+    for fault in plan.faults:
+        amount = f", {fault.amount}" if fault.amount else ""
+        yield (
+            f"fault: {fault.name} of {fault.target} at {fault.at_ms / 1000:g} s"
+            f" for {fault.for_ms / 1000:g} s{amount}"
+        )
+
+
+def lines_about(violation: Violation, journal: Iterable[str]) -> list[str]:
+    """The last lines of a journal that name what a violation is about."""
+    found = (one for one in journal if any(word in one for word in violation.words))
+    return list(deque(found, LINES_MAX))

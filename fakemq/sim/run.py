@@ -1,0 +1,190 @@
+"""One run: a plan's cluster and clients, from their start to the quiet end, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from fakemq.clock import NodeClock
+from fakemq.cluster_core import ClusterCore
+from fakemq.cluster_spec import ClusterSpec, cluster_spec
+from fakemq.randomness import Randomness
+from fakemq.sim.consumers import Consumer
+from fakemq.sim.events import FaultBegan, FaultEnded, Quiet
+from fakemq.sim.faults import FAULTS
+from fakemq.sim.history import History
+from fakemq.sim.invariants import judge
+from fakemq.sim.invariants.tables import disagreements
+from fakemq.sim.plan import DELAY_LEVELS, START_AT, TOPICS
+from fakemq.sim.producers import KINDS
+
+if TYPE_CHECKING:
+    from fakemq.faults.plan import Placed
+    from fakemq.namesrv.namesrv import NameServer
+    from fakemq.sim.client import Client
+    from fakemq.sim.history import Violation
+    from fakemq.sim.plan import Plan, PlannedFault
+
+NODE = "simulator"
+"""The name under which the simulator writes its journal, and whose timers its faults are."""
+LOOK_MS = 20_000
+"""How often the tables of the name servers are looked at."""
+DISK_BYTES = 1 << 40
+"""Disks are so large, whatever is free on the machine that simulates them."""
+
+
+class Simulation:
+    """A plan being lived through; ``root`` is an empty folder for stores, where it has such.
+
+    Whoever holds it lets the time pass, in steps of any size: `pass_to`, and in the end `verdict`.
+    """
+
+    name = NODE
+
+    def __init__(self, plan: Plan, root: str | None = None) -> None:
+        self.plan = plan
+        spec = _spec(plan, root)
+        addrs = [f"{spec.advertised_host}:{port}" for port in spec.namesrv_ports]
+        ports = [config.listen_port for config in spec.broker_configs]
+        self.core = ClusterCore(spec, addrs, ports)
+        self.history = History(self.core.journal)
+        self.clock = NodeClock(self.core.clock, NODE, self.core.journal)
+        self.clients: dict[str, Client] = {}
+        """By the names of the plan; one that was replaced has another name of its own."""
+        self.lost: set[str] = set()
+        """Nodes whose machines are gone for good."""
+        self.placed: dict[PlannedFault, Placed[Any]] = {}
+        """Faults of links that are not over."""
+        self.table_faults: list[Violation] = []
+        self._randomness = Randomness(plan.seed)
+        self._generations: dict[str, int] = {}
+        self._began_ms = 0
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the cluster and its clients; elapsed time is counted from here."""
+        core, plan = self.core, self.plan
+        core.start()
+        for broker in core.brokers.values():
+            if broker.store.disk is not None:
+                broker.store.retention.resize_disk(DISK_BYTES)
+        self._began_ms = core.clock.elapsed_ms()
+        until_ms = self._began_ms + plan.quiet_at_ms
+        for producer in plan.producers:
+            draw = self._randomness.stream(f"client {producer.name}")
+            self.clients[producer.name] = KINDS[producer.kind](core, producer, draw, until_ms)
+        for consumer in plan.consumers:
+            draw = self._randomness.stream(f"client {consumer.name}")
+            self.clients[consumer.name] = Consumer(core, consumer, draw)
+        for client in self.clients.values():
+            client.start()
+        core.network.settle()
+        for fault in plan.faults:
+            self.after(fault.at_ms, partial(self._begin, fault))
+        self.after(plan.quiet_at_ms, self._be_quiet)
+        self.after(LOOK_MS, self._look)
+
+    def pass_to(self, at_ms: int) -> None:
+        """Let time pass until so many milliseconds after the start."""
+        self.core.clock.advance_ms(max(0, self._began_ms + at_ms - self.core.clock.elapsed_ms()))
+
+    def verdict(self) -> list[Violation]:
+        """What was violated, at the end; the machines that were lost are looked into."""
+        return judge(self)
+
+    def close(self) -> None:
+        """Let go of files."""
+        for broker in self.core.brokers.values():
+            broker.kill()
+
+    # -- what faults do -----------------------------------------------------------------------
+
+    def after(self, delay_ms: int, act: Callable[[], None]) -> None:
+        """Do something so much later."""
+        self.clock.call_later(delay_ms, act, kind="sim_fault")
+
+    def _begin(self, fault: PlannedFault) -> None:
+        self.core.journal.add(FaultBegan(node=NODE, fault=fault.name, target=fault.target))
+        FAULTS[fault.name].begin(self, fault)
+        self.after(fault.for_ms, partial(self._end, fault))
+
+    def _end(self, fault: PlannedFault) -> None:
+        FAULTS[fault.name].end(self, fault)
+        self.core.journal.add(FaultEnded(node=NODE, fault=fault.name, target=fault.target))
+
+    def lose_machine(self, node: str) -> None:
+        """A machine is gone for good, with what its disk had not been given yet."""
+        self.lost.add(node)
+        self.core.brokers[node].kill(lose_unsynced=True)
+
+    def _name_server(self, name: str) -> tuple[NameServer, str]:
+        core = self.core
+        for server, addr in zip(core.name_servers, core.namesrv_addrs, strict=True):
+            if server.name == name:
+                return server, addr
+        raise LookupError(f"no name server {name!r}")
+
+    def stop_name_server(self, name: str) -> None:
+        """Gone at once, with all that it knew."""
+        server, addr = self._name_server(name)
+        self.core.network.unlisten(addr)
+        server.stop("kill")
+
+    def start_name_server(self, name: str) -> None:
+        """There again, knowing nothing."""
+        server, addr = self._name_server(name)
+        server.start(addr)
+        self.core.network.listen(addr, server.accept, name)
+
+    def replace(self, name: str) -> None:
+        """Start another consumer in the place of one that was killed: the same but for its id."""
+        self._generations[name] = self._generations.get(name, 1) + 1
+        old = self.clients[name]
+        assert isinstance(old, Consumer)
+        other_name = f"{name}.{self._generations[name]}"
+        draw = self._randomness.stream(f"client {other_name}")
+        client = self.clients[name] = Consumer(self.core, replace(old.plan, name=other_name), draw)
+        client.start()
+
+    def _be_quiet(self) -> None:
+        self.core.journal.add(Quiet(node=NODE))
+
+    def _look(self) -> None:
+        for server in self.core.name_servers:
+            self.table_faults += disagreements(server.name, server.tables)
+        self.after(LOOK_MS, self._look)
+
+
+def _spec(plan: Plan, root: str | None) -> ClusterSpec:
+    cluster = plan.cluster
+    config = {
+        "mappedFileSizeCommitLog": str(cluster.log_file_bytes),
+        "mappedFileSizeConsumeQueue": "2000",
+        "messageDelayLevel": DELAY_LEVELS,
+        "transactionCheckInterval": "20000",
+        "maxMessageSize": "8192",
+        "maxHashSlotNum": "500",
+        "maxIndexNum": "2000",
+    }
+    if cluster.on_disk and root is None:
+        raise ValueError("a plan with stores on disk needs a folder for them")
+    return cluster_spec(
+        masters=cluster.masters,
+        slaves=cluster.slaves,
+        namesrvs=cluster.namesrvs,
+        role=cluster.role,
+        flush=cluster.flush,
+        store=root if cluster.on_disk else None,
+        namesrv_port=9876,
+        broker_port=10911,
+        clock="frozen",
+        start_at=START_AT,
+        seed=plan.seed,
+        topics=TOPICS,
+        config=config,
+        ram_size="8GiB",
+    )

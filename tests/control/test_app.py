@@ -1,0 +1,218 @@
+"""Who may ask, what errors look like, and the description of all there is."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+
+import pytest
+
+import fakemq
+from fakemq import json_text
+from fakemq.control.app import BODY_MAX_BYTES
+from fakemq.control.routes import ENDPOINTS
+from fakemq.errors import ConfigError, FakemqError
+from fakemq.events import HandlerFailed
+from tests.support.control import Http
+
+# -- who may ask ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "[::1", "127.0.0.1.evil"])
+def test_a_name_that_is_not_ours_is_refused(http_client: Http, host: str) -> None:
+    answer = http_client.ask("GET", "/v1/state", headers={"Host": host})
+    assert answer.status == 403
+    assert answer.error.endswith("expected one of: 127.0.0.1, ::1, localhost")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:2", "[::1]:3"])
+def test_names_of_this_machine_are_ours(http_client: Http, host: str) -> None:
+    assert http_client.ask("GET", "/v1/clock", headers={"Host": host}).status == 200
+
+
+def test_a_page_of_another_place_is_refused(http_client: Http) -> None:
+    path = "/v1/brokers/broker-a/kill"
+    for origin in ("http://evil.example", "null", "https://127.0.0.1"):
+        answer = http_client.ask("POST", path, headers={"Origin": origin})
+        assert (answer.status, answer.error) == (403, f"no page of {origin} may ask here")
+    assert http_client.get("/v1/brokers/broker-a")["state"] == "running"
+    assert http_client.ask("GET", "/v1/state", headers={"Origin": http_client.url}).status == 200
+
+
+def test_a_token_is_asked_of_all_but_clients_that_look_for_a_name_server() -> None:
+    with fakemq.Cluster(control_port=0, control_token="sésame") as mq:
+        assert mq.control_url is not None
+        there = Http(mq.control_url)
+        for headers in ({}, {"Authorization": "Bearer sesame"}, {"Authorization": "sésame"}):
+            for method, path in (("GET", "/v1/state"), ("GET", "/openapi.json"), ("PUT", "/v1/x")):
+                answer = there.ask(method, path, headers=encoded(headers))
+                assert answer.status in ((401,) if "x" not in path else (404,))
+            assert there.ask("PATCH", "/v1/state", headers=encoded(headers)).status == 401
+        assert answer.headers["WWW-Authenticate"] is None
+        allowed = encoded({"Authorization": "Bearer sésame"})
+        assert there.ask("GET", "/v1/state", headers=allowed).status == 200
+        assert there.get("/rocketmq/nsaddr") == mq.namesrv_addr
+
+
+def encoded(headers: dict[str, str]) -> dict[str, str]:
+    """Headers whose bytes are UTF-8, as http.client sends Latin-1."""
+    return {name: value.encode().decode("latin-1") for name, value in headers.items()}
+
+
+def test_away_from_loopback_there_is_a_token() -> None:
+    with pytest.raises(ConfigError, match=r"control_listen=0\.0\.0\.0: .* needs a control_token"):
+        fakemq.Cluster(control_port=0, control_listen="0.0.0.0")
+    with pytest.raises(ConfigError, match="control_token is empty"):
+        fakemq.Cluster(control_port=0, control_token="")
+    with fakemq.Cluster(control_port=0, control_listen="0.0.0.0", control_token="t") as mq:
+        assert mq.control_url is not None
+        there = Http(mq.control_url.replace("0.0.0.0", "127.0.0.1"))
+        headers = {"Host": "any.name", "Authorization": "Bearer t"}
+        assert there.ask("GET", "/v1/state", headers=headers).status == 200
+
+
+# -- errors -----------------------------------------------------------------------------------
+
+
+def test_what_is_not_there(http_client: Http) -> None:
+    nowhere = http_client.ask("GET", "/v2/state")
+    assert nowhere.status == 404
+    assert nowhere.error == "there is no /v2/state; GET /openapi.json says what is"
+    assert http_client.ask("GET", "/v1/state/").status == 404
+    other = http_client.ask("DELETE", "/v1/topics")
+    assert (other.status, other.headers["Allow"]) == (405, "GET")
+    assert other.error == "/v1/topics has no DELETE; it has: GET"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"{", "the body is no JSON: Input data was truncated"),
+        (b'{"duration": "\xff"}', "the body is no JSON: "),
+        (b"[]", "Expected `object`, got `array`; the body may have: duration, outside_peers"),
+        (b"", "Object missing required field `duration`"),
+        (b'{"duration": "2 years"}', "advance='2 years': expected a duration such as "),
+        (b'{"duration": 1, "outside": true}', "Object contains unknown field `outside`"),
+        (b'{"duration": null}', "Expected `int | float | str`, got `null` - at `$.duration`"),
+    ],
+)
+def test_bodies_that_make_no_sense(http_client: Http, body: bytes, message: str) -> None:
+    answer = http_client.ask("POST", "/v1/clock/advance", body)
+    assert answer.status == 400
+    assert message in answer.error
+
+
+def test_a_body_that_is_too_large(http_client: Http) -> None:
+    answer = http_client.ask("POST", "/v1/reset", b" " * (BODY_MAX_BYTES + 1))
+    assert (answer.status, answer.error) == (413, "the body has over 16 MiB")
+
+
+def test_a_query_where_there_is_none(http_client: Http) -> None:
+    answer = http_client.ask("GET", "/v1/state?nodes=1")
+    assert answer.error == "GET /v1/state takes nothing behind a question mark"
+
+
+def test_a_bug_is_500_and_in_the_journal(
+    mq: fakemq.Cluster, http_client: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> list[str]:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(fakemq.Cluster, "topics", lambda self: fail())
+    answer = http_client.ask("GET", "/v1/topics")
+    assert (answer.status, answer.error) == (
+        500,
+        "a bug in fakemq: KeyError('a bug'); the journal has its traceback",
+    )
+    (failed,) = mq.journal.find(HandlerFailed)
+    assert "in fail" in failed.traceback
+    mq.reset()  # or this test fails for it
+
+
+def test_texts_that_are_no_text_are_told_all_the_same() -> None:
+    assert json_text.encoded({"a": ["\ud800", range(2)]}) == b'{"a":["?",[0,1]]}'
+
+
+# -- the port ---------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken(mq: fakemq.Cluster) -> None:
+    assert mq.control_url is not None
+    port = int(mq.control_url.rpartition(":")[2])
+    other = fakemq.Cluster(control_port=port)
+    with pytest.raises(FakemqError, match=rf"port {port} on 127.0.0.1 \(control port\) is in use"):
+        other.start()
+    assert not other.running
+
+
+def test_what_is_no_http_is_said_by_our_own_logger(
+    mq: fakemq.Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert mq.control_url is not None
+    host, _, port = mq.control_url.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), 10) as peer:
+        peer.sendall(b"nonsense\r\n\r\n")
+        assert peer.recv(100).startswith(b"HTTP/1.1 400 ")
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("fakemq", "WARNING")
+
+
+def test_a_cluster_has_none_unless_it_is_asked_for() -> None:
+    with fakemq.Cluster() as plain:
+        assert plain.control_url is None
+
+
+def test_one_that_was_stopped_gives_its_port_back() -> None:
+    with fakemq.Cluster(control_port=0) as first:
+        url = first.control_url
+        assert url is not None
+        Http(url).get("/v1/state")
+    with fakemq.Cluster(control_port=int(url.rpartition(":")[2])) as second:
+        assert second.control_url == url
+        Http(url).get("/v1/state")
+
+
+# -- the description --------------------------------------------------------------------------
+
+
+def references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if "$ref" in value else []
+        return own + [one for part in value.values() for one in references(part)]
+    if isinstance(value, list):
+        return [one for part in value for one in references(part)]
+    return []
+
+
+def test_every_endpoint_is_described(http_client: Http) -> None:
+    document = http_client.get("/openapi.json")
+    assert document["openapi"] == "3.1.0"
+    described = {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert described.keys() == {(one.method, one.path) for one in ENDPOINTS}
+    names = [operation["operationId"] for operation in described.values()]
+    assert len(set(names)) == len(names)
+    for (_, path), operation in described.items():
+        assert operation["summary"].endswith(".")
+        in_path = [one["name"] for one in operation["parameters"] if one["in"] == "path"]
+        assert in_path == re.findall(r"{(\w+)}", path)
+        assert {"200", "default"} == operation["responses"].keys()
+    for reference in references(document):
+        assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
+
+
+def test_what_is_described_is_what_is_taken(http_client: Http) -> None:
+    document = http_client.get("/openapi.json")
+    seed = document["paths"]["/v1/topics/{topic}/messages"]["post"]
+    assert seed["requestBody"]["required"]
+    schema = document["components"]["schemas"]["Seed"]
+    assert schema["required"] == ["bodies"]
+    assert schema["properties"].keys() == {"bodies", "tags", "keys"}
+    journal = document["paths"]["/v1/journal"]["get"]["parameters"]
+    assert [one["name"] for one in journal] == [
+        *("kind", "where", "since", "limit", "timeout"),
+    ]

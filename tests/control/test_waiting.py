@@ -1,0 +1,196 @@
+"""Requests that wait: for the journal to grow, and for what a test wants to see."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import fakemq
+from fakemq.client import Client
+from fakemq.events import LinkOpened
+from fakemq.protocol.bodies.queue import MessageQueue
+from tests.support.control import Answer, Http
+
+
+def meanwhile(mq: fakemq.Cluster, ask: Callable[[], Any], do: Callable[[], object]) -> Any:
+    """What a request gives that waits when something is done."""
+    port = mq._thread().server._control
+    assert port is not None
+    never = threading.Event()
+    with ThreadPoolExecutor(1) as other:
+        answer: Future[Any] = other.submit(ask)
+        while not (port._control._waits or answer.done()):  # seen nowhere else
+            never.wait(0.001)
+        assert not answer.done()
+        do()
+        return answer.result(10)
+
+
+def test_a_long_poll_is_answered_by_what_happens_next(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    since = http_client.get("/v1/journal?limit=0")["next_since"] or len(mq.journal)
+    path = f"/v1/journal?kind=LogAppended&where=topic=orders&since={since}&timeout=10s"
+    found = meanwhile(mq, lambda: http_client.get(path), lambda: mq.seed("orders", ["one"]))
+    (entry,) = found["entries"]
+    assert (entry["kind"], entry["event"]["node"]) == ("LogAppended", "broker-a-0")
+    assert found["next_since"] >= entry["seq"] > since
+
+
+def test_time_moves_while_others_wait(mq: fakemq.Cluster, http_client: Http) -> None:
+    path = "/v1/journal?kind=BrokerGone&timeout=10s"
+    mq.faults.silence("broker-a")
+    found = meanwhile(
+        mq,
+        lambda: http_client.get(path),
+        lambda: http_client.post("/v1/clock/advance", {"duration": "131s"}),
+    )
+    assert found["entries"][0]["event"]["broker_name"] == "broker-a"
+
+
+def test_the_journal_is_read_in_pages(mq: fakemq.Cluster, http_client: Http) -> None:
+    mq.seed("orders", [str(number) for number in range(5)])
+    path = "/v1/journal?kind=LogAppended&where=topic=orders&limit=2"
+    seen, since = [], 0
+    for _ in range(4):
+        page = http_client.get(f"{path}&since={since}")
+        seen += [entry["event"]["queue_offset"] for entry in page["entries"]]
+        since = page["next_since"]
+    assert seen == [0, 0, 1, 1, 2]
+    assert since == len(mq.journal)
+    assert len(http_client.get(f"{path}&since=999999")["entries"]) == 2  # it began anew
+
+
+def test_codes_are_found_by_name(mq: fakemq.Cluster, http_client: Http) -> None:
+    path = "/v1/journal?kind=RequestHandled&where=code={}&where=response_code=0"
+    by_name = http_client.get(path.format("REGISTER_BROKER"))["entries"]
+    assert by_name == http_client.get(path.format(103))["entries"] != []
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("kind=Deliverd", "no kind of event is called 'Deliverd'; is Delivered meant?"),
+        ("kind=Delivered&where=topics=a", "Delivered has no topics; it has: group, "),
+        ("where=topic", "where=topic: expected FIELD=VALUE, such as where=topic=orders"),
+        ("limit=many", "Expected `int`"),
+        ("since=-1", "Expected `int` >= 0"),
+        ("timeout=1h", "timeout='1h': expected up to 600 s"),
+        ("kinds=a", "the query may have: kind, where, since, limit, timeout"),
+        ("kind=A&kind=B", "kind is given 2 times; once is enough"),
+    ],
+)
+def test_questions_that_make_no_sense(http_client: Http, query: str, message: str) -> None:
+    answer = http_client.ask("GET", f"/v1/journal?{query}")
+    assert answer.status == 400
+    assert message in answer.error
+
+
+def test_waiting_for_lag_messages_deliveries_and_members(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
+    wanted = {
+        "messages": {"topic": "orders", "at_least": 2},
+        "delivered": {"topic": "orders", "group": "billing", "at_least": 2},
+        "lag": {"group": "billing", "topic": "orders"},
+        "journal": {"kind": "OffsetCommitted", "fields": {"group": "billing"}},
+        "timeout": "10s",
+    }
+    mq.seed("orders", ["one"])
+    seen = meanwhile(mq, lambda: http_client.post("/v1/wait-for", wanted), lambda: consume(mq))
+    assert (seen["messages"], seen["delivered"], seen["lag"]) == (2, 2, 0)
+    assert seen["journal"] >= 1
+
+
+def consume(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", ["two"])
+    queue = MessageQueue(topic="orders", broker_name="broker-a", queue_id=0)
+    with Client(mq.namesrv_addr, consumer_group="billing") as client:
+        assert len(client.pull(queue, 0).messages) == 2
+        client.update_offset(queue, 2, oneway=False)
+
+
+def test_a_wait_in_vain_says_what_is_missing(mq: fakemq.Cluster, http_client: Http) -> None:
+    mq.seed("orders", ["one"])
+    answer = http_client.ask(
+        "POST",
+        "/v1/wait-for",
+        {
+            "messages": {"topic": "orders", "at_least": 3},
+            "lag": {"group": "billing", "topic": "orders"},
+            "members": {"group": "billing"},
+            "timeout": "20ms",
+        },
+    )
+    assert answer.status == 408
+    assert answer.error == (
+        "not after 20 ms of real time: lag is 1, wanted at most 0,"
+        " messages is 1, wanted at least 3, members is 0, wanted at least 1"
+    )
+    assert "Dispatched" in answer.json["journal"][-1]
+
+
+def test_there_is_nothing_to_wait_for(http_client: Http) -> None:
+    answer = http_client.ask("POST", "/v1/wait-for", {})
+    assert answer.status == 400
+    assert answer.error.startswith("nothing to wait for; expected lag, ")
+
+
+def test_a_reset_lets_counting_begin_anew(mq: fakemq.Cluster, http_client: Http) -> None:
+    wanted = {"journal": {"kind": "LogAppended", "at_least": 2}, "timeout": "10s"}
+    mq.seed("orders", ["one"])
+
+    def begin_anew() -> None:
+        mq.reset()
+        mq.seed("orders", ["two", "three"])
+
+    seen = meanwhile(mq, lambda: http_client.post("/v1/wait-for", wanted), begin_anew)
+    assert seen == {"journal": 2}
+
+
+def test_who_waits_is_answered_when_the_cluster_stops() -> None:
+    with fakemq.Cluster(control_port=0) as other:
+        assert other.control_url is not None
+        there = Http(other.control_url)
+
+        def ask() -> Answer:
+            return there.ask("POST", "/v1/wait-for", {"journal": {"kind": "BrokerGone"}})
+
+        answer = meanwhile(other, ask, other.stop)
+    assert (answer.status, answer.error[:40]) == (408, "not after 5000 ms of real time: journal ")
+
+
+def test_who_has_gone_is_waited_for_no_more(mq: fakemq.Cluster, http_client: Http) -> None:
+    port = mq._thread().server._control
+    assert port is not None
+    host, _, number = http_client.url.removeprefix("http://").rpartition(":")
+    never = threading.Event()
+    with socket.create_connection((host, int(number)), 10) as peer:
+        peer.sendall(
+            b"GET /v1/journal?kind=BrokerGone&timeout=600s HTTP/1.1\r\nHost: [::1]\r\n\r\n"
+        )
+        while not port._control._waits:
+            never.wait(0.001)
+    while port._control._waits:
+        never.wait(0.001)
+
+
+def test_nodes_stop_and_start_one_after_the_other(mq: fakemq.Cluster, http_client: Http) -> None:
+    paths = [f"/v1/brokers/broker-a/{how}" for how in ("restart", "stop", "kill", "restart")]
+    paths += ["/v1/reset", "/v1/brokers/broker-a/restart"]
+    with ThreadPoolExecutor(len(paths)) as others:
+        answers = list(others.map(lambda path: http_client.ask("POST", path), paths * 3))
+    assert {answer.status for answer in answers} == {200}
+    http_client.post("/v1/reset")
+    assert http_client.get("/v1/brokers/broker-a")["state"] == "running"
+
+
+def test_a_request_is_no_link_of_the_cluster(mq: fakemq.Cluster, http_client: Http) -> None:
+    before = len(mq.journal.find(LinkOpened))
+    http_client.get("/v1/state")
+    assert len(mq.journal.find(LinkOpened)) == before

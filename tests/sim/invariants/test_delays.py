@@ -1,0 +1,72 @@
+"""What left its delay level before it was due."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
+from fakemq.sim.invariants.delays import too_early
+from tests.sim.invariants.made_up import history
+
+SCHEDULED = Scheduled(
+    node="broker-a-0",
+    level=3,
+    schedule_offset=0,
+    phy_offset=500,
+    due_at_ms=10_000,
+    topic="orders",
+    msg_id="ID",
+)
+DELIVERED = ScheduledDelivered(
+    node="broker-a-0",
+    level=3,
+    schedule_offset=0,
+    from_phy_offset=500,
+    phy_offset=900,
+    topic="orders",
+    queue_id=0,
+    queue_offset=0,
+    msg_id="ID",
+)
+
+
+def skewed(skew_ms: int, node: str = "broker-a-0") -> ClockSkewed:
+    return ClockSkewed(node=node, skew_ms=skew_ms)
+
+
+def test_in_time_and_late_are_well() -> None:
+    assert not list(too_early(history((0, SCHEDULED), (10_000, DELIVERED))))
+    assert not list(too_early(history((0, SCHEDULED), (99_000, DELIVERED), (0, DELIVERED))))
+
+
+def test_a_millisecond_too_early() -> None:
+    (violation,) = too_early(history((0, SCHEDULED), (9_999, DELIVERED)))
+    assert violation.text == "ID for orders left level 3 of broker-a-0 1 ms too early"
+
+
+def test_the_brokers_own_clock_counts() -> None:
+    ahead = skewed(4_000)
+    assert not list(too_early(history((0, SCHEDULED), (1, ahead), (6_000, DELIVERED))))
+    assert list(too_early(history((0, SCHEDULED), (1, ahead), (5_999, DELIVERED))))
+    other = skewed(4_000, "broker-b-0")
+    assert list(too_early(history((0, SCHEDULED), (1, other), (6_000, DELIVERED))))
+
+
+@pytest.mark.parametrize(
+    "set_back",
+    [
+        (skewed(-4_000),),
+        (skewed(4_000), skewed(0)),
+        (ClockMoved(node="cluster", how="jump", by_ms=-4_000),),
+    ],
+)
+def test_who_waited_while_the_clock_was_set_back_is_excused(
+    set_back: tuple[ClockSkewed | ClockMoved, ...],
+) -> None:
+    assert not list(too_early(history((0, SCHEDULED), *set_back, (2, DELIVERED))))
+    assert list(too_early(history(*set_back, (1, SCHEDULED), (2, DELIVERED))))
+
+
+def test_a_jump_ahead_is_no_excuse() -> None:
+    jump = ClockMoved(node="cluster", how="jump", by_ms=4_000)
+    assert list(too_early(history((0, SCHEDULED), (4_000, jump), (9_999, DELIVERED))))

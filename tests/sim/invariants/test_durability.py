@@ -1,0 +1,55 @@
+"""Who promised what, and what is missed."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from fakemq.sim.invariants.durability import lost_messages, promises
+from fakemq.sim.plan import ClusterPlan
+from tests.sim.invariants.made_up import history, sent
+
+CLUSTER = ClusterPlan(
+    masters=1,
+    slaves=1,
+    namesrvs=1,
+    role="ASYNC_MASTER",
+    flush="ASYNC_FLUSH",
+    on_disk=True,
+    log_file_bytes=65536,
+)
+
+
+@pytest.mark.parametrize(
+    ("role", "flush", "lost_machines", "promised"),
+    [
+        ("ASYNC_MASTER", "ASYNC_FLUSH", set(), True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-b-0"}, True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0"}, False),
+        ("ASYNC_MASTER", "SYNC_FLUSH", {"broker-a-0"}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0"}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-1"}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0", "broker-a-1"}, False),
+        ("SYNC_MASTER", "SYNC_FLUSH", {"broker-a-0", "broker-a-1"}, True),
+    ],
+)
+def test_what_a_send_ok_promises(
+    role: str, flush: str, lost_machines: set[str], promised: bool
+) -> None:
+    cluster = replace(CLUSTER, role=role, flush=flush)
+    assert promises(cluster, lost_machines)(sent()) is promised
+
+
+def test_a_message_that_nobody_has_is_named() -> None:
+    story = history(sent("kept"), sent("gone", 7))
+    (violation,) = lost_messages(story, lambda one: True, lambda one: one.key == "kept")
+    assert str(violation) == (
+        "SEND_OK is kept: gone (ID-gone) was sent to broker-a, offset 700 of its log,"
+        " and answered SEND_OK; nobody has it there"
+    )
+    assert violation.words == ("gone", "ID-gone")
+
+
+def test_nobody_misses_what_was_not_promised() -> None:
+    story = history(sent("late", status="FLUSH_SLAVE_TIMEOUT"), sent("excused"))
+    assert not list(lost_messages(story, lambda one: one.key != "excused", lambda one: False))

@@ -1,0 +1,44 @@
+"""Runs a seed on an asyncio loop and prints its journal: for a process of its own.
+
+The loop's driver settles the network between the steps, as it does under a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from fakemq.journal import line
+from fakemq.net.driver import Driver, EventLoop
+from fakemq.sim.plan import draw_plan
+from fakemq.sim.replay import STORE, store_folder
+from fakemq.sim.run import Simulation
+
+STEP_MS = 700
+MINUTES = 5
+
+
+async def journal_of(seed: int) -> list[str]:
+    """The lines of a run that an asyncio loop lives through."""
+    plan = draw_plan(seed, MINUTES)
+    with store_folder() as root:
+        sim = Simulation(plan, root)
+        sim.core.stop_logging()
+        lines: list[str] = []
+        sim.core.journal.listen(lambda entry: lines.append(line(entry).replace(root, STORE)))
+        driver = Driver(sim.core.clock, sim.core.network)
+        try:
+            sim.start()
+            for at_ms in range(STEP_MS, plan.length_ms + STEP_MS, STEP_MS):
+                sim.pass_to(min(at_ms, plan.length_ms))
+                await asyncio.sleep(0)
+            return list(lines)
+        finally:
+            driver.close()
+            sim.close()
+
+
+if __name__ == "__main__":
+    loop = EventLoop()
+    print("\n".join(loop.run_until_complete(journal_of(int(sys.argv[1])))))
+    loop.close()

@@ -1,0 +1,34 @@
+"""What a seed draws."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.sim.plan import QUIET_MS, draw_plan
+
+PLANS = [draw_plan(seed) for seed in range(200)]
+
+
+def test_a_seed_draws_the_same_each_time_and_seeds_differ() -> None:
+    assert draw_plan(7) == draw_plan(7)
+    assert len({repr(plan) for plan in PLANS}) == len(PLANS)
+
+
+def test_clusters_of_every_kind_are_drawn() -> None:
+    clusters = [plan.cluster for plan in PLANS]
+    assert {cluster.masters for cluster in clusters} == {1, 2}
+    assert {cluster.slaves for cluster in clusters} == {0, 1}
+    assert {cluster.namesrvs for cluster in clusters} == {1, 2}
+    kinds = {(one.role, one.flush, one.on_disk) for one in clusters}
+    assert len(kinds) == 8
+    assert not any(one.role == "SYNC_MASTER" and not one.slaves for one in clusters)
+
+
+def test_longer_runs_have_longer_traffic_and_the_same_quiet() -> None:
+    assert draw_plan(1, 30).quiet_at_ms == 30 * 60_000 - QUIET_MS
+
+
+@pytest.mark.parametrize("minutes", [0, 4.9])
+def test_too_few_minutes(minutes: float) -> None:
+    with pytest.raises(ValueError, match="5 or more leave time for traffic"):
+        draw_plan(1, minutes)

@@ -1,0 +1,104 @@
+"""One seed, one journal: whoever lives it through, in whatever process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fakemq.cli import main
+from fakemq.sim.plan import draw_plan
+from fakemq.sim.replay import replay_seed
+from tests.sim.on_asyncio import MINUTES
+
+ROOT = Path(__file__).resolve().parents[2]
+ON_DISK = next(seed for seed in range(100) if draw_plan(seed, MINUTES).cluster.on_disk)
+
+
+def on_asyncio(seed: int, hash_seed: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.sim.on_asyncio", str(seed)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow  # whole runs, two of them in processes of their own
+def test_a_seed_has_one_journal_on_asyncio_and_without_a_loop() -> None:
+    one, other = on_asyncio(ON_DISK, "1"), on_asyncio(ON_DISK, "2")
+    assert one == other
+    lines: list[str] = []
+    replay_seed(ON_DISK, MINUTES, lines.append)
+    assert "\n".join(lines) + "\n" == one
+    assert len(lines) > 2_000
+
+
+def test_another_seed_is_another_run() -> None:
+    journals: list[list[str]] = [[], []]
+    for seed, lines in enumerate(journals):
+        replay_seed(seed, MINUTES, lines.append)
+    assert journals[0] != journals[1]
+
+
+def test_the_command_shows_what_was_drawn_the_journal_and_the_verdict(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logger = logging.getLogger("fakemq")
+    before = (logger.level, logger.propagate, logger.disabled, list(logger.handlers))
+    done = CliRunner().invoke(main, ["replay", "--seed", str(ON_DISK), "--minutes", "5"])
+    lines = done.output.splitlines()
+    assert done.exit_code == 0
+    assert lines[0] == f"seed {ON_DISK}, 5 virtual minutes, quiet from 60 s on"
+    assert lines[1].startswith("cluster: ")
+    plan = draw_plan(ON_DISK, 5)
+    assert sum(line.startswith("fault: ") for line in lines) == len(plan.faults) >= 3
+    assert any("22:13:20.000 NodeStarted      namesrv-0" in line for line in lines)
+    assert lines[-1].startswith(f"seed {ON_DISK}: every invariant held, ")
+    assert (logger.level, logger.propagate, logger.disabled, list(logger.handlers)) == before
+    assert not caplog.records
+
+
+def test_a_violation_is_shown_with_the_journals_lines_about_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fakemq.sim import invariants
+
+    monkeypatch.setattr(
+        invariants, "_is_stored", lambda sim, sent: sent.key != "delayed-producer-1"
+    )
+    done = CliRunner().invoke(main, ["replay", "--seed", "0", "--minutes", "5"])
+    assert done.exit_code == 1
+    _, _, verdict = done.output.partition("seed 0: violated: ")
+    assert verdict.startswith("SEND_OK is kept: delayed-producer-1 (")
+    about = verdict.splitlines()[1:-1]
+    assert any("LogAppended" in line for line in about)
+    assert any("Sent " in line for line in about)
+    assert verdict.endswith("seed 0: 1 violations\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([], "give --seed N, or --seeds FROM:TO"),
+        (["--seed", "1", "--seeds", "1:2"], "give --seed N, or --seeds FROM:TO"),
+        (["--seeds", "5"], "--seeds 5: expected FROM:TO, such as 0:500"),
+        (["--seeds", "5:5"], "--seeds 5:5: expected FROM:TO, such as 0:500"),
+        (["--seed", "1", "--minutes", "4"], "4 minutes are too few"),
+        (["--seeds", "1:2", "--minutes", "0"], "0 minutes are too few"),
+        (["--seed", "-1"], "-1 is not in the range"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(arguments: list[str], text: str) -> None:
+    done = CliRunner().invoke(main, ["replay", *arguments])
+    assert done.exit_code == 2
+    assert text in done.output

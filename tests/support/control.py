@@ -1,0 +1,64 @@
+"""A plain HTTP client at a control port."""
+
+from __future__ import annotations
+
+import http.client
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+
+class Answer(NamedTuple):
+    status: int
+    json: Any
+    headers: http.client.HTTPMessage
+
+    @property
+    def error(self) -> str:
+        assert self.status >= 400, self.json
+        error = self.json["error"]
+        assert isinstance(error, str)
+        return error
+
+
+class Http:
+    """Asks a control port; each request has a connection of its own."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(
+        self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=10)
+        try:
+            data = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
+            connection.request(method, path, data, headers or {})
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        is_json = response.headers.get_content_type() == "application/json"
+        return Answer(
+            response.status,
+            msgspec.json.decode(text) if is_json and text else text.decode(),
+            response.headers,
+        )
+
+    def get(self, path: str) -> Any:
+        return self._ok(self.ask("GET", path))
+
+    def post(self, path: str, body: object = None) -> Any:
+        return self._ok(self.ask("POST", path, body))
+
+    def put(self, path: str, body: object) -> Any:
+        return self._ok(self.ask("PUT", path, body))
+
+    def delete(self, path: str) -> Any:
+        return self._ok(self.ask("DELETE", path))
+
+    @staticmethod
+    def _ok(answer: Answer) -> Any:
+        assert answer.status == 200, answer.json
+        return answer.json
