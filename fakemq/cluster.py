@@ -17,12 +17,12 @@ from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import NotYetSupported, WaitTimeout
-from fakemq.faults.handles import Faults
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
     GroupHandle,
     JournalView,
+    NameServerHandle,
     TopicHandle,
     in_thread,
 )
@@ -32,6 +32,7 @@ from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
+    from fakemq.faults.handles import Faults
     from fakemq.snapshots import Snapshot
 
 T = TypeVar("T")
@@ -83,7 +84,13 @@ class ClusterBase:
         self._spec = cluster_spec(**options, free_ports=True)
         self._life = _Life()
         self.journal = JournalView(self._thread)
-        self.faults = Faults(self._thread)
+
+    @property
+    def faults(self) -> Faults:
+        """What tests place faults with."""
+        from fakemq.faults.handles import Faults  # most tests have none
+
+        return Faults(self._thread)
 
     def _thread(self) -> ClusterThread:
         thread = self._life.thread
@@ -120,13 +127,16 @@ class ClusterBase:
         Brokers that are down or paused run again. Listeners and live connections stay; a consumer
         that is still attached sees an empty topic, from offset 0.
         """
-        self.faults.clear()
+        self._thread().call(self._core.faults.clear)
         self._run_all()
         self._thread().call(self._core.reset)
 
     def _run_all(self) -> None:
-        """Start the brokers that are down."""
+        """Start the nodes that are down."""
         thread = self._thread()
+        for name_server in self._core.name_servers:
+            if not name_server.running:
+                thread.call(partial(thread.server.restart_name_server, name_server))
         for broker in self._core.brokers.values():
             if not broker.running:
                 thread.wait(thread.server.restart_broker(broker))
@@ -165,6 +175,15 @@ class ClusterBase:
     def seed_value(self) -> int:
         """The seed of this run; pass it as ``seed=`` to make the same choices again."""
         return self._core.randomness.seed
+
+    @property
+    def name_servers(self) -> list[NameServerHandle]:
+        """Every name server, in the order of their ports."""
+        return [NameServerHandle(self._thread, one) for one in self._core.name_servers]
+
+    def name_server(self, which: str | int = 0) -> NameServerHandle:
+        """A name server by number, by name (``namesrv-0``) or by address."""
+        return NameServerHandle(self._thread, self._core.name_servers_called(which)[0])
 
     def partition(self, source: str, target: str) -> None:
         """Not there yet: cut the link between two nodes."""

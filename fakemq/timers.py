@@ -50,6 +50,8 @@ DOMAINS: dict[str, Domain] = {
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
     "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s
+    # faults
+    "late_by_fault": Domain.DEADLINE,  # ours: what a fault delays
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
 }

@@ -299,10 +299,6 @@ class Broker:
             self.ha.resume()
         self.clock.resume()
 
-    def silence(self, silent: bool = True) -> None:
-        """Stop talking to the name servers (or go on), with all connections left open."""
-        self.registration.silence(silent)
-
     def reset(self) -> None:
         """Topics, groups, offsets and messages as at the first start; connections stay.
 

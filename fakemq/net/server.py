@@ -10,6 +10,7 @@ from fakemq.cluster_core import ClusterCore
 from fakemq.events import HandlerFailed
 from fakemq.inspection import NODE
 from fakemq.journal_file import JournalFile
+from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.driver import Driver
 from fakemq.net.held import HeldBytes
 from fakemq.net.listener import Listener
@@ -130,6 +131,25 @@ class ClusterServer:
         self._close_listeners(broker.name)
         broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
+
+    def kill_node(self, node: Broker | NameServer) -> None:
+        """As `kill_broker`, or `stop_name_server`, whichever it is."""
+        if isinstance(node, NameServer):
+            self.stop_name_server(node, "kill")
+        else:
+            self.kill_broker(node)
+
+    def stop_name_server(self, name_server: NameServer, how: str = "stop") -> None:
+        """Gone at once, with all it knew; the port stays ours and refuses connections."""
+        self._close_listeners(name_server.name)
+        name_server.stop(how)
+        self.core.network.settle()
+
+    def restart_name_server(self, name_server: NameServer) -> None:
+        """Start a name server that is down, or stop and start one that is not; same port."""
+        self.stop_name_server(name_server)
+        self.core.start_name_server(name_server)
+        self._listen(name_server.name)
 
     async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
         """Start a broker that is down, or stop and start one that is not; same ports.
