@@ -124,7 +124,8 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
     try:
         fault = place(*body.args, **body.kwargs)
     except TypeError as error:
-        raise Refusal(400, f"{error}; expected {call}") from None
+        what = str(error).replace(place.__qualname__, body.fault)
+        raise Refusal(400, f"{what}; expected {call}") from None
     assert isinstance(fault, Fault)
     control.placed[fault.number] = fault
     return _state(fault)
