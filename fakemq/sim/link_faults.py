@@ -93,8 +93,3 @@ def befall_link(sim: Simulation, fault: PlannedFault) -> None:
         on_end=links.removed,
     )
     links.placed()
-
-
-def heal_link(sim: Simulation, fault: PlannedFault) -> None:
-    """What was kept back goes on."""
-    sim.placed.pop(fault).remove()

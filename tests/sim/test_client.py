@@ -42,6 +42,10 @@ class Asker(Client):
         self.came: RemotingCommand | RemotingError | None = None
         self.came_at_ms = -1
 
+    @property
+    def is_done(self) -> bool:
+        return self.came_at_ms >= 0
+
     def lives(self) -> list[Life]:
         return [self._asking()]
 
@@ -59,7 +63,7 @@ def test_an_answer_comes_in_the_moment_it_was_asked_for(core: ClusterCore) -> No
     asker = Asker(core, BROKER, wait_ms=70)
     asker.start()
     core.clock.advance_ms(69)
-    assert asker.came is None
+    assert not asker.is_done
     core.clock.advance_ms(1)
     assert isinstance(asker.came, RemotingCommand)
     assert asker.came.code == ResponseCode.SUCCESS
@@ -79,7 +83,7 @@ def test_nobody_answers_in_time(core: ClusterCore) -> None:
     asker = Asker(core, BROKER)
     asker.start()
     core.clock.advance_ms(TIMEOUT_MS - 1)
-    assert asker.came is None
+    assert not asker.is_done
     core.clock.advance_ms(1)
     assert isinstance(asker.came, RemotingTimeoutError)
     assert asker.outbound.session(BROKER) is None, "as Java, it closes the connection"
@@ -102,5 +106,5 @@ def test_who_is_killed_does_nothing_more(core: ClusterCore, silently: bool) -> N
     asker.start()
     asker.kill(silently=silently)
     core.clock.advance_ms(60_000)
-    assert asker.came is None
+    assert not asker.is_done
     assert not asker.alive
