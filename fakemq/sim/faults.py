@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.broker.registration import SILENCE
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.sim.history import MASTER
-from fakemq.sim.link_faults import LINK_KINDS, befall_link, heal_link, links_of
+from fakemq.sim.link_faults import LINK_KINDS, befall_link, links_of
 from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
+from fakemq.sim.replication_faults import (
+    disks,
+    hold_slave,
+    reorder_metadata,
+    slaves,
+    slow_flush,
+    tear_transfer,
+    withhold_acks,
+)
 
 if TYPE_CHECKING:
     import random
@@ -119,10 +128,6 @@ def _silence(sim: Simulation, fault: PlannedFault) -> None:
     )
 
 
-def _speak(sim: Simulation, fault: PlannedFault) -> None:
-    sim.placed.pop(fault).remove()
-
-
 def _lose_machine(sim: Simulation, fault: PlannedFault) -> None:
     """The slave stands still, and before it goes on its master's machine is gone for good."""
     sim.core.brokers[_slave_of(fault.target)].pause()
@@ -168,8 +173,21 @@ def _replace_client(sim: Simulation, fault: PlannedFault) -> None:
     sim.replace(fault.target)
 
 
+def _remove(sim: Simulation, fault: PlannedFault) -> None:
+    """One that was placed in the cluster's own plan of faults is over."""
+    sim.placed.pop(fault).remove()
+
+
 def _skews(draw: random.Random) -> int:
     return draw.choice((-1, 1)) * draw.choice((700, 5_000, 20_000, 60_000))
+
+
+def _byte(draw: random.Random) -> int:
+    return draw.randint(0, 600)
+
+
+def _flush_ms(draw: random.Random) -> int:
+    return draw.choice((2, 40, 700, 6_000))
 
 
 FAULTS: dict[str, Fault] = {
@@ -177,7 +195,7 @@ FAULTS: dict[str, Fault] = {
     "crash": Fault(_disks, _crash, _start, weight=4, loses_machine=True),
     "stop": Fault(_nodes, _stop, _start),
     "pause": Fault(_nodes, _pause, _resume),
-    "silence": Fault(_nodes, _silence, _speak, 150_000),
+    "silence": Fault(_nodes, _silence, _remove, 150_000),
     "lose_machine": Fault(
         _masters_that_slaves_outlive,
         _lose_machine,
@@ -194,8 +212,13 @@ FAULTS: dict[str, Fault] = {
     "kill_consumer": Fault(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2), weight=3
     ),
+    "hold_slave": Fault(slaves, hold_slave, _remove, 40_000),
+    "withhold_acks": Fault(slaves, withhold_acks, _remove, 40_000),
+    "tear_transfer": Fault(slaves, tear_transfer, _remove, 40_000, _byte),
+    "reorder_metadata": Fault(slaves, reorder_metadata, _remove, 60_000),
+    "slow_flush": Fault(disks, slow_flush, _remove, 40_000, _flush_ms, weight=3),
     **{
-        name: Fault(links_of, befall_link, heal_link, kind.longest_ms, kind.amounts)
+        name: Fault(links_of, befall_link, _remove, kind.longest_ms, kind.amounts)
         for name, kind in LINK_KINDS.items()
     },
 }

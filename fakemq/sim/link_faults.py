@@ -90,8 +90,3 @@ def befall_link(sim: Simulation, fault: PlannedFault) -> None:
     sim.placed[fault] = plan_of(core).place(
         kind.point, kind.action(amount), fault.name, scope, kind.when
     )
-
-
-def heal_link(sim: Simulation, fault: PlannedFault) -> None:
-    """What was kept back goes on."""
-    sim.placed.pop(fault).remove()

@@ -57,7 +57,7 @@ class Simulation:
         self.lost: set[str] = set()
         """Nodes whose machines are gone for good."""
         self.placed: dict[PlannedFault, Placed[Any]] = {}
-        """Faults of links that are not over."""
+        """Faults in the cluster's own plan that are not over."""
         self.table_faults: list[Violation] = []
         self._randomness = Randomness(plan.seed)
         self._generations: dict[str, int] = {}

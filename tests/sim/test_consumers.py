@@ -1,0 +1,27 @@
+"""Shares of queues, as Java's average allocation deals them out."""
+
+from __future__ import annotations
+
+import pytest
+
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.sim.consumers import averagely
+
+QUEUES = [MessageQueue(topic="orders", broker_name="broker-a", queue_id=n) for n in range(5)]
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 5, 7])
+def test_every_queue_has_one_owner_and_shares_differ_by_one(members: int) -> None:
+    ids = [f"c{number}" for number in range(members)]
+    shares = [averagely(QUEUES, ids, one) for one in ids]
+    assert [queue for share in shares for queue in share] == QUEUES
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_the_first_members_have_more_whatever_order_they_are_named_in() -> None:
+    assert averagely(QUEUES[::-1], ["b", "a"], "a") == QUEUES[:3]
+    assert averagely(QUEUES, ["b", "a"], "b") == QUEUES[3:]
+
+
+def test_who_is_no_member_has_nothing() -> None:
+    assert averagely(QUEUES, ["a"], "z") == ()
