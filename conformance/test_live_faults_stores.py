@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import fakemq
+from conformance.drivers import EVENT_TIMEOUT_S
 from conformance.faulty import FAILED, Sender
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, wait_received
@@ -37,6 +38,16 @@ def refuse(mq: fakemq.Cluster, sender: Sender) -> None:
     assert {event.status for event in refused} == {"SERVICE_NOT_AVAILABLE"}
     mq.broker("broker-a").restart()
     assert sender.send("mended") == SAFE
+
+
+def stand_still(mq: fakemq.Cluster, producer: JavaProducer) -> None:
+    """The broker stops with a message that it has stored, and answers when it goes on."""
+    mq.faults.pause("SEND_MESSAGE_V2", node="broker-a", at="before_reply")
+    producer.say("send paused")
+    mq.wait_for(lambda: mq.broker("broker-a").state == "paused", timeout=EVENT_TIMEOUT_S)
+    assert "paused" not in {ack.id for ack in producer.acks}
+    mq.broker("broker-a").resume()
+    producer.wait_for(lambda: "paused" in {ack.id for ack in producer.acks}, "the answer")
 
 
 def lose(mq: fakemq.Cluster, sender: Sender) -> None:
@@ -77,6 +88,7 @@ def test_what_clients_see_of_faults_of_disks(java: None, tmp_path: Path) -> None
     ):
         sender = Sender(mq, producer)
         refuse(mq, sender)
+        stand_still(mq, producer)
         lose(mq, sender)
         kept = [one.keys for one in mq.messages(TOPIC)]
         lost = {"full", "broken", "torn", "lost1", "lost2"}

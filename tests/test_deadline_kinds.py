@@ -179,6 +179,16 @@ def stall_the_disk(scene: Scene) -> None:
     scene.send_without_waiting()
 
 
+def slow_the_disk(scene: Scene) -> None:
+    scene.mq.faults.slow_flush("broker-a", "2s")
+    scene.send_without_waiting()
+
+
+def delay_a_send(scene: Scene) -> None:
+    scene.mq.faults.delay("SEND_MESSAGE_V2", "2s")
+    scene.send_without_waiting()
+
+
 def be_a_client(scene: Scene) -> None:
     # The client core's own heartbeats come by real time; one on memory links has this timer.
     clock = scene.mq._core.clock
@@ -223,6 +233,8 @@ KINDS: dict[str, Kind] = {
     "flush_commit_log": Kind(fill_files, DISK),
     "flush_consume_queue": Kind(fill_files, DISK),
     "index_build": Kind(store_much, DISK),
+    "slow_flush": Kind(slow_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
+    "late_by_fault": Kind(delay_a_send),
     "sync_flush_timeout": Kind(stall_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
     "heartbeat": Kind(be_a_client),
 }

@@ -166,6 +166,18 @@ class RequestFaults(FaultPlacing):
 
         return self._befall("kill", request, Kill(kill), limits)
 
+    def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
+        """The node stands still, as by SIGSTOP, until it is told to resume.
+
+        It goes on with the request then, or with its answer.
+        """
+        from fakemq.faults.requests import Pause
+
+        def pause(node: str) -> None:
+            node_called(self._core, node).pause()
+
+        return self._befall("pause", request, Pause(pause), limits)
+
     # -- placing ------------------------------------------------------------------------------
 
     def _befall(

@@ -127,6 +127,25 @@ class Kill(RequestFault):
         self._kill(met.node.name)
 
 
+class Pause(RequestFault):
+    """The node stands still with it, and goes on with it; ``pause`` is given the node's name."""
+
+    def __init__(self, pause: Callable[[str], None]) -> None:
+        self._pause = pause
+
+    def befall(self, met: Met) -> None:
+        go_on, name = keeping(met), met.node.name
+        self._pause(name)
+
+        def hear(entry: Entry) -> None:
+            if entry.event.node == name:
+                unlisten()
+                if isinstance(entry.event, NodeStopped) and entry.event.how == "resume":
+                    go_on()
+
+        unlisten = met.node.journal.listen(hear, NodeStopped)
+
+
 class Park(RequestFault):
     """It waits until it is let through; what waits at a node is gone with it."""
 

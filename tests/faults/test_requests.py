@@ -15,6 +15,7 @@ from fakemq.client import Client, Message, MQBrokerError, RemotingError, SendSta
 from fakemq.errors import ConfigError
 from fakemq.events import LinkClosed, LogAppended, RequestHandled
 from fakemq.faults.events import FaultHit
+from fakemq.faults.handles_requests import At
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import SendMessageResponseHeader
 from tests.broker.conftest import send_header
@@ -45,6 +46,19 @@ def test_an_error_twice_and_then_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> N
     assert bodies(mq) == [b"one"]
     assert (fault.fired, fault.pending, mq.faults.unused()) == (2, False, [])
     assert fault.what == "error SYSTEM_BUSY SEND_MESSAGE_V2, topic=orders, before_store"
+
+
+@pytest.mark.parametrize("at", ["before_store", "before_reply"])
+def test_a_node_stands_still_with_a_request(mq: fakemq.Cluster, peer: TcpPeer, at: At) -> None:
+    fault = mq.faults.pause("SEND_MESSAGE_V2", node="broker-a", on_call=2, at=at)
+    assert status_of(peer) == 0
+    opaque = send(peer, b"two")
+    mq.wait_for(lambda: mq.broker("broker-a").state == "paused")
+    assert fault.fired == 1
+    assert bodies(mq) == [b"one", b"two"][: 1 if at == "before_store" else 2]
+    mq.broker("broker-a").resume()
+    assert peer.receive(opaque).code == 0
+    assert bodies(mq) == [b"one", b"two"]
 
 
 def test_an_error_carries_its_remark(mq: fakemq.Cluster, peer: TcpPeer) -> None:
