@@ -11,6 +11,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from conformance.drivers import Consuming, Driver, DriverError, Producing
@@ -130,11 +131,16 @@ class JavaDriver(Driver):
     """A Java client in its own JVM that speaks in lines."""
 
     def __init__(
-        self, version: str, *arguments: str, binary: bool = False, domain: str | None = None
+        self,
+        version: str,
+        *arguments: str,
+        binary: bool = False,
+        jvm: Sequence[str] = SMALL_JVM,
+        domain: str | None = None,
     ) -> None:
         super().__init__(
             lambda home: [
-                *java_command(home, version, binary=binary, domain=domain),
+                *java_command(home, version, binary=binary, jvm=jvm, domain=domain),
                 *("-cp", class_path(version), "conformance.Program", *arguments),
             ]
         )
@@ -241,3 +247,57 @@ class JavaConsumer(JavaDriver, Consuming):
             *(["orderly"] if orderly else []),
             binary=binary,
         )
+
+
+class JavaClients(JavaDriver):
+    """Clients of every kind in one JVM, made and used by commands; see ``Faulty.java``.
+
+    Consumers share out queues at their start and when they are told to, never by themselves, and
+    take their locks again every 300 ms.
+    """
+
+    def __init__(self, version: str = REFERENCE) -> None:
+        self.heard: list[tuple[str, str]] = []
+        """Consumer and message, in the order in which listeners were given them."""
+        self.checked: list[str] = []
+        """The messages about which a transactional producer was asked."""
+        self._results: dict[str, str] = {}
+        self._tags = count(1)
+        shares = "-Drocketmq.client.rebalance.waitInterval=600000"
+        locks = "-Drocketmq.client.rebalance.lockInterval=300"
+        super().__init__(version, "-", "faulty", jvm=(*SMALL_JVM, shares, locks))
+
+    def begin(self, *words: object) -> str:
+        """Begin a command; gives its tag, for `result`."""
+        tag = f"#{next(self._tags)}"
+        self.say(" ".join(map(str, [tag, *words])))
+        return tag
+
+    def ended(self, tag: str) -> bool:
+        """Whether a command has come to its end."""
+        return tag in self._results
+
+    def result(self, tag: str) -> str:
+        """Wait for the end of a command; one that failed gives ``!EXCEPTION CODE_OR_TEXT``."""
+        self.wait_for(lambda: self.ended(tag), f"the end of {tag}")
+        return self._results[tag]
+
+    def do(self, *words: object) -> str:
+        """Begin a command and wait for its end."""
+        return self.result(self.begin(*words))
+
+    def wait_heard(self, name: str, id: str, times: int = 1) -> None:
+        """Wait until a listener was given a message so often, or more often."""
+        self.wait_for(
+            lambda: self.heard.count((name, id)) >= times, f"{id} {times} times at {name}"
+        )
+
+    def on_line(self, line: str) -> None:
+        kind, _, rest = line.partition(" ")
+        if kind == "heard":
+            name, _, id = rest.partition(" ")
+            self.heard.append((name, id))
+        elif kind == "checked":
+            self.checked.append(rest)
+        elif kind.startswith("#"):
+            self._results[kind] = rest

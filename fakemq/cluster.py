@@ -22,6 +22,7 @@ from fakemq.handles import (
     BrokerHandle,
     GroupHandle,
     JournalView,
+    NameServerHandle,
     TopicHandle,
     in_thread,
 )
@@ -173,6 +174,15 @@ class ClusterBase:
         from fakemq.faults.handles import Faults  # many tests place none
 
         return Faults(self._thread)
+
+    @property
+    def name_servers(self) -> list[NameServerHandle]:
+        """Every name server, in the order of their ports."""
+        return [NameServerHandle(self._thread, one) for one in self._core.name_servers]
+
+    def name_server(self, which: str | int = 0) -> NameServerHandle:
+        """A name server by number, by name (``namesrv-0``) or by address."""
+        return NameServerHandle(self._thread, self._core.name_servers_called(which)[0])
 
     def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
         """Let nothing through between two ends until `heal`; as ``faults.partition``."""

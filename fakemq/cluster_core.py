@@ -7,6 +7,7 @@ network. The TCP server and the simulator are two ways of holding it.
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq import inspection
@@ -135,7 +136,8 @@ class ClusterCore:
         """Start every node; on return all brokers are registered and all topics are there."""
         for name_server, addr in zip(self.name_servers, self.namesrv_addrs, strict=True):
             name_server.start(addr)
-            self.network.listen(addr, name_server.accept, name_server.name)
+            is_up = partial(getattr, name_server, "running")
+            self.network.listen(addr, name_server.accept, name_server.name, is_up)
         for broker in self.brokers.values():
             self.start_broker(broker)
         self._begin_with_copy()
@@ -178,6 +180,7 @@ class ClusterCore:
             broker.resume()
             broker.reset()
         for name_server in self.name_servers:
+            name_server.resume()
             name_server.reset()
         self._begin_with_copy()
         self.randomness.reset()
@@ -295,6 +298,20 @@ class ClusterCore:
         for broker in masters:
             broker.create_topic(topic, queues)
         self.network.settle()
+
+    def start_name_server(self, name_server: NameServer) -> None:
+        """Start a name server that was stopped; it knows what is told it from then on."""
+        name_server.start(self.namesrv_addrs[self.name_servers.index(name_server)])
+
+    def name_servers_called(self, which: str | int | None) -> list[NameServer]:
+        """The name server of a number, name or address, or all for None; LookupError for others."""
+        if which is None:
+            return list(self.name_servers)
+        for number, one in enumerate(self.name_servers):
+            if which in (number, one.name, self.namesrv_addrs[number]):
+                return [one]
+        there = ", ".join(one.name for one in self.name_servers) or "none"
+        raise LookupError(f"no name server {which!r}; there are: {there}")
 
     def running_masters(self) -> list[Broker]:
         """The brokers at which topics and groups can be changed."""

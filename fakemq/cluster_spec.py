@@ -38,6 +38,11 @@ class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
     listen: str
     token: str | None
 
+    @property
+    def on_loopback(self) -> bool:
+        """Whether nobody outside this machine reaches it."""
+        return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
+
 
 class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a cluster is started from; ports of 0 are free ones, not yet chosen."""
@@ -182,7 +187,8 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     _port("control_port", port, 0)
     if token == "":
         raise ConfigError("control_token is empty: expected some text, or no token at all")
-    if not (token or listen in ("localhost", "::1") or listen.startswith("127.")):
+    spec = ControlSpec(port=port, listen=listen, token=token)
+    if not (token or spec.on_loopback):
         raise ConfigError(
             f"control_listen={listen}: who can reach the control port can do anything to the"
             " cluster; away from loopback it needs a control_token"
@@ -194,7 +200,7 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
             f"control_port={port} needs an extra that is not installed:"
             " pip install 'fakemq[control]'"
         )
-    return ControlSpec(port=port, listen=listen, token=token)
+    return spec
 
 
 def _path(name: str, path: str | os.PathLike[str] | None) -> str | None:

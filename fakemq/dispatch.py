@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.events import HandlerFailed, RequestHandled
+from fakemq.faults.plan import Point
 from fakemq.protocol.codes import ResponseCode, code_name
 from fakemq.protocol.command import (
     FLAG_ONEWAY,
@@ -30,6 +31,9 @@ from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, Numbe
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 
 if TYPE_CHECKING:
+    from fakemq.clock import NodeClock
+    from fakemq.faults.plan import FaultPlan
+    from fakemq.faults.requests import RequestFault
     from fakemq.journal import Journal
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
@@ -131,8 +135,17 @@ class Node(Protocol):
     """What a dispatcher needs of the node it works for."""
 
     name: str
+    clock: NodeClock
     journal: Journal
+    faults: FaultPlan
 
+
+BEFORE_STORE: Point[RequestFault] = Point("before_store")
+"""A request has come, and nothing was done with it."""
+BEFORE_REPLY: Point[RequestFault] = Point("before_reply")
+"""It was handled, its effects are there, and its answer has not been sent."""
+BEFORE_REPLICATE: Point[RequestFault] = Point("before_replicate")
+"""Its answer was sent, and an ASYNC_MASTER has not told its slaves yet."""
 
 NodeT = TypeVar("NodeT", bound=Node)
 OutcomeT = TypeVar("OutcomeT")
@@ -222,10 +235,28 @@ class Dispatcher(Generic[NodeT]):
         self._without = without
         self._handlers: dict[int, tuple[type[Header], Callable[..., Any]]] = {}
         """Those that have been asked for."""
+        self._before_store = node.faults.at(BEFORE_STORE)
+        self._before_reply = node.faults.at(BEFORE_REPLY)
+        self._before_replicate = node.faults.at(BEFORE_REPLICATE)
+
+    @property
+    def node(self) -> NodeT:
+        """The node that it works for."""
+        return self._node
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
+        if self._before_store:
+            from fakemq.faults import requests  # few clusters have faults
+
+            if requests.meet_request(self, session, command):
+                return
+        self.handle(session, command)
+
+    def handle(self, session: Session, command: RemotingCommand) -> None:
+        """As `dispatch`, past the faults that keep requests from their handlers."""
         outcome: Parked[Any] | Outcome
+        header: Header | None = None
         try:
             entry = self._handlers.get(command.code) or self._find(command.code)
             if entry is None:
@@ -237,9 +268,14 @@ class Dispatcher(Generic[NodeT]):
         except Exception as error:
             outcome = _outcome_of_error(self._node, command.code, error)
         if isinstance(outcome, Parked):
-            self._park(session, command, outcome)
+            self._park(session, command, header, outcome)
         else:
-            self._answer(session, command, outcome)
+            self._answer(session, command, header, outcome)
+
+    def header_of(self, command: RemotingCommand) -> Header | None:
+        """The header of a request as its handler will see it; None if nobody handles its code."""
+        entry = self._handlers.get(command.code) or self._find(command.code)
+        return None if entry is None else entry[0].decode(command.ext_fields)
 
     def _find(self, code: int) -> tuple[type[Header], Callable[..., Any]] | None:
         found = None if code in self._without else self._all.find(code)
@@ -249,7 +285,13 @@ class Dispatcher(Generic[NodeT]):
         entry = self._handlers[code] = (row.request_header, handler)
         return entry
 
-    def _park(self, session: Session, command: RemotingCommand, parked: Parked[Any]) -> None:
+    def _park(
+        self,
+        session: Session,
+        command: RemotingCommand,
+        header: Header | None,
+        parked: Parked[Any],
+    ) -> None:
         """Answer later, and keep of the request meanwhile only what `_answer` needs.
 
         What its handler keeps of it, as a header or a body to store, is counted to its peer.
@@ -260,11 +302,22 @@ class Dispatcher(Generic[NodeT]):
 
         def answer(outcome: Outcome) -> None:
             session.parked_bytes -= kept_bytes
-            self._answer(session, command, outcome)
+            self._answer(session, command, header, outcome)
 
         parked.when_resolved(answer)
 
-    def _answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+    def _answer(
+        self, session: Session, command: RemotingCommand, header: Header | None, outcome: Outcome
+    ) -> None:
+        if self._before_reply or self._before_replicate:
+            from fakemq.faults import requests  # few clusters have faults
+
+            requests.meet_answer(self, session, command, header, outcome)
+        else:
+            self.send_answer(session, command, outcome)
+
+    def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
+        """Answer a request, past the faults of answers; None says nothing to who asked."""
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
         self._node.journal.add(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fakemq.config_files import ConfigSource
     from fakemq.events import Event
     from fakemq.journal_search import Since, Where
+    from fakemq.namesrv.namesrv import NameServer
     from fakemq.net import thread
 
     EventT = TypeVar("EventT", bound=Event)
@@ -151,6 +152,51 @@ def _promoted(role: str) -> ConfigSource:
 
 def _demoted(broker_id: int) -> ConfigSource:
     return {"brokerRole": "SLAVE", "brokerId": broker_id}
+
+
+class NameServerHandle(Handle):
+    """A name server; the same for synchronous and asynchronous tests, as nothing here waits."""
+
+    def __init__(self, running: Running, name_server: NameServer) -> None:
+        super().__init__(running)
+        self.name = name_server.name
+        self.addr = name_server.addr
+        """``host:port`` that clients are given."""
+
+    @property
+    def _name_server(self) -> NameServer:
+        return self._core.name_servers_called(self.name)[0]
+
+    @property
+    def state(self) -> str:
+        """``running``, ``paused`` or ``stopped``."""
+        node = self._name_server
+        return self._call(
+            lambda: "paused" if node.paused else "running" if node.running else "stopped"
+        )
+
+    def kill(self) -> None:
+        """Be gone at once, as by kill -9; its port refuses connections."""
+        self._call(lambda: self._running().server.stop_name_server(self._name_server, "kill"))
+
+    def stop(self) -> None:
+        """Be gone; who comes back knows no more after this than after `kill`."""
+        self._call(lambda: self._running().server.stop_name_server(self._name_server))
+
+    def restart(self) -> None:
+        """Start it again at the same address, knowing nothing until brokers register again."""
+        self._call(lambda: self._running().server.restart_name_server(self._name_server))
+
+    def pause(self) -> None:
+        """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
+        self._call(lambda: self._name_server.pause())
+
+    def resume(self) -> None:
+        """Go on after `pause`; what arrived and fell due meanwhile is handled now."""
+        self._call(lambda: self._name_server.resume())
+
+    def __repr__(self) -> str:
+        return f"<name server {self.name} at {self.addr}, {self.state}>"
 
 
 class TopicHandle(Handle):

@@ -54,6 +54,7 @@ DOMAINS: dict[str, Domain] = {
     # faults
     "link_delivery": Domain.DEADLINE,  # ours: bytes on a link with latency or little bandwidth
     "connect_timeout": Domain.LIVENESS,  # ours: a connect into a partition, 3 s
+    "late_by_fault": Domain.DEADLINE,  # ours: what a fault delays
     # client core
     "heartbeat": Domain.LIVENESS,  # MQClientInstance, 30 s
     # simulator

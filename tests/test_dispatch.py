@@ -12,6 +12,7 @@ from fakemq.broker.handlers import handles as broker_handles
 from fakemq.clock import Clock, NodeClock
 from fakemq.dispatch import Dispatcher, Handlers, Parked, Refused, Reply, Request
 from fakemq.events import HandlerFailed, RequestHandled, Warned
+from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Link, Session
@@ -38,6 +39,7 @@ class LabNode:
         clock = Clock(frozen=True)
         self.clock = NodeClock(clock, self.name)
         self.journal = Journal(clock)
+        self.faults = FaultPlan(self.journal)
         self.network = MemoryNetwork()
         self.handles: Handlers[LabNode] = Handlers("tests")
         self.handles._loaded = True  # nothing to look for

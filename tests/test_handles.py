@@ -180,14 +180,15 @@ def test_a_group(mq: Cluster) -> None:
 def test_faults(mq: Cluster) -> None:
     assert repr(mq.faults) == "<faults []>"
     fault = mq.faults.silence("broker-a")
-    assert repr(fault) == "<fault 1 silence broker-a-0, always, fired 1 times, pending>"
+    assert repr(fault) == "<fault 1 silence broker-a-0, always, fired 0 times, pending>"
     assert repr(mq.faults) == f"<faults [{fault!r}]>"
-    assert (fault.placed, fault.used, mq.faults.unused()) == (True, True, [])
+    assert (fault.placed, fault.used, len(mq.faults.unused())) == (True, False, 1)
     mq.clock.advance("131s")
+    assert (fault.fired, mq.faults.unused()) == (6, [])
     assert mq.journal.find(BrokerGone)
     fault.remove()
     fault.remove()
-    assert repr(fault) == "<fault 1 silence broker-a-0, always, fired 1 times, removed>"
+    assert repr(fault) == "<fault 1 silence broker-a-0, always, fired 6 times, removed>"
     assert mq.faults.placed() == []
     with pytest.raises(LookupError, match="no broker 'broker-z'"):
         mq.faults.silence("broker-z")

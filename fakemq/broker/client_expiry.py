@@ -66,6 +66,15 @@ class ClientExpiry:
         )
         self._timers[session] = timer
 
+    def expire(self, session: Session) -> None:
+        """Put out all members of this connection, as if nothing had been heard of them for long."""
+        now_ms = self._broker.clock.elapsed_ms(outside=session.outside)
+        for members in (self._broker.producers, self._broker.consumers):
+            for channel in members.channels_of(session):
+                channel.heard_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS - 1
+        self._broker.clock.cancel(self._timers.pop(session, None))
+        self._scan(session)
+
     def session_closed(self, session: Session) -> None:
         """A connection is gone."""
         self._broker.clock.cancel(self._timers.pop(session, None))
@@ -79,6 +88,9 @@ class ClientExpiry:
         if self._timers.get(session) is not timer:
             return  # a paused node's timers fire late: this one was replaced meanwhile
         del self._timers[session]
+        self._scan(session)
+
+    def _scan(self, session: Session) -> None:
         expired = [
             members.expire(session) for members in (self._broker.producers, self._broker.consumers)
         ]

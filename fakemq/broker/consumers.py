@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.broker.client_channel import ClientChannelInfo, tell_client
 from fakemq.broker.required import required
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
@@ -212,9 +212,10 @@ class ConsumerManager:
             return
         fields = NotifyConsumerIdsChangedRequestHeader(consumer_group=info.group).encode()
         for session in list(info.channels):
-            session.invoke_oneway(
-                RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields))
+            command = RemotingCommand(
+                RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields)
             )
+            tell_client(self._broker, session, command)
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
         self._broker.journal.add(channel.changed(self._broker.name, "consumer", group, how))

@@ -5,7 +5,7 @@ Source: broker/client/rebalance/RebalanceLockManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,21 @@ class RebalanceLockManager:
                 del locks[queue]
                 freed += 1
         self._changed(group, client_id, freed, "unlocked")
+
+    def expire(self, group: str, picks: Callable[[MessageQueue, str], bool]) -> int:
+        """Have locks of a group run out now, those that ``picks`` likes by queue and client id.
+
+        Gives how many.
+        """
+        locks = self._table.get(group, {})
+        picked = [
+            queue
+            for queue, entry in locks.items()
+            if not self._expired(entry) and picks(queue, entry.client_id)
+        ]
+        for queue in picked:
+            self._changed(group, locks.pop(queue).client_id, 1, "expired")
+        return len(picked)
 
     def snapshot(self) -> Mapping[str, Mapping[MessageQueue, str]]:
         """Group → queue → client id of all locks that have not run out, read-only."""

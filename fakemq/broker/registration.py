@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fakemq.config import text_of
 from fakemq.dispatch import Parked, Reply
 from fakemq.events import Warned
+from fakemq.faults.plan import Point, Scope
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -37,6 +38,9 @@ from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+
+SILENCE: Point[None] = Point("silence")
+"""A broker is about to tell a name server of itself."""
 
 FIRST_PERIODIC_MS = 10_000
 MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000
@@ -85,7 +89,6 @@ class Registration:
         self._broker = broker
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
-        self._silent = False
         self._soon = False
         self._last_body: tuple[TopicConfigSerializeWrapper, bool, bytes] | None = None
         self.first_round = Round(0)
@@ -104,7 +107,6 @@ class Registration:
         """Register with all at once, then after 10 s, then every registerNameServerPeriod."""
         self._namesrv_addrs = tuple(namesrv_addrs)
         self._outside = set()
-        self._silent = False
         self.master_addr = self.master_ha_addr = None
         self.first_round = self.register_all()
         self._schedule(FIRST_PERIODIC_MS, outside=False)
@@ -112,10 +114,6 @@ class Registration:
     def stop(self) -> None:
         """No more registrations; the broker's clock cancels the timers."""
         self._namesrv_addrs = ()
-
-    def silence(self, silent: bool) -> None:
-        """Say nothing to name servers while ``silent``; the connections stay open."""
-        self._silent = silent
 
     def unregister_all(self) -> Round:
         """Tell every name server that this broker goes; each has 3 s to answer."""
@@ -266,7 +264,17 @@ class Registration:
     # -- inside -------------------------------------------------------------------------------
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
-        return [] if self._silent else list(addrs)
+        """Those of the name servers to which no fault silences the broker."""
+        if not self._broker.faults.at(SILENCE):
+            return list(addrs)
+        return [addr for addr in addrs if not self._silenced(addr)]
+
+    def _silenced(self, addr: str) -> bool:
+        node, faults = self._broker.name, self._broker.faults
+        placed = faults.choose(SILENCE, Scope(node=node, peer=addr))
+        if placed is not None:
+            placed.hit(node, f"registration with {addr}")
+        return placed is not None
 
     def _everything(self) -> bytes:
         """The body with all topics: JSON that is there already, unless it has to be another."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.client_channel import TO_CLIENT
 from fakemq.dispatch import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
@@ -62,7 +63,27 @@ def call_client(
         else:
             on_answer(response)
 
+    if broker.faults.at(TO_CLIENT):
+        from fakemq.faults.calls import meet_call  # few clusters have faults
+
+        # It may be sent twice, and then it may be answered twice.
+        answers = iter([answered])
+
+        def send() -> None:
+            session.invoke(command, timeout_ms, lambda response: next(answers, _ignored)(response))
+
+        def lose() -> None:
+            clock.call_later(
+                timeout_ms, lambda: answered(None), kind="rpc_timeout", outside=outside
+            )
+
+        if meet_call(broker, session, command, send, lose):
+            return
     session.invoke(command, timeout_ms, answered)
+
+
+def _ignored(response: RemotingCommand | None) -> None:
+    pass
 
 
 def call_consumer(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from fakemq.broker.client_channel import tell_client
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_times
 from fakemq.events import TransactionChecked
 from fakemq.protocol.codes import RequestCode
@@ -250,12 +251,14 @@ class _QueueCheck:
             transaction_id=unique_id,
             offset_msg_id=appended.msg_id,
         )
-        session.invoke_oneway(
+        tell_client(
+            self._broker,
+            session,
             RemotingCommand(
                 RequestCode.CHECK_TRANSACTION_STATE,
                 ext_fields=header.encode(),
                 body=body,
-            )
+            ),
         )
         return session
 

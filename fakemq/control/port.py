@@ -46,7 +46,7 @@ class ControlPort:
     def __init__(self, server: ClusterServer, spec: ControlSpec) -> None:
         self._port = Port(spec.listen, spec.port, "control port")
         self._control = Control(server)
-        hosts = LOOPBACK if spec.listen in LOOPBACK else None
+        hosts = LOOPBACK | {spec.listen} if spec.on_loopback else None
         config = _Config(
             make_app(self._control, Guard(spec.token, hosts)),
             http=_Protocol,

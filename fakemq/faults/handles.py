@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
+from fakemq.faults.handles_calls import CallFaults
+from fakemq.faults.handles_leases import LeaseFaults
 from fakemq.faults.handles_links import LinkFaults
+from fakemq.faults.handles_name_servers import NameServerFaults
 from fakemq.faults.handles_nodes import NodeFaults
 from fakemq.faults.handles_replication import ReplicationFaults
+from fakemq.faults.handles_requests import RequestFaults
 from fakemq.faults.placing import Fault, Often, when
-from fakemq.faults.plan import ALWAYS, Point, Scope
 
 __all__ = ["Fault", "Faults", "Often", "when"]
 
 
 class Faults(
+    RequestFaults,
+    CallFaults,
+    LeaseFaults,
     LinkFaults,
     ReplicationFaults,
     NodeFaults,
+    NameServerFaults,
 ):
     """Faults placed by name."""
-
-    def silence(self, broker: str) -> Fault:
-        """The broker stops talking to its name servers; its sockets stay, clients are served."""
-        node = self._core.broker(broker)
-        fault = self._place(
-            Point("silence"),
-            None,
-            f"silence {node.name}",
-            Scope(node=node.name),
-            ALWAYS,
-            on_end=lambda: node.registration.silence(False),
-        )
-
-        def begin() -> None:
-            node.registration.silence(True)
-            fault._placed.hit(node.name, "registration")  # saying nothing is its effect
-
-        self._call(begin)
-        return fault
 
     def all(self) -> list[Fault]:
         """Every fault since the start or the last reset, oldest first."""

@@ -153,18 +153,9 @@ class LinkFaults(FaultPlacing):
         def begin() -> Fault:
             links = plan_of(core)
             count = when(often) if says_how_often else usually
-            if count is None:
-                count = When(max(1, links.count_open(scope)))
-            placed = core.faults.place(
-                point,
-                action,
-                f"{what} {scope}",
-                scope,
-                count,
-                must_fire=often.get("must_fire", True),
-                on_end=links.removed,
+            placed = links.place(
+                point, action, what, scope, count, must_fire=often.get("must_fire", True)
             )
-            links.placed()
             core.network.settle()
             return Fault(self._running, placed)
 

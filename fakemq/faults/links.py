@@ -8,7 +8,7 @@ swallows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakemq.faults.link_scopes import (
     CLIENTS,
@@ -20,15 +20,18 @@ from fakemq.faults.link_scopes import (
     inside,
     outside,
 )
+from fakemq.faults.plan import ALWAYS, When
 from fakemq.faults.wires import Wire
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import Placed, Point
     from fakemq.net.lane import Act, OpenLink
     from fakemq.net.session import Owner
     from fakemq.timers import Timer
+
+ActionT = TypeVar("ActionT")
 
 
 class LinkPlan:
@@ -53,13 +56,37 @@ class LinkPlan:
 
     # -- connections --------------------------------------------------------------------------
 
-    def placed(self) -> None:
-        """A fault was placed: it is for those connections that are open, too."""
+    def place(
+        self,
+        point: Point[ActionT],
+        action: ActionT,
+        what: str,
+        scope: LinkScope,
+        when: When | None = ALWAYS,
+        *,
+        must_fire: bool = True,
+    ) -> Placed[ActionT]:
+        """Place a fault, for those connections that are open, too.
+
+        Without ``when`` it is for as many connections as are open, or for one if none is.
+        """
+        if when is None:
+            when = When(max(1, self._count_open(scope)))
+        placed = self.plan.place(
+            point,
+            action,
+            f"{what} {scope}",
+            scope,
+            when,
+            must_fire=must_fire,
+            on_end=self._removed,
+        )
         for link in self._core.network.links:
             self.opened(link)
         for wire in list(self._wires.values()):
             wire.refresh()
             wire.reset_if_due()
+        return placed
 
     def opened(self, link: OpenLink) -> None:
         faults = self._possible()
@@ -76,7 +103,7 @@ class LinkPlan:
             wire = self._wires[link] = Wire(self, link, passing)
         self.ask_all(wire)
 
-    def count_open(self, scope: LinkScope) -> int:
+    def _count_open(self, scope: LinkScope) -> int:
         """How many connections that are open a fault would be for."""
         passings = map(self._passing, self._core.network.links)
         return sum(scope.covers(one) or scope.covers(one.back()) for one in passings)
@@ -99,7 +126,7 @@ class LinkPlan:
         """Nothing befalls a connection any more; gives whether anything did."""
         return self._wires.pop(link, None) is not None
 
-    def removed(self) -> None:
+    def _removed(self) -> None:
         """A fault is over: what it kept back goes on, and swallowed connects are made."""
         for wire in list(self._wires.values()):
             wire.refresh()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.errors import ConfigError
-from fakemq.faults.plan import Placed, Point, Scope, When
+from fakemq.faults.plan import ALWAYS, Placed, Point, Scope, When
 from fakemq.handles import Handle, Running
+
+if TYPE_CHECKING:
+    from fakemq.namesrv.namesrv import NameServer
 
 ActionT = TypeVar("ActionT")
 
@@ -42,6 +45,12 @@ def when(often: Often) -> When:
     if on_call is None and times is None and (always or probability is not None):
         return When(None, None, probability)
     return When(1 if times is None else times, on_call, probability)
+
+
+def lasting(often: Often) -> When:
+    """As `when`, but until the fault is removed where nothing is said."""
+    said = often.keys() - {"must_fire"}
+    return when(often) if said else ALWAYS
 
 
 class Fault(Handle):
@@ -109,3 +118,7 @@ class FaultPlacing(Handle):
             )
 
         return Fault(self._running, self._call(place))
+
+    def _name_servers(self, namesrv: str | int | None) -> list[NameServer]:
+        """The name server of a name, number or address, or all; LookupError if there is none."""
+        return self._core.name_servers_called(namesrv)

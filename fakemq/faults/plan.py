@@ -35,20 +35,22 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a fault is limited to, or what is happening; None says nothing about it.
 
     ``code`` is a request's, ``node`` where it happens, ``peer`` the node or address at the other
-    end of a link, ``client`` a client id.
+    end of a link, ``client`` a client id or a client's address. What is happening may concern
+    several at once, as a heartbeat does groups: then it has a set of them. A fault may be of
+    several codes.
     """
 
-    code: int | None = None
+    code: int | frozenset[int] | None = None
     node: str | None = None
     peer: str | None = None
-    topic: str | None = None
-    queue: int | None = None
-    group: str | None = None
-    client: str | None = None
+    topic: str | frozenset[str] | None = None
+    queue: int | frozenset[int] | None = None
+    group: str | frozenset[str] | None = None
+    client: str | frozenset[str] | None = None
 
     def covers(self, happening: Scope) -> bool:
         """Whether ``happening`` has every value that this scope has."""
-        return all(getattr(happening, name) == value for name, value in self.given())
+        return all(_is_or_has(getattr(happening, name), value) for name, value in self.given())
 
     def given(self) -> Iterator[tuple[str, Any]]:
         """The names and values of what it says something about."""
@@ -61,6 +63,12 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def narrowness(self) -> int:
         """How many things it says something about."""
         return sum(1 for _ in self.given())
+
+
+def _is_or_has(happening: object, value: object) -> bool:
+    if isinstance(value, frozenset):
+        return happening in value
+    return happening == value or (isinstance(happening, frozenset) and value in happening)
 
 
 class When(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fakemq.dispatch import Dispatcher
 from fakemq.errors import NotYetSupported
 from fakemq.events import NodeStarted, NodeStopped, Warned
-from fakemq.faults.plan import FaultPlan
+from fakemq.faults.plan import FaultPlan, Point
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import KvConfig
 from fakemq.namesrv.registration import Registration
@@ -24,9 +24,13 @@ from fakemq.protocol.codes import code_name
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.config import NamesrvConfig
+    from fakemq.faults.views import View
     from fakemq.journal import Journal
     from fakemq.net.session import Link
     from fakemq.text_files import TextFile
+
+VIEW: Point[View] = Point("view")
+"""A name server is about to say what it knows."""
 
 UNKNOWN_CODES_WARNED = 20
 """So many unknown codes are warned of, each once; a peer could make up four billion."""
@@ -56,10 +60,12 @@ class NameServer:
         self.faults = FaultPlan(journal) if faults is None else faults
         self.addr = ""
         self.running = False
+        self.paused = False
         self.sessions: dict[Session, None] = {}
         self.tables = RouteTables()
         self.registration = Registration(self.tables, clock, journal)
-        self.routes = RouteQuery(self.tables)
+        self._routes = RouteQuery(self.tables)
+        self._views = self.faults.at(VIEW)
         self.kv = KvConfig(clock, journal, kv_file)
         self.dispatcher = Dispatcher(self, handles, on_unknown=self._unknown)
         self._start_config = config
@@ -88,12 +94,32 @@ class NameServer:
         """Be gone, with every connection, route and timer; ``how`` goes to the journal."""
         if not self.running:
             return
-        self.running = False
+        self.running = self.paused = False
         self._forget()
         for session in list(self.sessions):
             session.close(f"name server {how}")
         self.clock.cancel_all()
         self.journal.add(NodeStopped(node=self.name, how=how))
+
+    def pause(self) -> None:
+        """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
+        if not self.running or self.paused:
+            return
+        self.paused = True
+        self.clock.pause()
+        for session in self.sessions:
+            session.pause()
+        self.journal.add(NodeStopped(node=self.name, how="pause"))
+
+    def resume(self) -> None:
+        """Go on: what arrived and what fell due meanwhile is handled now, late."""
+        if not self.paused:
+            return
+        self.paused = False
+        self.journal.add(NodeStopped(node=self.name, how="resume"))
+        for session in list(self.sessions):  # first, as those of brokers
+            session.resume()
+        self.clock.resume()
 
     def reset(self) -> None:
         """Back to the start state: no broker is registered, KV and config are as at the start.
@@ -110,12 +136,23 @@ class NameServer:
         self.registration.expiry.clear()
         self._unknown_codes.clear()
 
+    @property
+    def routes(self) -> RouteQuery:
+        """What it tells of its tables."""
+        if self._views:
+            from fakemq.faults.views import ViewedRoutes  # few clusters have faults
+
+            return ViewedRoutes(self)
+        return self._routes
+
     # -- connections --------------------------------------------------------------------------
 
     def accept(self, link: Link) -> Session:
         """Take a connection."""
         session = Session(link, self, self.dispatcher.dispatch)
         self.sessions[session] = None
+        if self.paused:
+            session.pause()
         return session
 
     def session_closed(self, session: Session) -> None:
@@ -135,4 +172,5 @@ class NameServer:
 
     def __repr__(self) -> str:
         state = f"at {self.addr}" if self.running else "stopped"
+        state += ", paused" if self.paused else ""
         return f"<name server {self.name} {state}, {len(self.tables.broker_live_table)} brokers>"

@@ -43,7 +43,7 @@ class Registration:
         self._node = clock.owner
         self._journal = journal
         self.standing = StandingTopics()
-        self.expiry = Expiry(clock, tables, self._expire)
+        self.expiry = Expiry(clock, tables, self.expire)
 
     # -- registering --------------------------------------------------------------------------
 
@@ -98,8 +98,14 @@ class Registration:
                 tables.filter_server_table[broker_addr] = filter_server_list
             else:
                 tables.filter_server_table.pop(broker_addr, None)
-        if broker_id != MASTER_ID:
-            master_addr = addrs.get(MASTER_ID)
+        return self.master_for(broker_name, broker_id)
+
+    def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
+        """What a broker that registers is told of its master."""
+        tables = self._tables
+        broker_data = tables.broker_addr_table.get(broker_name)
+        if broker_id != MASTER_ID and broker_data is not None:
+            master_addr = broker_data.broker_addrs.get(MASTER_ID)
             master = tables.broker_live_table.get(master_addr) if master_addr else None
             if master is not None:
                 return RegisterBrokerResult(master.ha_server_addr, master_addr)
@@ -183,7 +189,8 @@ class Registration:
         )
         self._remove(addr, "channel closed")
 
-    def _expire(self, broker_addr: str) -> None:
+    def expire(self, broker_addr: str) -> None:
+        """Forget a broker that is here and has been silent for too long, and its channel."""
         # Java closes the channel first, but hears of that only after it has cleaned up.
         channel = self._tables.broker_live_table[broker_addr].channel
         self._remove(broker_addr, "expired")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fakemq.cluster_core import ClusterCore
 from fakemq.events import HandlerFailed
 from fakemq.inspection import NODE
+from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.driver import Driver
 from fakemq.net.held import HeldBytes
 from fakemq.net.listener import BrokerPorts, Listener, Port, TcpConnector
@@ -164,6 +165,25 @@ class ClusterServer:
         broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
 
+    def kill_node(self, node: Broker | NameServer) -> None:
+        """As `kill_broker`, or `stop_name_server`, whichever it is."""
+        if isinstance(node, NameServer):
+            self.stop_name_server(node, "kill")
+        else:
+            self.kill_broker(node)
+
+    def stop_name_server(self, name_server: NameServer, how: str = "stop") -> None:
+        """Gone at once, with all it knew; the port stays ours and refuses connections."""
+        self._close_listeners(name_server.name)
+        name_server.stop(how)
+        self.core.network.settle()
+
+    def restart_name_server(self, name_server: NameServer) -> None:
+        """Start a name server that is down, or stop and start one that is not; same port."""
+        self.stop_name_server(name_server)
+        self.core.start_name_server(name_server)
+        self._listen(name_server.name)
+
     async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
         """Start a broker that is down, or stop and start one that is not; same ports.
 
@@ -182,7 +202,7 @@ class ClusterServer:
         self._listen(broker.name)
 
     async def reset(self) -> None:
-        """Back to the start state, without faults; brokers that are down or paused run again."""
+        """Back to the start state, without faults; nodes that are down or paused run again."""
         self.core.faults.clear()
         await self._run_all()
         self.core.reset()
@@ -194,7 +214,10 @@ class ClusterServer:
         self.core.restore(snapshot)
 
     async def _run_all(self) -> None:
-        """Start the brokers that are down."""
+        """Start the nodes that are down."""
+        for name_server in self.core.name_servers:
+            if not name_server.running:
+                self.restart_name_server(name_server)
         for broker in self.core.brokers.values():
             if not broker.running:
                 await self.restart_broker(broker)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakemq.broker.registration import SILENCE
+from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.sim.history import MASTER
 from fakemq.sim.link_faults import LINK_KINDS, befall_link, links_of
 from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
@@ -121,11 +123,13 @@ def _resume(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _silence(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].registration.silence(True)
+    sim.placed[fault] = sim.core.faults.place(
+        SILENCE, None, f"silence {fault.target}", Scope(node=fault.target), ALWAYS
+    )
 
 
 def _speak(sim: Simulation, fault: PlannedFault) -> None:
-    sim.core.brokers[fault.target].registration.silence(False)
+    sim.placed.pop(fault).remove()
 
 
 def _lose_machine(sim: Simulation, fault: PlannedFault) -> None:

@@ -4,8 +4,11 @@ import zlib
 
 import pytest
 
+from fakemq.broker.registration import SILENCE
 from fakemq.config import BrokerConfig
 from fakemq.events import Warned
+from fakemq.faults.events import FaultHit
+from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfig
 from fakemq.protocol.codes import RequestCode
@@ -213,13 +216,18 @@ def test_it_registers_when_one_name_server_is_behind(
 def test_silence_says_nothing_and_keeps_the_connection(world: World) -> None:
     server = world.name_server(ONE)
     broker = world.broker(namesrv_addrs=(ONE,))
-    broker.registration.silence(True)
+    silent = broker.faults.place(
+        SILENCE, None, "silence", Scope(node=broker.name, peer=ONE), ALWAYS
+    )
     server.requests.clear()
     broker.create_topic("orders", 1)
     world.clock.advance("100s")
     assert server.requests == []
     assert not server.lost
-    broker.registration.silence(False)
+    hits = world.journal.find(FaultHit)
+    assert [hit.on for hit in hits] == [f"registration with {ONE}"] * silent.fired
+    assert silent.fired == 6  # for the topic, after 10, 40, 70 and 100 s, for the half topic
+    silent.remove()
     assert times(world, server, 30) == [30]
 
 

@@ -26,6 +26,14 @@ def test_a_name_that_is_not_ours_is_refused(http_client: Http, host: str) -> Non
     assert answer.error.endswith("expected one of: 127.0.0.1, ::1, localhost")
 
 
+def test_every_address_of_loopback_is_guarded() -> None:
+    with fakemq.Cluster(control_port=0, control_listen="127.0.0.2") as mq:
+        assert mq.control_url is not None
+        there = Http(mq.control_url)
+        assert there.ask("GET", "/v1/state").status == 200
+        assert there.ask("GET", "/v1/state", headers={"Host": "evil.example"}).status == 403
+
+
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:2", "[::1]:3"])
 def test_names_of_this_machine_are_ours(http_client: Http, host: str) -> None:
     assert http_client.ask("GET", "/v1/clock", headers={"Host": host}).status == 200

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fakemq.broker.registration import SILENCE
 from fakemq.events import Warned
+from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.ha.events import MetadataSynchronized
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
@@ -40,7 +42,7 @@ class Elsewhere:
     def __init__(self) -> None:
         pair = Replicated()
         self.core, self.slave = pair.core, pair.slave
-        self.slave.registration.silence(True)
+        self.core.faults.place(SILENCE, None, "", Scope(node=self.slave.name), ALWAYS)
         synchronize = self.slave.replication().synchronize
         assert synchronize is not None
         self.asked: list[tuple[int, str, int]] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.dispatch import Refused, Reply, Request
+from fakemq.faults.plan import Point
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
 from fakemq.protocol.codes import ResponseCode
@@ -19,6 +20,10 @@ from fakemq.protocol.headers.client import (
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.faults.leases import OtherList
+
+CONSUMER_LIST: Point[OtherList] = Point("consumer_list")
+"""A client is about to be told who is in its group."""
 
 
 @handles(table.GET_CONSUMER_LIST_BY_GROUP)
@@ -29,7 +34,10 @@ def get_consumer_list_by_group(
     info = broker.consumers.group(group)
     if info is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {group}")
-    body = GetConsumerListByGroupResponseBody(
-        consumer_id_list=[channel.client_id for channel in info.channels.values()]
-    )
+    client_ids = [channel.client_id for channel in info.channels.values()]
+    if broker.faults.at(CONSUMER_LIST):
+        from fakemq.faults.leases import shown_list  # few clusters have faults
+
+        client_ids = shown_list(broker, group, request.session, client_ids)
+    body = GetConsumerListByGroupResponseBody(consumer_id_list=client_ids)
     return Reply(GetConsumerListByGroupResponseHeader(), body=body.encode())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.client_channel import tell_client
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers import handles
 from fakemq.broker.offsets import NO_OFFSET
@@ -52,16 +53,15 @@ def invoke_broker_to_reset_offset(
     for channel in list(info.channels.values()):
         if channel.version < V3_0_7_SNAPSHOT:
             raise too_old(channel.version)
-        channel.session.invoke_oneway(
-            RemotingCommand(
-                RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
-                # Whether skipping was forced is not passed on.
-                ext_fields=ResetOffsetRequestHeader(
-                    topic=header.topic, group=header.group, timestamp=header.timestamp
-                ).encode(),
-                body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
-            )
+        command = RemotingCommand(
+            RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+            # Whether skipping was forced is not passed on.
+            ext_fields=ResetOffsetRequestHeader(
+                topic=header.topic, group=header.group, timestamp=header.timestamp
+            ).encode(),
+            body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
         )
+        tell_client(broker, channel.session, command)
     return Reply(body=ResetOffsetBody(offset_table=offsets).encode(), remark=NOTHING_SAID)
 
 

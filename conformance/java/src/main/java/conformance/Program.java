@@ -17,7 +17,8 @@ import java.util.concurrent.Executors;
  * the topics, groups and client ids of runs apart.
  *
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
- * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) and {@code Program - stock} (see {@link Stocks});
+ * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks})
+ * and {@code Program - faulty} (see {@link Faulty});
  * {@code Program NAMESRV latencies ...} is a measurement (see {@link Latencies}).
  */
 public final class Program {
@@ -90,6 +91,8 @@ public final class Program {
                 Soak.send(args[0], args);
             } else if (args[1].equals("stock")) {
                 Stocks.run();
+            } else if (args[1].equals("faulty")) {
+                Faulty.run();
             } else if (args[1].equals("soakhear")) {
                 Soak.hear(args[0], args);
             } else {

@@ -1,0 +1,33 @@
+"""The examples in docs/faults.md can be placed as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fakemq
+
+TEXT = (Path(__file__).parents[2] / "docs" / "faults.md").read_text()
+SECTIONS = ("Requests", "Calls of brokers to clients", "Members and leases", "Name servers")
+EXAMPLES = [
+    example
+    for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)
+    if section.splitlines()[0] in SECTIONS
+    for example in re.findall(r"\| `(?:\w+ = )?(mq\.faults\..*)` \|", section)
+]
+
+
+def test_every_example_can_be_placed() -> None:
+    assert len(EXAMPLES) == 22
+    nodes = fakemq.Cluster(namesrvs=2, masters=2, slaves=1, clock="frozen", topics={"orders": 4})
+    with nodes as mq:
+        for example in EXAMPLES:
+            before = len(mq.faults.all())
+            if "expire_locks" in example or "expire_client" in example:
+                with pytest.raises(LookupError):  # there are no clients
+                    eval(example, {"mq": mq})
+            else:
+                eval(example, {"mq": mq})
+                assert len(mq.faults.all()) == before + 1
