@@ -81,12 +81,12 @@ def _pair(master: str, slave: str) -> bool:
 
 def befall_link(sim: Simulation, fault: PlannedFault) -> None:
     """Have something happen to the connections of a link, open or yet to come."""
-    kind, amount, core = LINK_KINDS[fault.name], fault.amount, sim.core
+    kind, amount = LINK_KINDS[fault.name], fault.amount
     source, _, target = fault.target.partition(TO)
     source = sim.clients[source].name if source in sim.clients else source
     scope = LinkScope(
         node=target, source=source, target=target, one_way=kind.one_way(amount), language=None
     )
-    sim.placed[fault] = plan_of(core).place(
+    sim.placed[fault] = plan_of(sim.core).place(
         kind.point, kind.action(amount), fault.name, scope, kind.when
     )
