@@ -8,33 +8,29 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq import inspection
 from fakemq.clock_handles import AsyncClockHandle, ClockHandle
-from fakemq.cluster_spec import ClusterOptions, checked_topics, cluster_spec
+from fakemq.cluster_contents import Contents, Life
+from fakemq.cluster_spec import ClusterOptions, cluster_spec
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import WaitTimeout
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
-    GroupHandle,
     JournalView,
     NameServerHandle,
-    TopicHandle,
     in_thread,
 )
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.thread import ClusterThread
-from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
-    from fakemq.cluster_core import ClusterCore
     from fakemq.cluster_spec import ClusterSpec
     from fakemq.faults.handles import Fault, Faults
-    from fakemq.net.thread import Running
     from fakemq.snapshots import Snapshot
 
 T = TypeVar("T")
@@ -42,12 +38,6 @@ T = TypeVar("T")
 WAIT_TIMEOUT = "5s"
 PATIENCE_MS = 50
 """How long outside peers get to react to each step of ``run_until``, in real time."""
-
-
-class _Life:
-    """The thread that a cluster runs on, while it does; one for all faces of the cluster."""
-
-    thread: Running | None = None
 
 
 class _Wait:
@@ -71,7 +61,7 @@ async def _waited(call: Callable[[_Wait], T]) -> T:
         wait.give_up()
 
 
-class ClusterBase:
+class ClusterBase(Contents):
     """What synchronous and asynchronous tests share: all that is done at once.
 
     Options are those of the command line by the same names; ports default to free ones.
@@ -87,20 +77,8 @@ class ClusterBase:
 
     def _take(self, spec: ClusterSpec) -> None:
         self._spec = spec
-        self._life = _Life()
+        self._life = Life()
         self.journal = JournalView(self._thread)
-
-    def _thread(self) -> Running:
-        thread = self._life.thread
-        if thread is None:
-            raise RuntimeError(
-                "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
-            )
-        return thread
-
-    @property
-    def _core(self) -> ClusterCore:
-        return self._thread().server.core
 
     def _start(self) -> None:
         if self._life.thread is None:
@@ -191,63 +169,6 @@ class ClusterBase:
     def heal(self) -> None:
         """End every partition."""
         self.faults.heal()
-
-    # -- messages, topics, groups -------------------------------------------------------------
-
-    def name(self, topic_or_group: str) -> str:
-        """The name itself; a cluster shared with others, of ``rocketmq_noproc``, adds a suffix."""
-        return topic_or_group
-
-    def create_topic(self, topic: str, queues: int = 8) -> None:
-        """Create or change a topic on every running master, with so many queues to read and write.
-
-        LookupError if no master runs.
-        """
-        core = self._core
-        checked_topics({topic: queues})
-        self._thread().call(lambda: core.create_topic(topic, queues))
-
-    def seed(
-        self, topic: str, bodies: Iterable[bytes | str], *, tags: str = "", keys: str = ""
-    ) -> list[Message]:
-        """Store messages as if a producer had sent them, in turn over the topic's queues.
-
-        A topic that does not exist is created. Gives what was stored.
-        """
-        checked_topics({topic: 1})
-        core, payloads = self._core, inspection.payloads(bodies)
-        return self._thread().call(lambda: inspection.seed(core, topic, payloads, tags, keys))
-
-    def messages(self, topic: str) -> list[Message]:
-        """Every message stored in a topic, in the order of being stored, with its deliveries."""
-        core = self._core
-        return self._thread().call(lambda: inspection.messages(core, topic))
-
-    def delayed(self, topic: str | None = None) -> list[Delayed]:
-        """Messages that wait for their delay level: those for ``topic``, or all; next due first.
-
-        A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``.
-        """
-        core = self._core
-        return self._thread().call(lambda: inspection.delayed(core, topic))
-
-    def queues(self, topic: str) -> list[Queue]:
-        """The queues of a topic on every broker that has it."""
-        core = self._core
-        return self._thread().call(lambda: inspection.queues(core, topic))
-
-    def topics(self) -> list[str]:
-        """The names of all topics, RocketMQ's own among them."""
-        core = self._core
-        return self._thread().call(lambda: inspection.topics(core))
-
-    def topic(self, name: str) -> TopicHandle:
-        """A topic, to change or delete it."""
-        return TopicHandle(self._thread, name)
-
-    def group(self, name: str) -> GroupHandle:
-        """A consumer group, whether it exists already or not."""
-        return GroupHandle(self._thread, name)
 
     # -- waiting ------------------------------------------------------------------------------
 

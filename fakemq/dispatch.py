@@ -299,10 +299,12 @@ class Dispatcher(Generic[NodeT]):
         kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
         command.body, command.ext_fields, command.remark = b"", {}, None
         session.parked_bytes += kept_bytes
+        because_of_request = self._node.journal.resume()
 
         def answer(outcome: Outcome) -> None:
             session.parked_bytes -= kept_bytes
-            self._answer(session, command, header, outcome)
+            with because_of_request():
+                self._answer(session, command, header, outcome)
 
         parked.when_resolved(answer)
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from importlib import import_module
 
+from fakemq import events
 from fakemq.events import Event
 
-MODULES = (
-    "fakemq.events",
-    "fakemq.journal",
-    "fakemq.ha.events",
-    "fakemq.faults.events",
-    "fakemq.store.events",
-)
-"""Where they are."""
+
+def modules() -> list[str]:
+    """Where they are: in the ``events`` of each part, and with the journal."""
+    packages = sorted(os.scandir(os.path.dirname(events.__file__)), key=lambda one: one.name)
+    parts = [one.name for one in packages if os.path.exists(os.path.join(one.path, "events.py"))]
+    return ["fakemq.events", "fakemq.journal", *(f"fakemq.{part}.events" for part in parts)]
 
 
 def kinds() -> dict[str, type[Event]]:
     """All of them, `Event` for any among them."""
     return {
         name: value
-        for module in MODULES
+        for module in modules()
         for name, value in vars(import_module(module)).items()
         if isinstance(value, type) and issubclass(value, Event)
     }

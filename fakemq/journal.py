@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from inspect import get_annotations
 from itertools import count, islice
 from typing import TypeAlias, TypeVar
@@ -115,6 +115,8 @@ class Journal:
         self._times_ms: deque[int] = deque(maxlen=capacity)
         self._causes: deque[int] = deque(maxlen=capacity)
         self._seq = 0
+        self.epoch = 0
+        """How often it was cleared: before, the same numbers were others'."""
         self.cause: Cause = 0
         """What all that happens now is owed to; see `because`."""
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
@@ -152,6 +154,11 @@ class Journal:
             yield
         finally:
             self.cause = before
+
+    def resume(self) -> Callable[[], AbstractContextManager[None]]:
+        """The way back, later, to what all that happens now is owed to."""
+        cause, epoch = self.cause, self.epoch
+        return lambda: self.because(cause if self.epoch == epoch else 0)
 
     def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
         """Call what a timer is for; what that brings about is owed to a `TimerFired`.
@@ -249,6 +256,7 @@ class Journal:
         self._times_ms.clear()
         self._causes.clear()
         self._seq = self.cause = 0
+        self.epoch += 1
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(list(self._entries(0)))
@@ -274,10 +282,15 @@ def line(entry: Entry) -> str:
         for name in event.__struct_fields__
         if name != "node"
     )
-    seconds, ms = divmod(entry.at_ms, 1000)
-    minutes, seconds = divmod(seconds, 60)
-    at = f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
+    at = clock_text(entry.at_ms)
     return f"{entry.seq:>6} {at} {type(event).__name__:<16} {event.node:<10} {fields}"
+
+
+def clock_text(at_ms: int) -> str:
+    """The UTC time of day, to the millisecond."""
+    seconds, ms = divmod(at_ms, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
 
 
 def _text(name: str, value: object) -> str:

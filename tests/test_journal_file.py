@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+import fakemq
+from fakemq.client import Client, Message
 from fakemq.clock import Clock
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered, NodeStopped, TopicChanged
 from fakemq.journal import Journal
-from fakemq.journal_file import JournalFile
+from fakemq.journal_file import JournalFile, read
 
 
 def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:
@@ -20,13 +23,19 @@ def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:
     journal.add(TopicChanged(node="broker-a-0", topic="orders", how="created"))
     journal.add(NodeStopped(node="broker-a-0", how="stop"))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(line["seq"], line["at_ms"], line["event"]["type"]) for line in lines] == [
+    assert [(line["seq"], line["at_ms"], line["kind"]) for line in lines] == [
         (1, 5, "TopicChanged"),
         (2, 5, "NodeStopped"),
     ]
-    assert lines[0]["event"] == {
-        "type": "TopicChanged", "node": "broker-a-0", "topic": "orders", "how": "created",
-    }  # fmt: skip
+    assert lines[0] == {
+        "seq": 1,
+        "at_ms": 5,
+        "at": "1970-01-01T00:00:00.005Z",
+        "node": "broker-a-0",
+        "kind": "TopicChanged",
+        "fields": {"topic": "orders", "how": "created"},
+        "cause": 0,
+    }
     file.close()
 
 
@@ -48,7 +57,7 @@ def test_offsets_are_a_list_whether_they_are_a_range_or_not(tmp_path: Path) -> N
             )
         )
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["event"]["offsets"] for line in lines] == [[3, 4, 5], [3, 5]]
+    assert [line["fields"]["offsets"] for line in lines] == [[3, 4, 5], [3, 5]]
     file.close()
 
 
@@ -75,5 +84,53 @@ def test_half_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
     file = JournalFile(str(path))
     journal.listen(file)
     journal.add(TopicChanged(node="broker-a-0", topic="a\ud800b", how="created"))
-    assert json.loads(path.read_text())["event"]["topic"] == "a?b"
+    assert json.loads(path.read_text())["fields"]["topic"] == "a?b"
     file.close()
+
+
+def test_reading_it_back_gives_the_same_entries(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with fakemq.Cluster(
+        journal=str(path), topics={"orders": 1}, slaves=1, role="SYNC_MASTER", clock="frozen"
+    ) as mq:
+        with Client(mq.namesrv_addr, consumer_group="billing") as client:
+            client.subscribe("orders")
+            client.heartbeat()
+            client.send(Message("orders", b"one", properties={"DELAY": "1"}))
+            mq.clock.advance("1s")
+            (queue,) = client.subscribe_queues("orders")
+            assert client.pull(queue, 0).messages
+        mq.faults.silence("broker-a")
+        mq.clock.advance("30s")
+        mq.broker("broker-a-1").kill()
+        entries = list(mq.journal)
+        assert read(path)[: len(entries)] == entries
+    assert {"Delivered", "ScheduledDelivered", "TimerFired", "FaultHit", "Replicated"} <= {
+        type(entry.event).__name__ for entry in entries
+    }
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    good = b'{"seq":1,"at_ms":5,"node":"a","kind":"Warned","fields":{"text":"t"},"cause":0}\n'
+    path.write_bytes(good + good[:-9])
+    assert len(read(path)) == 1, "the last line is not whole"
+    for bad, why in (
+        (b"{}\n", "missing required field `seq`"),
+        (b"nonsense\n", "malformed"),
+        (good.replace(b"Warned", b"Warmed"), "no kind of event is called 'Warmed'"),
+        (good.replace(b'"text"', b'"test"'), "missing required field `text`"),
+    ):
+        path.write_bytes(good + bad)
+        with pytest.raises(FakemqError, match=rf"journal.jsonl, line 2: .*{why}"):
+            read(path)
+    with pytest.raises(FakemqError, match="cannot read the journal: No such file"):
+        read(tmp_path / "nowhere")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_file_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.touch(mode=0o400)
+    with pytest.raises(FakemqError, match="cannot write the journal: Permission denied"):
+        JournalFile(str(path))

@@ -40,3 +40,10 @@ def test_an_example_of_the_clock_runs(source: str) -> None:
 
 def test_no_example_of_the_clock_is_left_out() -> None:
     assert len(CLOCK) == 4
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_example_of_the_journal_runs(number: int) -> None:
+    sources = blocks("docs/journal.md")
+    assert len(sources) == 3
+    exec(compile(sources[number], "docs/journal.md", "exec"), {})

@@ -31,7 +31,7 @@ class ChangeTopic(Body):
     """``RW``, ``R``, ``W`` or nothing."""
 
 
-class ShownMessage(Message, frozen=True, kw_only=True, gc=False):
+class ShownMessage(Message, frozen=True, kw_only=True):
     """A stored message; ``body`` is base64, ``text`` the same where it is UTF-8."""
 
     text: str | None

@@ -1,0 +1,47 @@
+"""What is behind an entry, in words: what a test did by hand, or had a fault do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.events import ClockMoved, Event, NodeStarted, NodeStopped
+from fakemq.faults.events import FaultHit
+
+if TYPE_CHECKING:
+    from fakemq.biographies.chronicle import Chronicle
+    from fakemq.journal import Entry, Journal
+
+_DONE = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
+
+
+def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:
+    """The faults that hit it, and the nearest cause with a name; "" if there are none."""
+    hits = chronicle.hits.get(entry.cause, ()) if entry.cause else ()
+    texts = [named(hit.event) for hit in hits]
+    texts += filter(None, (named(cause.event) for cause in journal.cause_chain(entry)))
+    return texts[0] if texts else ""
+
+
+def named(event: Event) -> str:
+    """What a test knows of an event as its own doing; "" if it was none."""
+    if isinstance(event, FaultHit):
+        return f"fault {event.fault} {event.what}"
+    if isinstance(event, ClockMoved):
+        moved = {"advance": "advanced", "jump": "jumped"}.get(event.how)
+        done = event.how if moved is None else f"{moved} {duration_text(event.by_ms)}"
+        return f"after clock {done}"
+    if isinstance(event, NodeStopped):
+        return f"after {event.node} {_DONE.get(event.how, event.how)}"
+    return f"after {event.node} started" if isinstance(event, NodeStarted) else ""
+
+
+def duration_text(ms: int) -> str:
+    """A duration in its two largest units, such as ``1m 30s``."""
+    parts = []
+    left_ms = abs(ms)
+    for unit, unit_ms in _UNITS:
+        number, left_ms = divmod(left_ms, unit_ms)
+        if number:
+            parts.append(f"{number}{unit}")
+    return ("-" if ms < 0 else "") + (" ".join(parts[:2]) or "0s")

@@ -1,0 +1,275 @@
+"""The journal, read once: which entries are about which record.
+
+A record is a place in the log of a broker, which its slaves share: (brokerName, physical offset).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from fakemq.events import (
+    DeadLettered,
+    Delivered,
+    Dispatched,
+    Event,
+    HalfStored,
+    LogAppended,
+    MemberChanged,
+    OffsetCommitted,
+    RequestHandled,
+    RequestReceived,
+    Scheduled,
+    ScheduledDelivered,
+    ScheduledDiscarded,
+    SentBack,
+    SnapshotRestored,
+    TransactionChecked,
+    TransactionDiscarded,
+    TransactionEnded,
+)
+from fakemq.faults.events import FaultHit
+from fakemq.ha.events import Replicated
+from fakemq.journal import Entry, Journal
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
+
+Record: TypeAlias = tuple[str, int]
+"""brokerName and physical offset."""
+Place: TypeAlias = tuple[str, str, int, int]
+"""brokerName, topic, queue id and queue offset."""
+
+
+def _code(request: Entry) -> int:
+    event = request.event
+    assert isinstance(event, RequestReceived)
+    return event.code
+
+
+class Rising:
+    """Entries that each say "everything before this offset": the first one that goes past it."""
+
+    def __init__(self) -> None:
+        self._offsets: list[int] = []
+        self._entries: list[Entry] = []
+
+    def put(self, offset: int, entry: Entry) -> None:
+        if not self._offsets or offset > self._offsets[-1]:
+            self._offsets.append(offset)
+            self._entries.append(entry)
+
+    def past(self, offset: int) -> Entry | None:
+        """The first entry after which everything up to and with ``offset`` is done."""
+        index = bisect_right(self._offsets, offset)
+        return self._entries[index] if index < len(self._entries) else None
+
+
+class Chronicle:
+    """What one journal says, by record; `read` takes in what is new."""
+
+    def __init__(self, journal: Journal, broker_names: Mapping[str, str]) -> None:
+        self._journal = journal
+        self._names = broker_names
+        self._read_seq = 0
+        self._epoch = journal.epoch
+        self._readers: dict[type[Event], Callable[[Entry], None]] = {
+            DeadLettered: self._dead_lettered,
+            Delivered: self._delivered,
+            FaultHit: lambda entry: self.hits[entry.cause].append(entry),
+            Dispatched: self._dispatched,
+            HalfStored: self._half_stored,
+            LogAppended: self._appended,
+            MemberChanged: self._member_changed,
+            OffsetCommitted: self._committed,
+            Replicated: self._replicated,
+            RequestHandled: self._handled,
+            RequestReceived: self._received,
+            Scheduled: self._scheduled,
+            ScheduledDelivered: self._made,
+            ScheduledDiscarded: self._discarded,
+            SentBack: self._made,
+            SnapshotRestored: lambda entry: self._forget(),
+            TransactionChecked: self._checked,
+            TransactionDiscarded: self._half_news,
+            TransactionEnded: self._ended,
+        }
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin anew: the records are others."""
+        self.appended: dict[Record, Entry] = {}
+        self.news: dict[Record, list[Entry]] = defaultdict(list)
+        """What befell a record without making another of it."""
+        self.made: dict[Record, list[tuple[Record, Entry]]] = defaultdict(list)
+        """What was made from a record, and how."""
+        self.made_from: dict[Record, tuple[Record, Entry]] = {}
+        self.delivered: dict[Place, list[Entry]] = defaultdict(list)
+        self.commits: dict[tuple[str, str, int], dict[str, Rising]] = defaultdict(dict)
+        """Committed offsets by (brokerName, topic, queue id) and group."""
+        self.replicated: dict[str, Rising] = defaultdict(Rising)
+        """How far the log of each slave has come."""
+        self.answers: dict[int, int | None] = {}
+        """Response codes, by the number of the request."""
+        self.requests: dict[int, Entry] = {}
+        self.hits: dict[int, list[Entry]] = defaultdict(list)
+        """Faults that hit, by the number of what they befell."""
+        self._clients: dict[tuple[str, str], str] = {}
+        self._at: dict[Place, Record] = {}
+        self._first_of: dict[str, Record] = {}
+
+    def read(self) -> None:
+        """Take in what is new; all again, if the journal was cleared or has forgotten much."""
+        journal = self._journal
+        if self._epoch != journal.epoch or len(self.appended) > 2 * max(len(journal), 1):
+            self._forget()
+            self._epoch, self._read_seq = journal.epoch, 0
+        if self._read_seq == journal.last_seq:
+            return
+        for entry in journal.after(self._read_seq):
+            reader = self._readers.get(type(entry.event))
+            if reader is not None:
+                reader(entry)
+        self._read_seq = journal.last_seq
+
+    def client(self, node: str, peer: str) -> str:
+        """The id of the client at an address, as its heartbeats say; "" if it never sent one."""
+        return self._clients.get((node, peer), "")
+
+    def record_at(self, broker: str, topic: str, queue_id: int, offset: int) -> Record | None:
+        """The record at a place of a queue."""
+        return self._at.get((broker, topic, queue_id, offset))
+
+    def forgotten(self, record: Record) -> bool:
+        """Whether the journal does not know how a record came to be."""
+        return record not in self.appended
+
+    # -- readers ------------------------------------------------------------------------------
+
+    def _record(self, event: Event, phy_offset: int) -> Record:
+        return self._names.get(event.node, event.node), phy_offset
+
+    def _half(self, event: Event, half_offset: int) -> Record | None:
+        broker = self._names.get(event.node, event.node)
+        return self._at.get((broker, TRANS_HALF_TOPIC, 0, half_offset))
+
+    def _link(self, source: Record | None, target: Record, entry: Entry) -> None:
+        if source is None:
+            self.news[target].append(entry)
+        elif source != target:
+            self.made[source].append((target, entry))
+            self.made_from[target] = (source, entry)
+
+    def _appended(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, LogAppended)
+        record = self._record(event, event.phy_offset)
+        self.appended[record] = entry
+        self._at[record[0], event.topic, event.queue_id, event.queue_offset] = record
+        if event.msg_id:
+            self._first_of.setdefault(event.msg_id, record)
+
+    def _dispatched(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, Dispatched)
+        self.news[self._record(event, event.phy_offset)].append(entry)
+
+    def _scheduled(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, Scheduled)
+        record = self._record(event, event.phy_offset)
+        self.news[record].append(entry)
+        request = self.requests.get(entry.cause)
+        sent_back = request is not None and _code(request) == RequestCode.CONSUMER_SEND_MSG_BACK
+        if event.topic.startswith(RETRY_PREFIX) and not sent_back:
+            self._perhaps_sent_again(record, event.msg_id, entry)
+
+    def _perhaps_sent_again(self, record: Record, msg_id: str, entry: Entry) -> None:
+        """Clients send a retry themselves where they cannot send back; it keeps its id."""
+        first = self._first_of.get(msg_id)
+        if first is not None and first != record and record not in self.made_from:
+            self._link(first, record, entry)
+
+    def _made(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, ScheduledDelivered | SentBack)
+        self._link(
+            self._record(event, event.from_phy_offset),
+            self._record(event, event.phy_offset),
+            entry,
+        )
+
+    def _dead_lettered(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, DeadLettered)
+        record = self._record(event, event.phy_offset)
+        if event.from_phy_offset is not None:
+            self._link(self._record(event, event.from_phy_offset), record, entry)
+        else:
+            self._link(self._first_of.get(event.msg_id), record, entry)
+
+    def _discarded(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, ScheduledDiscarded)
+        self.news[self._record(event, event.phy_offset)].append(entry)
+
+    def _half_stored(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, HalfStored)
+        self._half_news(entry)
+
+    def _half_news(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, HalfStored | TransactionEnded | TransactionDiscarded)
+        half = self._half(event, event.half_offset)
+        if half is not None:
+            self.news[half].append(entry)
+
+    def _checked(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, TransactionChecked)
+        again = self._half(event, event.half_offset)
+        if again is not None:
+            self._link(self._half(event, event.from_half_offset), again, entry)
+
+    def _ended(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, TransactionEnded)
+        if event.phy_offset is None:
+            self._half_news(entry)
+            return
+        half = self._half(event, event.half_offset)
+        self._link(half, self._record(event, event.phy_offset), entry)
+
+    def _delivered(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, Delivered)
+        broker = self._names.get(event.node, event.node)
+        for offset in event.offsets:
+            self.delivered[broker, event.topic, event.queue_id, offset].append(entry)
+
+    def _committed(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, OffsetCommitted)
+        queue = self._names.get(event.node, event.node), event.topic, event.queue_id
+        self.commits[queue].setdefault(event.group, Rising()).put(event.offset, entry)
+
+    def _replicated(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, Replicated)
+        self.replicated[event.node].put(event.end_offset, entry)
+
+    def _received(self, entry: Entry) -> None:
+        self.requests[entry.seq] = entry
+
+    def _handled(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, RequestHandled)
+        if entry.cause in self.requests:
+            self.answers.setdefault(entry.cause, event.response_code)
+
+    def _member_changed(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, MemberChanged)
+        self._clients[event.node, event.peer] = event.client_id

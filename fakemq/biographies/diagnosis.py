@@ -1,0 +1,228 @@
+"""What most likely keeps messages from being consumed: the first lines of a failing test's report.
+
+Every finding names messages and one reason. Reasons that are certain come first: a broker that is
+down, a delay that is not over, a group without members. Faults that hit come next, as they explain
+what nothing else does; what only looks unfinished comes last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fakemq import events, inspection
+from fakemq.biographies.because import duration_text, named
+from fakemq.biographies.biography import answer_text, missing
+from fakemq.biographies.groups import why_not_delivered
+from fakemq.faults.events import FaultHit
+from fakemq.journal import clock_text
+from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
+from fakemq.protocol.topics import (
+    DLQ_PREFIX,
+    SCHEDULE_TOPIC,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+    retry_topic,
+)
+
+if TYPE_CHECKING:
+    from fakemq.biographies.chronicle import Chronicle, Record
+    from fakemq.broker.broker import Broker
+    from fakemq.cluster_core import ClusterCore
+    from fakemq.journal import Entry
+    from fakemq.protocol.message import MessageExt
+
+_BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
+NAMED_AT_MOST = 3
+
+
+class Findings:
+    """Messages by what was found of them, in the order of being found."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, topic: str, reason: str, name: str) -> None:
+        self._names.setdefault((topic, reason), []).append(name)
+
+    def lines(self) -> list[str]:
+        """One line for each topic and reason, with a few names."""
+        return [
+            f"{_names(topic, names)}: {reason}" for (topic, reason), names in self._names.items()
+        ]
+
+
+def _names(topic: str, names: list[str]) -> str:
+    shown = ", ".join(names[:NAMED_AT_MOST])
+    if len(names) == 1:
+        return f"{shown} of {topic}"
+    more = ", …" if len(names) > NAMED_AT_MOST else ""
+    return f"{len(names)} messages of {topic} ({shown}{more})"
+
+
+def diagnosis(
+    core: ClusterCore, chronicle: Chronicle, topic: str | None = None, group: str | None = None
+) -> list[str]:
+    """The findings about a topic's messages, or all; ``group`` is who should have had them."""
+    patient = _Patient(core, chronicle, topic, group)
+    certain = patient.certain()
+    return [*certain, *patient.faults(), *patient.uncertain()]
+
+
+class _Patient:
+    def __init__(
+        self, core: ClusterCore, chronicle: Chronicle, topic: str | None, group: str | None
+    ) -> None:
+        self._core = core
+        self._chronicle = chronicle
+        self._topics = None if topic is None else {topic, retry_topic(group or "")}
+        """Those that are asked about; None for all."""
+        self._group = group
+        self._uncertain = Findings()
+
+    def certain(self) -> list[str]:
+        """What waits for time or a decision, is lost, or has nobody who could get it."""
+        found, copies = Findings(), Findings()
+        self._delayed(found)
+        for record, entry in self._chronicle.appended.items():
+            event = entry.event
+            assert isinstance(event, events.LogAppended)
+            broker = self._core.brokers[event.node]
+            if event.topic == TRANS_HALF_TOPIC:
+                self._half(found, record, broker)
+            if event.topic in _BROKERS_OWN or not self._wants(event.topic):
+                continue
+            if self._replication(copies, record, entry, broker):
+                continue
+            if event.topic.startswith(DLQ_PREFIX):
+                found.add(event.topic, "a dead letter: its group gave it up", self._name(record))
+            else:
+                self._undelivered(found, record, event, broker)
+        return found.lines() + copies.lines()
+
+    def _wants(self, topic: str) -> bool:
+        return self._topics is None or topic in self._topics
+
+    def faults(self) -> list[str]:
+        """Which faults had an effect, and how often."""
+        hits = Counter(
+            named(hit.event) for hit in self._core.journal if isinstance(hit.event, FaultHit)
+        )
+        return [f"{what} hit {_times(times)}" for what, times in hits.items()]
+
+    def uncertain(self) -> list[str]:
+        """What nobody has pulled, or pulled and not acknowledged; after `certain`."""
+        found = self._uncertain
+        for place, deliveries in self._chronicle.delivered.items():
+            broker, topic, queue_id, offset = place
+            if not self._wants(topic):
+                continue
+            committed = self._chronicle.commits.get((broker, topic, queue_id), {})
+            groups = Counter(
+                entry.event.group
+                for entry in deliveries
+                if isinstance(entry.event, events.Delivered)
+            )
+            for group, times in groups.items():
+                rising = committed.get(group)
+                if self._group in (None, group) and (rising is None or not rising.past(offset)):
+                    record = self._chronicle.record_at(*place)
+                    name = f"offset {offset}" if record is None else self._name(record)
+                    found.add(topic, f"delivered {_times(times)} to {group}, never acked", name)
+        return found.lines()
+
+    # -- reasons ------------------------------------------------------------------------------
+
+    def _delayed(self, found: Findings) -> None:
+        clock = self._core.clock
+        for one in inspection.delayed(self._core, None):
+            if not self._wants(one.topic):
+                continue
+            broker = self._core.broker(one.broker)
+            left_ms = one.due_at_ms - broker.clock.now_ms()
+            if broker.state != "running":
+                still = f"its broker {broker.name} is {broker.state}"
+            elif clock.frozen:
+                still = "the clock is frozen"
+            else:
+                still = "the clock runs"
+            due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
+            reason = f"waits at delay level {one.level}, {due} at {clock_text(one.due_at_ms)}"
+            name = one.message.keys or repr(one.message.body[:40])
+            found.add(one.topic, f"{reason}; {still}", name)
+
+    def _half(self, found: Findings, record: Record, broker: Broker) -> None:
+        chronicle = self._chronicle
+        news = [entry.event for entry in chronicle.news.get(record, ())]
+        over = events.TransactionEnded | events.TransactionDiscarded
+        if record in chronicle.made or any(isinstance(event, over) for event in news):
+            return
+        stored = broker.store.look_message_by_offset(record[1])
+        if stored is None:
+            return
+        topic = stored.properties.get(REAL_TOPIC, "")
+        if not self._wants(topic):
+            return
+        group = stored.properties.get(PRODUCER_GROUP, "")
+        made = chronicle.made_from.get(record)
+        check = None if made is None else made[1].event
+        asked = "no check yet"
+        if isinstance(check, events.TransactionChecked):
+            asked = f"checked {_times(check.times)}"
+        if not broker.producers.snapshot().get(group):
+            why = f"producer group {group} has nobody to be asked"
+        elif self._core.clock.frozen:
+            why = "the clock is frozen"
+        else:
+            why = "its producer has not answered"
+        reason = f"half message, neither committed nor rolled back ({asked}): {why}"
+        found.add(topic, reason, _name_of(stored))
+
+    def _replication(self, found: Findings, record: Record, entry: Entry, broker: Broker) -> bool:
+        """Whether a record is gone; what slaves lack is said, too."""
+        event, core = entry.event, self._core
+        assert isinstance(event, events.LogAppended)
+        code = self._chronicle.answers.get(entry.cause)
+        told = "" if code is None else f", its sender was told {answer_text(code)}"
+        if broker.store.parts[0].max_offset <= record[1]:
+            found.add(event.topic, f"lost by {broker.name}{told}", event.msg_id or "a message")
+            return True
+        for name, slave in core.brokers.items():
+            if not slave.config.is_slave or slave.config.broker_name != record[0]:
+                continue
+            if slave.store.parts[0].max_offset <= record[1]:
+                why = missing(core, slave)
+                reason = f"not replicated to {name}{told}{why and f': {why}'}"
+                if why or not broker.running:
+                    found.add(event.topic, reason, self._name(record))
+        return False
+
+    def _undelivered(
+        self, found: Findings, record: Record, event: events.LogAppended, broker: Broker
+    ) -> None:
+        place = (record[0], event.topic, event.queue_id, event.queue_offset)
+        deliveries = self._chronicle.delivered.get(place, ())
+        if any(self._group in (None, getattr(one.event, "group", "")) for one in deliveries):
+            return
+        stored = broker.store.look_message_by_offset(record[1])
+        if stored is None:
+            return
+        reasons = why_not_delivered(self._core, self._chronicle, broker, stored, self._group)
+        for reason in reasons:
+            findings = found if reason.certain else self._uncertain
+            findings.add(event.topic, f"never delivered: {reason.text}", _name_of(stored))
+
+    def _name(self, record: Record) -> str:
+        entry = self._chronicle.appended.get(record)
+        broker = None if entry is None else self._core.brokers.get(entry.event.node)
+        stored = None if broker is None else broker.store.look_message_by_offset(record[1])
+        return f"the record at {record[1]}" if stored is None else _name_of(stored)
+
+
+def _name_of(stored: MessageExt) -> str:
+    """What a test knows a message by: its keys, or its body."""
+    return stored.properties.get(KEYS) or repr(stored.body[:40])
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

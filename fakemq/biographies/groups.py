@@ -1,0 +1,95 @@
+"""Why a group has not got a message that lies in its queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq import events, inspection
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.subscription import is_tag_type
+from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.topics import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from fakemq.biographies.chronicle import Chronicle
+    from fakemq.broker.broker import Broker
+    from fakemq.cluster_core import ClusterCore
+    from fakemq.protocol.message import MessageExt
+
+
+class Reason(NamedTuple):
+    """Why a message was not delivered; not ``certain`` if it only says that it was not."""
+
+    text: str
+    certain: bool = True
+
+
+def why_not_delivered(
+    core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str | None
+) -> list[Reason]:
+    """One reason for each group that may want it, or for ``group`` alone."""
+    if broker.state != "running":
+        return [Reason(f"its broker {broker.name} is {broker.state}")]
+    config = broker.topics.select(stored.topic)
+    if config is None:
+        return [Reason(f"topic {stored.topic} is not there any more")]
+    if not config.perm & PermName.READ:
+        return [Reason(f"topic {stored.topic} cannot be read")]
+    if stored.queue_id >= config.read_queue_nums:
+        queues = config.read_queue_nums
+        return [Reason(f"queue {stored.queue_id} is not one of the {queues} to read")]
+    groups = [group] if group is not None else _groups(core, chronicle, stored.topic)
+    if not groups:
+        return [Reason(f"no group has asked for {stored.topic}", certain=False)]
+    return [
+        Reason(f"no member of group {one} has pulled it", certain=False)
+        if (reason := _why_not(core, broker, stored, one)) is None
+        else Reason(reason)
+        for one in groups
+    ]
+
+
+def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
+    """Who consumes a topic, as far as anything tells."""
+    if topic.startswith(RETRY_PREFIX):
+        return [topic.removeprefix(RETRY_PREFIX)]
+    found: dict[str, None] = {}
+    for broker in core.brokers.values():
+        found |= dict.fromkeys(broker.consumers.groups_of_topic(topic))
+        found |= dict.fromkeys(broker.offsets.which_groups_by_topic(topic))
+    for entry in core.journal:
+        event = entry.event
+        if isinstance(event, events.PullHeld | events.Delivered) and event.topic == topic:
+            found[event.group] = None
+    return list(found)
+
+
+def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> str | None:
+    members = inspection.members(core, group)
+    if not members:
+        return f"group {group} has no member"
+    settings = broker.groups.snapshot().get(group)
+    if settings is not None and not settings.consume_enable:
+        return f"consume is disabled for group {group}"
+    info = broker.consumers.group(group)
+    if info is None:
+        return f"no member of group {group} is connected to {broker.name}"
+    subscription = info.subscriptions.get(stored.topic)
+    if subscription is None:
+        return f"group {group} does not subscribe to {stored.topic}"
+    tags = subscription.tags_set
+    if is_tag_type(subscription.expression_type) and tags and stored.tags not in tags:
+        return (
+            f"tag filter {subscription.sub_string!r} of group {group} does not match"
+            f" {f'tag {stored.tags!r}' if stored.tags else 'a message without tag'}"
+        )
+    committed = broker.offsets.query(group, stored.topic, stored.queue_id)
+    if committed > stored.queue_offset:
+        return f"group {group} has committed offset {committed} already, which is past it"
+    queue = MessageQueue(
+        topic=stored.topic, broker_name=broker.config.broker_name, queue_id=stored.queue_id
+    )
+    owner = broker.locks.snapshot().get(group, {}).get(queue)
+    if owner is not None and owner not in {member.client_id for member in members}:
+        return f"its queue is locked by {owner}, which is no member of group {group}"
+    return None

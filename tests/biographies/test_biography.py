@@ -1,0 +1,245 @@
+"""What became of a message, told from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import fakemq
+from fakemq.biographies import steps
+from fakemq.client import LocalTransactionState, Message
+from fakemq.errors import FakemqError
+from fakemq.events import Delivered, MessageChecked
+from fakemq.faults.plan import Point, Scope
+from fakemq.journal import Entry, Journal
+from fakemq.views import Message as View
+from tests.support.consumer import consuming, normalised
+
+START = "2024-02-29T12:00:00Z"
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        clock="frozen", start_at=START, topics={"orders": 1}, slaves=1, role="SYNC_MASTER"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def alone() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(clock="frozen", start_at=START, topics={"orders": 1}) as cluster:
+        yield cluster
+
+
+def lines(message: View) -> list[str]:
+    return [line.strip() for line in normalised(str(message.biography)).splitlines()]
+
+
+def test_from_the_store_to_the_dead_letters(mq: fakemq.Cluster) -> None:
+    addr = mq.broker("broker-a").addr
+    with consuming(mq) as client:
+        client.send(Message("orders", b"hello"))
+        (message,) = client.take("orders")
+        client.send_back(addr, message)
+        mq.clock.advance("10s")
+        (retry,) = client.take("%RETRY%billing")
+        client.send_back(addr, retry, max_retries=1)
+    mq.clock.advance("1s")
+    expected = [
+        "ID b'hello' of orders",
+        "12:00:00.000 stored in orders broker-a-0/0@0, sent by CLIENT (ADDR), told SEND_OK",
+        "12:00:00.000 dispatched at broker-a-0",
+        "12:00:00.000 replicated to broker-a-1",
+        "12:00:00.000 delivered 1st time to billing@CLIENT (ADDR)",
+        "12:00:00.000 acked by billing: offset 1 committed by CLIENT",
+        "12:00:00.000 sent back by billing: retry 1, delayed at level 3 until 12:00:10.000",
+        "12:00:10.000 delay over, in %RETRY%billing broker-a-0/0@0 — after clock advanced 10s",
+        "12:00:10.000 delivered 2nd time to billing@CLIENT (ADDR) — after clock advanced 10s",
+        "12:00:10.000 acked by billing: offset 1 committed by CLIENT",
+        "12:00:10.000 dead letter of billing after 1 retries",
+    ]
+    (origin,) = mq.messages("orders")
+    assert lines(origin) == expected
+    # From wherever one looks, it is the same life.
+    for topic in ("%RETRY%billing", "%DLQ%billing"):
+        (message_there,) = mq.messages(topic)
+        assert message_there.biography == origin.biography
+
+
+def test_steps_are_typed_and_immutable(alone: fakemq.Cluster) -> None:
+    (message,) = alone.seed("orders", [b"one"])
+    stored, dispatched = message.biography
+    assert stored == steps.Stored(
+        seq=stored.seq,
+        at_ms=message.stored_at_ms,
+        node="broker-a-0",
+        topic="orders",
+        queue_id=0,
+        offset=0,
+        phy_offset=0,
+        sender="",
+        answer="",
+    )
+    assert message.biography.of(steps.Dispatched) == [dispatched]
+    assert message.biography[:1] == (stored,)
+    with pytest.raises(AttributeError):
+        stored.node = "elsewhere"  # type: ignore[misc]
+    assert repr(message.biography).startswith("<biography of ")
+    assert len({message.biography, message.biography}) == 1
+
+
+def test_a_delayed_message(alone: fakemq.Cluster) -> None:
+    with consuming(alone) as client:
+        client.send(Message("orders", b"later", properties={"DELAY": "5"}))
+        (waiting,) = alone.delayed("orders")
+        alone.clock.advance_to_next("delay_level")
+        client.take("orders", commit=False)
+    (message,) = alone.messages("orders")
+    assert [line.replace("CLIENT (ADDR)", "PEER") for line in lines(message)[1:]] == [
+        "12:00:00.000 stored in SCHEDULE_TOPIC_XXXX broker-a-0/4@0, sent by PEER, told SEND_OK",
+        "12:00:00.000 delayed for orders at level 5 until 12:01:00.000",
+        "12:01:00.000 delay over, in orders broker-a-0/0@0 — after clock advanced 1m",
+        "12:01:00.000 delivered 1st time to billing@PEER — after clock advanced 1m",
+    ]
+    assert waiting.message.biography == message.biography
+
+
+def test_a_transaction(alone: fakemq.Cluster) -> None:
+    with consuming(alone, member=False) as client:
+        client.send_half(Message("orders", b"half"))
+    alone.clock.advance("61s")
+    with consuming(alone, member=False) as client:
+        client.listen_for_checks(lambda _: LocalTransactionState.COMMIT_MESSAGE)
+        client.heartbeat()
+        alone.clock.advance("60s")
+        client.poll(1000)
+    (message,) = alone.wait_for(lambda: alone.messages("orders"))
+    _, _, half, nobody, somebody, committed = lines(message)
+    assert half == "12:00:00.000 half message for orders, not committed yet"
+    assert nobody == (
+        "12:01:00.000 checked 1st time, asked nobody, as no shop is connected"
+        " — after clock advanced 1m 1s"
+    )
+    assert somebody == "12:02:00.000 checked 2nd time, asked ADDR — after clock advanced 1m"
+    assert committed == "12:02:01.000 committed to orders when asked"
+
+
+def test_a_transaction_that_is_rolled_back(alone: fakemq.Cluster) -> None:
+    with consuming(alone, member=False) as client:
+        half = client.send_half(Message("orders", b"half"))
+        client.end_transaction(half, LocalTransactionState.ROLLBACK_MESSAGE)
+        alone.wait_for(lambda: alone.journal.find("TransactionEnded"))
+    (message,) = alone.messages("RMQ_SYS_TRANS_HALF_TOPIC")
+    assert lines(message)[-1] == "12:00:00.000 rolled back"
+
+
+def test_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
+    mq.broker("broker-a-1").pause()
+    (message,) = mq.seed("orders", [b"one"])
+    assert lines(message)[-1] == (
+        "12:00:00.000 not replicated to broker-a-1 — broker-a-1 is paused"
+    )
+    mq.broker("broker-a-1").resume()
+    assert lines(message)[-1] == (
+        "12:00:00.000 replicated to broker-a-1 — after broker-a-1 resumed"
+    )
+
+
+def test_a_fault_is_named(alone: fakemq.Cluster) -> None:
+    # As a fault at a request's point does: it hits while that is handled.
+    journal = alone._core.journal
+    placed = alone._core.faults.place(Point("test"), None, "delay SEND_MESSAGE_V2", Scope())
+
+    def hit(entry: Entry) -> None:
+        placed.hit("broker-a-0", "a send")
+
+    unlisten = journal.listen(hit, MessageChecked)
+    with consuming(alone) as client:
+        client.send(Message("orders", b"hello"))
+    unlisten()
+    (message,) = alone.messages("orders")
+    assert message.biography[0].because == "fault 1 delay SEND_MESSAGE_V2"
+
+
+def test_messages_of_several_brokers(alone: fakemq.Cluster) -> None:
+    with fakemq.Cluster(masters=2, clock="frozen", topics={"orders": 1}) as mq:
+        one, two = mq.seed("orders", [b"one", b"two"])
+        assert [one.biography[0].node, two.biography[0].node] == ["broker-a-0", "broker-b-0"]
+
+
+def test_after_a_reset(alone: fakemq.Cluster) -> None:
+    (old,) = alone.seed("orders", [b"old"])
+    alone.reset()
+    (new,) = alone.seed("orders", [b"new"])
+    assert lines(old)[1:] == [
+        "12:00:00.000 the cluster was reset since: the journal does not go back so far"
+    ]
+    assert "stored in orders" in lines(new)[1]
+
+
+def test_after_a_restore(alone: fakemq.Cluster) -> None:
+    alone.seed("orders", [b"one"])
+    snapshot = alone.snapshot()
+    alone.seed("orders", [b"two"])
+    alone.restore(snapshot)
+    (message,) = alone.messages("orders")
+    assert lines(message)[1:] == ["12:00:00.000 it was stored before the journal begins"]
+
+
+def test_when_the_journal_has_forgotten(
+    alone: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = alone._core
+    journal = Journal(core.clock, capacity=4)
+    for name in ("_events", "_times_ms", "_causes"):
+        monkeypatch.setattr(core.journal, name, getattr(journal, name))
+    (message,) = alone.seed("orders", [b"one"])
+    alone.seed("orders", [b"two", b"three"])
+    (text,) = lines(message)[1:]
+    assert text.startswith("12:00:00.000 the journal has forgotten how it was stored: it begins")
+
+
+def test_ten_thousand_biographies_read_the_journal_once(
+    alone: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+    after = Journal.after
+
+    def counted(self: Journal, seq: int) -> object:
+        nonlocal read
+        entries = after(self, seq)
+        read += len(entries)
+        return entries
+
+    monkeypatch.setattr(Journal, "after", counted)
+    alone.seed("orders", [b"x"] * 10_000)
+    messages = alone.messages("orders")
+    assert read == 0, "what nobody looks at costs nothing"
+    assert sum(len(message.biography) for message in messages[::10]) == 2_000
+    assert read == len(alone.journal)
+    core = alone._core
+    core.journal.add(
+        Delivered(
+            node="broker-a-0",
+            topic="orders",
+            queue_id=0,
+            offsets=range(10_000),
+            next_offset=10_000,
+            group="billing",
+            peer="x",
+        )
+    )
+    assert messages[-1].biography.of(steps.Delivered)[0].times == 1
+    assert read == len(alone.journal)
+
+
+def test_a_copy_has_none() -> None:
+    message = View(
+        topic="t", broker="b", queue_id=0, offset=0, body=b"", tags="", keys="", properties={},
+        msg_id="x", offset_msg_id="x", born_at_ms=0, stored_at_ms=0, born_host="", store_host="",
+        sys_flag=0, reconsume_times=0, commit_log_offset=0,
+    )  # fmt: skip
+    with pytest.raises(FakemqError, match="nobody knows what became of <message x"):
+        _ = message.biography

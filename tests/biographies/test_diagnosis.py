@@ -1,0 +1,153 @@
+"""What most likely keeps a message from being consumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import fakemq
+from fakemq.client import Message
+from fakemq.protocol.bodies.queue import MessageQueue
+from tests.support.consumer import Consumer, consuming
+
+NEVER = "b'one' of orders: never delivered: "
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(
+        clock="frozen", start_at="2024-02-29T12:00:00Z", topics={"orders": 1}
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(mq: fakemq.Cluster) -> Iterator[Consumer]:
+    with consuming(mq) as client:
+        mq.seed("orders", [b"one"])
+        yield client
+
+
+def test_nothing_is_wrong_with_nothing(mq: fakemq.Cluster) -> None:
+    assert mq.diagnosis() == []
+
+
+def test_nobody_asked(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"one"])
+    assert mq.diagnosis() == [NEVER + "no group has asked for orders"]
+    assert mq.diagnosis("orders", "billing") == [NEVER + "group billing has no member"]
+    assert mq.diagnosis("others") == []
+
+
+def test_several_messages_are_one_line(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"1", b"2"], keys="k")
+    mq.seed("orders", [b"3", b"4"])
+    assert mq.diagnosis() == [
+        "4 messages of orders (k, k, b'3', …): never delivered: no group has asked for orders"
+    ]
+
+
+def test_a_member_that_does_not_pull(mq: fakemq.Cluster, client: Consumer) -> None:
+    assert mq.diagnosis() == [NEVER + "no member of group billing has pulled it"]
+
+
+@pytest.mark.parametrize(("how", "state"), [("pause", "paused"), ("kill", "stopped")])
+def test_its_broker_is_down(mq: fakemq.Cluster, client: Consumer, how: str, state: str) -> None:
+    getattr(mq.broker("broker-a"), how)()
+    assert mq.diagnosis() == [NEVER + f"its broker broker-a-0 is {state}"]
+    if how == "pause":
+        mq.broker("broker-a").resume()
+
+
+def test_the_group_is_suspended(mq: fakemq.Cluster, client: Consumer) -> None:
+    mq.group("billing").suspend()
+    assert mq.diagnosis() == [NEVER + "consume is disabled for group billing"]
+
+
+def test_the_filter_does_not_match(mq: fakemq.Cluster) -> None:
+    with consuming(mq, member=False) as client:
+        client.subscribe("orders", "paid || sent")
+        client.heartbeat()
+        mq.seed("orders", [b"one"], tags="open")
+        mq.seed("orders", [b"two"])
+        mq.seed("orders", [b"three"], tags="paid")
+        said = "never delivered: tag filter 'paid || sent' of group billing does not match"
+        assert mq.diagnosis() == [
+            f"b'one' of orders: {said} tag 'open'",
+            f"b'two' of orders: {said} a message without tag",
+            "b'three' of orders: never delivered: no member of group billing has pulled it",
+        ]
+
+
+def test_another_topic_is_subscribed(mq: fakemq.Cluster, client: Consumer) -> None:
+    mq.create_topic("bills", 1)
+    mq.seed("bills", [b"b"])
+    assert mq.diagnosis("bills", "billing") == [
+        "b'b' of bills: never delivered: group billing does not subscribe to bills"
+    ]
+
+
+def test_the_topic_cannot_be_read(mq: fakemq.Cluster, client: Consumer) -> None:
+    mq.topic("orders").set_perm("W")
+    assert mq.diagnosis() == [NEVER + "topic orders cannot be read"]
+
+
+def test_the_offset_is_past_it(mq: fakemq.Cluster, client: Consumer) -> None:
+    (queue,) = client.subscribe_queues("orders")
+    client.update_offset(queue, 1, oneway=False)
+    assert mq.diagnosis() == [
+        NEVER + "group billing has committed offset 1 already, which is past it"
+    ]
+
+
+def test_its_queue_is_locked(mq: fakemq.Cluster, client: Consumer) -> None:
+    with consuming(mq, member=False) as other:
+        assert other.lock([MessageQueue(topic="orders", broker_name="broker-a", queue_id=0)])
+        locked = f"its queue is locked by {other.instance.client_id}, which is no member"
+        assert mq.diagnosis() == [NEVER + locked + " of group billing"]
+
+
+def test_delivered_and_not_acked(mq: fakemq.Cluster, client: Consumer) -> None:
+    client.take("orders", commit=False)
+    assert mq.diagnosis() == ["b'one' of orders: delivered once to billing, never acked"]
+    client.take("orders")
+    assert mq.diagnosis() == []
+
+
+def test_a_dead_letter(mq: fakemq.Cluster, client: Consumer) -> None:
+    (message,) = client.take("orders")
+    client.send_back(mq.broker("broker-a").addr, message, max_retries=0)
+    assert mq.diagnosis() == ["b'one' of %DLQ%billing: a dead letter: its group gave it up"]
+
+
+def test_a_delay_that_is_not_over(mq: fakemq.Cluster) -> None:
+    with consuming(mq, member=False) as client:
+        client.send(Message("orders", b"one", properties={"DELAY": "5"}))
+    waits = "b'one' of orders: waits at delay level 5, due in 1m at 12:01:00.000; "
+    assert mq.diagnosis() == [waits + "the clock is frozen"]
+    mq.broker("broker-a").pause()
+    assert mq.diagnosis() == [waits + "its broker broker-a-0 is paused"]
+    mq.broker("broker-a").resume()
+
+
+def test_a_half_message_that_nobody_decides(mq: fakemq.Cluster) -> None:
+    half = "b'one' of orders: half message, neither committed nor rolled back "
+    with consuming(mq) as client:
+        client.send_half(Message("orders", b"one"))
+        client.listen_for_checks(lambda _: None)
+        client.heartbeat()
+        assert mq.diagnosis() == [half + "(no check yet): the clock is frozen"]
+    mq.wait_for(lambda: not mq.group("billing").members())
+    mq.clock.advance("61s")
+    assert mq.diagnosis() == [half + "(checked once): producer group shop has nobody to be asked"]
+
+
+def test_what_a_crash_took(tmp_path: object) -> None:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}, store=str(tmp_path), seed=3) as mq:
+        with consuming(mq) as client:
+            client.send(Message("orders", b"one"))
+            mq.broker("broker-a").kill(lose_unsynced=True)
+        mq.broker("broker-a").restart()
+        (line,) = mq.diagnosis()
+        assert line.endswith("of orders: lost by broker-a-0, its sender was told SEND_OK")

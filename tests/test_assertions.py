@@ -1,0 +1,128 @@
+"""What a test may claim about messages, and what is said when it is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import fakemq
+from fakemq.client import Message
+from fakemq.cluster import AsyncCluster
+from tests.support.consumer import Consumer, consuming
+
+
+@pytest.fixture
+def mq() -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(mq: fakemq.Cluster) -> Iterator[Consumer]:
+    with consuming(mq) as client:
+        yield client
+
+
+def failure(claim: Callable[[], None]) -> list[str]:
+    with pytest.raises(AssertionError) as raised:
+        claim()
+    return str(raised.value).splitlines()
+
+
+def test_what_was_sent(mq: fakemq.Cluster) -> None:
+    mq.assert_nothing_sent("orders")
+    mq.seed("orders", [b"one"], keys="a b", tags="paid")
+    mq.seed("orders", [b"two", b"two"])
+    mq.assert_sent("orders")
+    mq.assert_sent("orders", 3)
+    mq.assert_sent("orders", bodies=["two", b"one", "two"])
+    mq.assert_sent("orders", 1, keys="b")
+    mq.assert_sent("orders", bodies=["one"], tags="paid")
+    mq.assert_nothing_sent("nowhere")
+    assert failure(lambda: mq.assert_nothing_sent("orders"))[:2] == [
+        "expected: 0 messages in orders",
+        "seen:     3: b'one', b'two', b'two'",
+    ]
+    assert failure(lambda: mq.assert_sent("orders", bodies=["one", "three"]))[0] == (
+        "expected: 2 messages in orders: b'one', b'three'"
+        " (missing b'three'; too many b'two', b'two')"
+    )
+    assert failure(lambda: mq.assert_sent("orders", 2, keys="a"))[0] == (
+        "expected: 2 messages in orders with keys 'a'"
+    )
+    assert failure(lambda: mq.assert_sent("nowhere")) == [
+        "expected: at least 1 message in nowhere",
+        "seen:     0",
+    ]
+
+
+def test_a_body_that_is_long_is_cut(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"x" * 1000])
+    assert "x" * 60 not in "\n".join(failure(lambda: mq.assert_sent("orders", 2)))
+
+
+def test_what_was_consumed(mq: fakemq.Cluster, client: Consumer) -> None:
+    for body in (b"one", b"two"):
+        client.send(Message("orders", body))
+    assert failure(lambda: mq.assert_consumed("orders", "billing"))[:2] == [
+        "expected: 2 messages of orders consumed by billing",
+        "seen:     0",
+    ]
+    one, _ = client.take("orders")
+    mq.assert_consumed("orders", "billing", 2)
+    client.send_back(mq.broker("broker-a").addr, one)
+    mq.assert_consumed("orders", "billing", bodies=["two"])
+    mq.assert_not_redelivered("orders", "billing")
+    mq.assert_delivered_once("orders", "billing")
+    mq.clock.advance("10s")
+    client.take("%RETRY%billing")
+    mq.assert_consumed("orders", "billing")
+    assert failure(lambda: mq.assert_not_redelivered("orders", "billing"))[:2] == [
+        "expected: every message of orders delivered to billing at most once",
+        "seen:     b'one' 2 times",
+    ]
+    assert failure(lambda: mq.assert_consumed("orders", "shipping"))[1] == "seen:     0"
+
+
+def test_never_delivered_is_not_once(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"one"])
+    mq.assert_not_redelivered("orders", "billing")
+    assert failure(lambda: mq.assert_delivered_once("orders", "billing"))[:4] == [
+        "expected: every message of orders delivered to billing once",
+        "seen:     b'one' 0 times",
+        "most likely:",
+        "  b'one' of orders: never delivered: group billing has no member",
+    ]
+
+
+def test_dead_letters(mq: fakemq.Cluster, client: Consumer) -> None:
+    client.send(Message("orders", b"one"))
+    (message,) = client.take("orders")
+    mq.assert_in_dlq("billing", 0)
+    assert failure(lambda: mq.assert_in_dlq("billing"))[0] == (
+        "expected: at least 1 message in %DLQ%billing"
+    )
+    client.send_back(mq.broker("broker-a").addr, message, max_retries=0)
+    mq.assert_in_dlq("billing", bodies=["one"])
+    assert "seen:     0" in failure(lambda: mq.assert_consumed("orders", "billing"))
+
+
+def test_no_more_than_some_biographies_are_told(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"x"] * 7)
+    assert failure(lambda: mq.assert_nothing_sent("orders"))[-1] == "and 2 more"
+
+
+def test_faults_that_are_pending_are_named(mq: fakemq.Cluster) -> None:
+    mq.faults.silence("broker-a")
+    mq.clock.advance("30s")
+    lines = failure(lambda: mq.assert_sent("orders"))
+    assert "  fault 1 silence broker-a-0 hit once" in lines
+    assert any(line.startswith("pending: <fault 1 silence") for line in lines)
+
+
+def test_an_awaitable_face_claims_the_same(mq: fakemq.Cluster) -> None:
+    face = AsyncCluster.of(mq)
+    face.seed("orders", [b"one"])
+    face.assert_sent("orders", 1)
+    assert face.messages("orders")[0].biography == mq.messages("orders")[0].biography
