@@ -230,12 +230,12 @@ class Wire:
         self.over = True
         for direction in self._directions.values():
             direction.lane.drop()
+        self._faults.forget(self._link)
         end(placed.what, partial(self._faults.owed, cause))
 
     def unwire_if_idle(self) -> None:
         """Go without lanes, if nothing is on its way and nothing befalls the connection."""
         lanes = [direction.lane for direction in self._directions.values()]
-        if self.over:
-            self._faults.forget(self._link)
-        elif len(lanes) == 2 and all(lane.idle for lane in lanes):
+        # One that is over keeps them until its last bytes have come and it ends.
+        if not self.over and len(lanes) == 2 and all(lane.idle for lane in lanes):
             self._faults.unwire(self._link, any(placed.placed for placed in self._befalling))

@@ -235,8 +235,11 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if self._inward is None:
             self._lose(why)
         else:
-            self._inward.after(lambda: self._lose(why))
-            self._inward.after(lambda: self._held.put(self, 0))
+            self._inward.after(partial(self._end_inward, why))
+
+    def _end_inward(self, why: str) -> None:
+        self._lose(why)
+        self._held.put(self, 0)
 
     def _lose(self, why: str) -> None:
         self._links.discard(self)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import fakemq
-from fakemq.events import LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
 from fakemq.net import memory
 from fakemq.net.lane import FULL_BYTES
 from fakemq.protocol.codes import RequestCode
@@ -171,3 +171,32 @@ def test_a_node_that_writes_too_much_into_a_hold_gives_up(
     mq.create_topic("Last")
     with TcpPeer(mq.namesrv_addr) as other:
         assert b"Last" in other.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body
+
+
+@pytest.mark.parametrize("bytes_", [1, 1000])
+def test_a_client_goes_from_a_link_on_which_nothing_is_on_its_way(
+    mq: fakemq.Cluster, peer: TcpPeer, bytes_: int
+) -> None:
+    mq.faults.slice("clients", "broker-a", bytes=bytes_)
+    peer.ask(CODE)
+    peer.sock.close()
+    mq.wait_for(lambda: mq.journal.find(LinkClosed, node="broker-a-0"))
+    # `HandlerFailed` would be in the journal by now.
+    poll(lambda: held_bytes(mq) == 0)
+    mq.clock.advance("1s")
+    assert mq.journal.find(HandlerFailed) == []
+
+
+def test_the_last_bytes_before_a_cut_are_held_as_others_are(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    hold = mq.faults.hold("clients", "broker-a", one_way=True)
+    frame = Connection().encode(RemotingCommand(CODE))
+    cut = mq.faults.cut("clients", "broker-a", after_bytes=len(frame))
+    peer.send(CODE)
+    mq.wait_for(lambda: cut.fired)
+    mq.faults.latency("clients", "broker-a", "1ms", must_fire=False)  # is for no other lanes
+    peer.send(CODE)
+    hold.release()
+    mq.wait_for(lambda: mq.journal.find(LinkClosed, node="broker-a-0"))
+    assert came(mq) == 1
