@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from fakemq.durations import Duration, Size, duration_ms, size_bytes
 from fakemq.errors import ConfigError
-from fakemq.faults.placing import Fault, FaultPlacing, Often, when
+from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when
 from fakemq.faults.plan import ALWAYS, Point, When
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ class LinkFaults(FaultPlacing):
         """
         from fakemq.faults.links import plan_of
 
+        require_known(limits, LinkLimits.__annotations__)
         core, scope = self._core, _scope(self._core, ends, limits)
         often = Often(**{name: limits[name] for name in Often.__annotations__ if name in limits})  # type: ignore[literal-required, typeddict-item]
         says_how_often = often.keys() - {"must_fire"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, get
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
-from fakemq.faults.placing import Fault, FaultPlacing, Often, when
+from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when
 from fakemq.faults.plan import Placed, Point
 from fakemq.faults.scopes import Where, in_words, node_called, request_code, response_code, scope
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
@@ -241,12 +241,7 @@ def _parted(limits: Limits) -> tuple[Where, Often, str]:
 
 def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
     """Where and how often; TypeError, as for any unknown argument, for what neither knows."""
-    known = [*Where.__annotations__, *Often.__annotations__]
-    for name in limits:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"a fault has no {name}={hint}")
+    require_known(limits, [*Where.__annotations__, *Often.__annotations__])
     where = Where(**{n: of for n, of in limits.items() if n in Where.__annotations__})  # type: ignore[typeddict-item]  # checked by `scope`
     often = Often(**{n: of for n, of in limits.items() if n in Often.__annotations__})  # type: ignore[typeddict-item]  # checked by `when`
     return where, often

@@ -154,7 +154,16 @@ def test_how_often(often: Often, expected: When) -> None:
 
 
 @pytest.mark.parametrize(
-    "often", [{"times": 1, "always": True}, {"times": 0}, {"on_call": True}, {"probability": 2}]
+    "often",
+    [
+        {"times": 1, "always": True},
+        {"times": 0},
+        {"times": "2"},
+        {"on_call": True},
+        {"probability": 2},
+        {"probability": True},
+        {"probability": "often"},
+    ],
 )
 def test_what_makes_no_sense(often: Often) -> None:
     with pytest.raises(ConfigError):

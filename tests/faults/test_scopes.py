@@ -114,3 +114,22 @@ def test_what_is_not_there(mq: fakemq.Cluster) -> None:
         mq.faults.drop(SEND, node="namesrv-1")
     with pytest.raises(TypeError, match="no topics=; did you mean topic"):
         mq.faults.drop(SEND, topics="orders")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda faults: faults.drop(SEND, tims=2),
+        lambda faults: faults.drop_call("NOTIFY_CONSUMER_IDS_CHANGED", tims=2),
+        lambda faults: faults.consumer_list("G", show=["a"], tims=2),
+        lambda faults: faults.hold("broker-a", "clients", tims=2),
+        lambda faults: faults.reset("broker-a", "clients", tims=2),
+        lambda faults: faults.silence("broker-a", tims=2),
+        lambda faults: faults.tear_transfer("broker-a", at_byte=1, tims=2),
+        lambda faults: faults.tear_last_write("broker-a", tims=2),
+    ],
+)
+def test_no_family_takes_an_option_that_there_is_not(mq: fakemq.Cluster, place: Any) -> None:
+    with pytest.raises(TypeError, match="a fault has no tims=; did you mean times"):
+        place(mq.faults)
+    assert mq.faults.all() == []
