@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from fakemq.views import Message
 
 
+_DISK_FULL: Point[None] = Point("disk full")
+_FLIP_BYTE: Point[None] = Point("flip byte")
+
+
 class NodeFaults(FaultPlacing):
     """What can befall a node's store. A bare brokerName means the master."""
 
@@ -23,18 +27,22 @@ class NodeFaults(FaultPlacing):
         Messages are refused with SERVICE_NOT_AVAILABLE, and old files go whatever their age, as in
         4.9.7. A slave goes on appending what its master sends.
         """
-        node = self._core.broker(broker)
-        retention = node.store.retention
+        node, plan = self._core.broker(broker), self._core.faults
+
+        def judge() -> None:
+            filling = [one for one in plan.at(_DISK_FULL) if one.scope.node == node.name]
+            node.store.retention.fill(filling[0] if filling else None)
+
         fault = self._place(
-            Point("disk full"),
+            _DISK_FULL,
             None,
             f"disk of {node.name} full",
             Scope(node=node.name),
             ALWAYS,
             must_fire=must_fire,
-            on_end=lambda: retention.fill(None),
+            on_end=judge,
         )
-        self._call(lambda: retention.fill(fault._placed))
+        self._call(judge)
         return fault
 
     def tear_last_write(
@@ -112,7 +120,7 @@ class NodeFaults(FaultPlacing):
             raise ConfigError(f"{node.name} is {node.state}: flip bytes while it runs")
         on = self._call(lambda: flip(node, message, where, byte))
         what = f"flip a byte in the {where} of {node.name}"
-        fault = self._place(Point("flip byte"), None, what, Scope(node=node.name), ONCE)
+        fault = self._place(_FLIP_BYTE, None, what, Scope(node=node.name), ONCE)
         self._call(lambda: fault._placed.hit(node.name, on))
         return fault
 

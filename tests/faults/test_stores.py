@@ -42,6 +42,15 @@ def test_a_disk_that_is_full_refuses_at_once_and_until_it_is_removed(store: str)
         assert len(lab.bodies()) == 2
 
 
+def test_a_disk_is_full_until_the_last_fault_that_fills_it_is_removed() -> None:
+    with Lab() as lab:
+        with lab.mq.faults.disk_full("broker-a"):
+            with lab.mq.faults.disk_full("broker-a", must_fire=False):
+                pass
+            assert lab.send() == REFUSED
+        assert lab.send() == OK
+
+
 def test_a_disk_that_is_full_takes_what_a_master_sends(store: str) -> None:
     with Lab(store=store, slaves=1, role="SYNC_MASTER") as lab:
         fault = lab.mq.faults.disk_full(SLAVE, must_fire=False)
