@@ -99,6 +99,16 @@ def test_what_a_resumed_broker_does_is_owed_to_that(mq: fakemq.Cluster) -> None:
     assert {entry.cause for entry in late} == {resumed.seq}
 
 
+def test_what_a_resumed_name_server_does_is_owed_to_that(mq: fakemq.Cluster) -> None:
+    mq.name_server().pause()
+    mq.create_topic("late")
+    mq.name_server().resume()
+    (resumed,) = mq.journal.entries(NodeStopped, how="resume")
+    late = mq.journal.entries(RequestReceived, since=resumed)
+    assert late
+    assert {entry.cause for entry in late} == {resumed.seq}
+
+
 def test_on_a_running_clock_a_timer_has_no_cause() -> None:
     clock = Clock(frozen=True)
     journal = Journal(clock)

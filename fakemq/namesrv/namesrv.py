@@ -116,10 +116,10 @@ class NameServer:
         if not self.paused:
             return
         self.paused = False
-        self.journal.add(NodeStopped(node=self.name, how="resume"))
-        for session in list(self.sessions):  # first, as those of brokers
-            session.resume()
-        self.clock.resume()
+        with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
+            for session in list(self.sessions):  # first, as those of brokers
+                session.resume()
+            self.clock.resume()
 
     def reset(self) -> None:
         """Back to the start state: no broker is registered, KV and config are as at the start.
