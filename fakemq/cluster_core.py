@@ -176,12 +176,15 @@ class ClusterCore:
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
-        for broker in self.brokers.values():
-            broker.resume()
-            broker.reset()
-        for name_server in self.name_servers:
-            name_server.resume()
-            name_server.reset()
+        nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
+        for node in nodes:
+            node.resume()
+        for timer in sorted(self.clock.timers()):
+            late = timer.take() if timer.kind == "late_by_fault" else None
+            if late is not None:
+                late()  # or it would come into what begins now
+        for node in nodes:
+            node.reset()
         self._begin_with_copy()
         self.randomness.reset()
         self.journal.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -35,6 +35,31 @@ def status_of(peer: TcpPeer, body: bytes = b"one", **fields: Any) -> int:
 
 def bodies(mq: fakemq.Cluster) -> list[bytes]:
     return [message.body for message in mq.messages("orders")]
+
+
+# -- what a reset makes of it ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize("fault", ["delay", "park", "pause"])
+def test_no_request_comes_late_into_what_a_reset_begins(
+    mq: fakemq.Cluster, peer: TcpPeer, fault: str, paused: bool
+) -> None:
+    place: dict[str, Callable[[], object]] = {
+        "delay": lambda: mq.faults.delay(SEND, "10s"),
+        "park": lambda: mq.faults.park(SEND),
+        "pause": lambda: mq.faults.pause(SEND),
+    }
+    place[fault]()
+    send(peer)
+    mq.wait_for(lambda: mq.journal.find(FaultHit))
+    if paused:
+        mq.broker("broker-a").pause()
+    mq.reset()
+    assert not [timer for timer in mq.clock.timers() if timer.kind == "late_by_fault"]
+    mq.clock.advance("20s")
+    assert bodies(mq) == []
+    assert status_of(peer) == 0
 
 
 # -- what happens -----------------------------------------------------------------------------
