@@ -168,15 +168,21 @@ class LinkPlan:
             kind="connect_timeout",
             outside=not self._core.network.knows(addr),
         )
+        self._dials = [dial for dial in self._dials if dial[0].pending]
         self._dials.append((timer, passing, again))
         return True
 
     def _partition(self, passing: Passing) -> Placed[Any] | None:
-        """A partition that keeps a connect, or its answer, from arriving."""
+        """A partition that keeps a connect, or its answer, from arriving.
+
+        One that chooses among connections lets them be made.
+        """
         able = [
             placed
             for placed in self.plan.at(PARTITION)
-            if placed.scope.covers(passing) or placed.scope.covers(passing.back())
+            if placed.when.on_call is None
+            and placed.when.probability is None
+            and (placed.scope.covers(passing) or placed.scope.covers(passing.back()))
         ]
         return max(able, key=lambda placed: placed.scope.narrowness, default=None)
 

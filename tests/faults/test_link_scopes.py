@@ -11,7 +11,8 @@ from fakemq.errors import ConfigError
 from fakemq.events import RequestReceived
 from fakemq.faults.events import FaultHit
 from fakemq.faults.handles import Faults
-from fakemq.faults.placing import Fault
+from fakemq.faults.links import LinkPlan
+from fakemq.faults.placing import Fault, Often
 from fakemq.ha.events import Replicated
 from fakemq.net.memory import MemoryLink
 from fakemq.protocol.codes import RequestCode
@@ -45,6 +46,27 @@ def test_what_comes_late_is_owed_to_the_fault() -> None:
         (hit,) = [entry for entry in mq.journal if isinstance(entry.event, FaultHit)]
         came = [e for e in mq.journal if isinstance(e.event, RequestReceived)]
         assert [entry.cause for entry in came].count(hit.seq) == 1
+
+
+@pytest.mark.parametrize("limits", [{"on_call": 2}, {"probability": 1.0}])
+def test_a_partition_that_chooses_connections_swallows_no_connects(limits: Often) -> None:
+    with with_slave() as mq:
+        partition = mq.faults.partition("broker-a", "broker-a-1", link="ha", **limits)
+        mq.broker("broker-a-1").restart()
+        mq.clock.advance("20s")
+        assert partition.used
+        assert not [one for one in mq.journal.find(FaultHit) if one.on.startswith("connect")]
+
+
+def test_swallowed_connects_are_forgotten_when_they_have_failed() -> None:
+    with with_slave() as mq:
+        mq.faults.partition("broker-a", "broker-a-1", link="ha")
+        mq.broker("broker-a-1").restart()
+        mq.clock.advance("10m")
+        plan = mq._core.network.links.faults
+        assert isinstance(plan, LinkPlan)
+        assert len(mq.journal.find(FaultHit)) > 10
+        assert len(plan._dials) <= 1
 
 
 def test_connects_into_a_partition() -> None:
