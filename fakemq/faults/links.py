@@ -27,6 +27,7 @@ from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 if TYPE_CHECKING:
     from fakemq.cluster_core import ClusterCore
     from fakemq.faults.plan import Placed, Point
+    from fakemq.journal import Cause
     from fakemq.net.lane import Act, OpenLink
     from fakemq.net.session import Owner
     from fakemq.timers import Timer
@@ -46,8 +47,8 @@ class LinkPlan:
         self._dials: list[tuple[Timer, Passing, Act]] = []
         core.network.links.faults = self
 
-    def owed(self, cause: int, act: Act) -> None:
-        """Do something that is owed to the entry ``cause`` of the journal, if that is not 0."""
+    def owed(self, cause: Cause, act: Act) -> None:
+        """Do something that is owed to ``cause``, if that is not 0."""
         if cause:
             with self.plan.journal.because(cause):
                 act()

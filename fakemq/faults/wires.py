@@ -22,6 +22,7 @@ from fakemq.net.lane import Act, Conditions, Lane
 if TYPE_CHECKING:
     from fakemq.faults.links import LinkPlan
     from fakemq.faults.plan import Placed, Point
+    from fakemq.journal import Cause
     from fakemq.net.lane import OpenLink
 
 
@@ -63,7 +64,7 @@ class Direction:
                 return
         self.lane.put(data, cause)
 
-    def _cut(self, data: bytes, placed: Placed[int], cause: int) -> None:
+    def _cut(self, data: bytes, placed: Placed[int], cause: Cause) -> None:
         self._wire.over = True
         if data:
             self.lane.put(data, cause)
@@ -74,16 +75,21 @@ class Direction:
             self._befall()
         self.lane.after(act)
 
-    def _befall(self) -> int:
-        """Have every fault that acts here hit; gives the ``seq`` of the last one, 0 for none."""
+    def _befall(self) -> Cause:
+        """Have every fault that acts here hit; gives what that which comes late is owed to.
+
+        That is the hit; after a connection's first, whatever it is owed to without the fault, if
+        anything is known of that.
+        """
         self._wire.recognise()
-        cause = 0
+        journal = self._wire.journal
+        last_seq, hit_seq = journal.last_seq, 0
         for point in (SLICE, BANDWIDTH, LATENCY, HOLD, PARTITION):
             placed = self._wire.acting(point, self.passing)
             if placed is not None:
-                cause = self._wire.hit(placed)
+                hit_seq = max(hit_seq, self._wire.hit(placed))
         self.refresh()
-        return cause
+        return hit_seq if hit_seq > last_seq else journal.cause or hit_seq
 
     def refresh(self) -> None:
         """Be what the faults say now."""
@@ -106,6 +112,7 @@ class Wire:
 
     def __init__(self, faults: LinkPlan, link: OpenLink, passing: Passing) -> None:
         self._faults = faults
+        self.journal = faults.plan.journal
         self._link = link
         self._befalling: list[Placed[Any]] = []
         self._asked: set[Placed[Any]] = set()
@@ -131,7 +138,7 @@ class Wire:
     ) -> Direction:
         faults, text = self._faults, self.text if outward else self.text[::-1]
 
-        def deliver(data: bytes, cause: int) -> None:
+        def deliver(data: bytes, cause: Cause) -> None:
             soon(lambda: faults.owed(cause, partial(take, data)))
 
         def come() -> None:
@@ -217,14 +224,14 @@ class Wire:
         if placed is not None:
             self._end(placed, self.hit(placed), self._link.reset)
 
-    def cut(self, placed: Placed[Any], cause: int) -> None:
+    def cut(self, placed: Placed[Any], cause: Cause) -> None:
         """End the connection: what was to arrive has."""
         self._end(placed, cause, self._link.cut)
 
     def _end(
         self,
         placed: Placed[Any],
-        cause: int,
+        cause: Cause,
         end: Callable[[str, Callable[[Act], None]], None],
     ) -> None:
         self.over = True

@@ -15,6 +15,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from fakemq.clock import Clock
+    from fakemq.journal import Cause
     from fakemq.net.session import Endpoint, Owner
     from fakemq.timers import Timer
 
@@ -50,7 +51,7 @@ class _Item:
 
     __slots__ = ("act", "at", "cause", "data", "due_ms", "put_ms")
 
-    def __init__(self, data: bytes, act: Act | None, put_ms: int, cause: int) -> None:
+    def __init__(self, data: bytes, act: Act | None, put_ms: int, cause: Cause) -> None:
         self.data = data
         self.act = act
         self.put_ms = put_ms
@@ -71,7 +72,7 @@ class Lane:
         self,
         clock: Clock,
         owner: str,
-        deliver: Callable[[bytes, int], None],
+        deliver: Callable[[bytes, Cause], None],
         *,
         ready: Callable[[], bool] = lambda: True,
         moved: Act = lambda: None,
@@ -102,7 +103,7 @@ class Lane:
         """Whether more is on its way than its sender should add to."""
         return self.held_bytes > FULL_BYTES
 
-    def put(self, data: bytes, cause: int = 0) -> None:
+    def put(self, data: bytes, cause: Cause = 0) -> None:
         """Have bytes go this way."""
         self.held_bytes += len(data)
         for piece in self._pieces(data):

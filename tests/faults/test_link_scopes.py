@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -16,9 +17,15 @@ from fakemq.faults.placing import Fault, Often
 from fakemq.ha.events import Replicated
 from fakemq.net.memory import MemoryLink
 from fakemq.protocol.codes import RequestCode
+from tests.broker.conftest import send_header
 from tests.support.tcp import TcpPeer
 
+SEND = RequestCode.SEND_MESSAGE_V2
 LINKS = (("clients", "broker-a"), ("broker-a", "namesrv-0"), ("broker-a-1", "broker-a"))
+
+
+def sends_are(mq: fakemq.Cluster, number: int) -> bool:
+    return len(mq.journal.find(RequestReceived, code=SEND)) == number
 
 
 def with_slave() -> fakemq.Cluster:
@@ -46,6 +53,21 @@ def test_what_comes_late_is_owed_to_the_fault() -> None:
         (hit,) = [entry for entry in mq.journal if isinstance(entry.event, FaultHit)]
         came = [e for e in mq.journal if isinstance(e.event, RequestReceived)]
         assert [entry.cause for entry in came].count(hit.seq) == 1
+
+
+def test_what_comes_late_after_that_is_owed_to_what_it_is_owed_to_in_time() -> None:
+    with with_slave() as mq, TcpPeer(mq.broker("broker-a").addr) as peer:
+        mq.faults.latency("broker-a", "broker-a-1", "50ms", link="ha")
+        for number in (1, 2):
+            opaque = peer.send(SEND, send_header(), b"x")
+            mq.wait_for(partial(sends_are, mq, number))
+            mq.clock.advance("1s")
+            peer.receive(opaque)
+        asked = mq.journal.entries(RequestReceived, code=SEND)
+        (hit,) = mq.journal.entries(FaultHit)
+        first, second = mq.journal.entries(Replicated, node="broker-a-1")
+        assert (first.cause, second.cause) == (hit.seq, asked[1].seq)
+        assert hit.cause == asked[0].seq
 
 
 @pytest.mark.parametrize("limits", [{"on_call": 2}, {"probability": 1.0}])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from fakemq.clock import Clock
+from fakemq.journal import Cause
 from fakemq.net.lane import CLEAR, FULL_BYTES, Conditions, Lane
 
 SMALL = st.integers(0, 50)
@@ -32,7 +33,7 @@ class Run:
         self.clock = Clock(frozen=True)
         self.start_ms = self.clock.elapsed_ms()
         self.out: list[tuple[int, bytes]] = []
-        self.causes: list[int] = []
+        self.causes: list[Cause] = []
         self.moves = 0
         draws = random.Random(1)
         self.lane = Lane(
@@ -44,7 +45,7 @@ class Run:
             spread=lambda ms: draws.randint(-ms, ms),
         )
 
-    def _take(self, data: bytes, cause: int) -> None:
+    def _take(self, data: bytes, cause: Cause) -> None:
         self.out.append((self.now_ms, data))
         self.causes.append(cause)
 
