@@ -192,7 +192,7 @@ def keeping(met: Met) -> Callable[[], None]:
 
     A request is handled though its client has gone, as it would be if it stood in a queue.
     """
-    session, command, journal = met.session, met.command, met.node.journal
+    session, command = met.session, met.command
     kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
     outcome = met.outcome
     if isinstance(outcome, Reply) and not isinstance(outcome.body, bytes):
@@ -200,13 +200,13 @@ def keeping(met: Met) -> Callable[[], None]:
     if isinstance(outcome, Reply):
         kept_bytes += len(outcome.body)
     session.parked_bytes += kept_bytes
-    cause = journal.cause
+    owed = met.node.journal.resume()
 
     def go_on() -> None:
         session.parked_bytes -= kept_bytes
         if session.closed and command.code in _NEEDS_ITS_CONNECTION:
             return
-        with journal.because(cause):
+        with owed():
             met.go_on()
 
     return go_on
