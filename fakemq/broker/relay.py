@@ -69,13 +69,14 @@ def call_client(
         # It may be sent twice, and then it may be answered twice.
         answers = iter([answered])
 
+        def answer(response: RemotingCommand | None) -> None:
+            next(answers, _ignored)(response)
+
         def send() -> None:
-            session.invoke(command, timeout_ms, lambda response: next(answers, _ignored)(response))
+            session.invoke(command, timeout_ms, answer)
 
         def lose() -> None:
-            clock.call_later(
-                timeout_ms, lambda: answered(None), kind="rpc_timeout", outside=outside
-            )
+            clock.call_later(timeout_ms, lambda: answer(None), kind="rpc_timeout", outside=outside)
 
         if meet_call(broker, session, command, send, lose):
             return

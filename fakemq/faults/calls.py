@@ -34,7 +34,7 @@ class Call(NamedTuple):
     send: Callable[[], None]
     """Sends it; again sends it again."""
     lose: Callable[[], None]
-    """Has who waits for an answer wait in vain."""
+    """Has who waits for an answer wait no longer than ever, sent or not."""
 
 
 class CallFault:
@@ -65,6 +65,7 @@ class DelayCall(CallFault):
             with journal.because(cause):
                 call.send()
 
+        call.lose()
         call.broker.clock.call_later(self._ms, send, kind="late_by_fault")
 
 
@@ -93,6 +94,7 @@ class ReorderCalls(CallFault):
 
     def befall(self, call: Call) -> None:
         self._held.append(call)
+        call.lose()
         if len(self._held) == self._count:
             held, self._held = self._held, []
             for one in reversed(held):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
 from fakemq.faults.calls import Call, ReorderCalls
 from fakemq.faults.events import FaultHit
+from fakemq.faults.handles import Faults
+from fakemq.faults.placing import Fault
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
@@ -84,12 +87,20 @@ def test_who_removes_the_fault_sends_what_is_held(mq: fakemq.Cluster, peer: TcpP
     assert notices(peer) == ["g1", "g2"]
 
 
-def test_who_waits_for_the_answer_to_a_lost_call_has_to_wait(
-    mq: fakemq.Cluster, peer: TcpPeer
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda faults: faults.drop_call("GET_CONSUMER_RUNNING_INFO", group="g"),
+        lambda faults: faults.delay_call("GET_CONSUMER_RUNNING_INFO", "1h", group="g"),
+        lambda faults: faults.reorder_calls("GET_CONSUMER_RUNNING_INFO", group="g"),
+    ],
+)
+def test_who_waits_for_the_answer_to_a_call_that_is_not_sent_waits_as_long_as_ever(
+    mq: fakemq.Cluster, peer: TcpPeer, place: Callable[[Faults], Fault]
 ) -> None:
     mq.clock.unfreeze()
     beat(peer, "one", "g")
-    mq.faults.drop_call("GET_CONSUMER_RUNNING_INFO", group="g")
+    place(mq.faults)
     header = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="one")
     with TcpPeer(mq.broker("broker-a").addr) as admin:
         opaque = admin.send(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
