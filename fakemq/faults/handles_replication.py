@@ -137,9 +137,9 @@ class ReplicationFaults(FaultPlacing):
             must_fire=must_fire,
         )
         if at_once:
-            thread = self._running()
-            self._call(lambda: thread.server.kill_broker(node))
-            thread.wait(thread.server.restart_broker(node))
+            server = self._running().server
+            self._call(lambda: server.kill_broker(node))
+            self._call(lambda: server.start_broker(node))
         return fault
 
     def believe_reports(self, broker: str, *, must_fire: bool = True) -> Fault:

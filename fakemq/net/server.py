@@ -197,6 +197,10 @@ class ClusterServer:
         await self.stop_broker(broker)
         if changed is not None:
             broker.config.restore(changed)
+        self.start_broker(broker)
+
+    def start_broker(self, broker: Broker) -> None:
+        """Start a broker that is down; same ports."""
         self.core.start_broker(broker)
         self.core.network.settle()
         self._listen(broker.name)

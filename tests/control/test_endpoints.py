@@ -8,7 +8,9 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message, MQClientError
+from fakemq.ha.events import Replicated
 from tests.support.control import Http
+from tests.support.tcp import TcpPeer
 
 # -- nodes ------------------------------------------------------------------------------------
 
@@ -219,6 +221,19 @@ def test_holds(mq: fakemq.Cluster, http_client: Http) -> None:
 
 
 # -- faults -----------------------------------------------------------------------------------
+
+
+def test_a_slave_is_truncated_and_started_again_at_once() -> None:
+    with fakemq.Cluster(control_port=0, slaves=1, topics={"orders": 1}) as mq:
+        mq.seed("orders", [b"1"])
+        mq.wait_for(lambda: mq.journal.find(Replicated))
+        assert mq.control_url is not None
+        kwargs = {"lose_bytes": 1, "at_once": True}
+        place = {"fault": "truncate_slave", "args": ["broker-a-1"], "kwargs": kwargs}
+        assert Http(mq.control_url).post("/v1/faults", place)["fired"] == 1
+        assert mq.broker("broker-a-1").state == "running"
+        with TcpPeer(mq.broker("broker-a-1").addr):
+            pass
 
 
 def test_faults_are_those_of_the_cluster(mq: fakemq.Cluster, http_client: Http) -> None:
