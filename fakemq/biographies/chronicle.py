@@ -19,6 +19,7 @@ from fakemq.events import (
     LogAppended,
     MemberChanged,
     OffsetCommitted,
+    PullHeld,
     RequestHandled,
     RequestReceived,
     Scheduled,
@@ -83,6 +84,7 @@ class Chronicle:
             LogAppended: self._appended,
             MemberChanged: self._member_changed,
             OffsetCommitted: self._committed,
+            PullHeld: self._pull_held,
             Replicated: self._replicated,
             RequestHandled: self._handled,
             RequestReceived: self._received,
@@ -106,6 +108,8 @@ class Chronicle:
         """What was made from a record, and how."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
+        self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
+        """The groups that pulled a topic, in the order of their first pulls."""
         self.commits: dict[tuple[str, str, int], dict[str, Rising]] = defaultdict(dict)
         """Committed offsets by (brokerName, topic, queue id) and group."""
         self.replicated: dict[str, Rising] = defaultdict(Rising)
@@ -245,9 +249,15 @@ class Chronicle:
     def _delivered(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, Delivered)
+        self.pulling[event.topic][event.group] = None
         broker = self._names.get(event.node, event.node)
         for offset in event.offsets:
             self.delivered[broker, event.topic, event.queue_id, offset].append(entry)
+
+    def _pull_held(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, PullHeld)
+        self.pulling[event.topic][event.group] = None
 
     def _committed(self, entry: Entry) -> None:
         event = entry.event
