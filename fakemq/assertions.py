@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.protocol.topics import dlq_topic
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from fakemq.views import Message
 
 BIOGRAPHIES_AT_MOST = 5
+SHOWN_AT_MOST = 20
+"""So many messages are named; a failure's text is to be read."""
 BODY_SHOWN_BYTES = 40
 
 Explain = Callable[[Sequence["Message"], str | None, str | None], str]
@@ -106,7 +109,7 @@ def assert_deliveries(
         often = "once" if least == most else "at most once"
         raise AssertionError(
             f"expected: every message of {topic} delivered to {group} {often}\n"
-            f"seen:     {', '.join(seen)}\n{explain(wrong, topic, group)}"
+            f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
         )
 
 
@@ -154,7 +157,12 @@ def _messages(count: int) -> str:
 
 
 def _bodies(bodies: Counter[bytes]) -> str:
-    return ", ".join(_shown(body) for body in bodies.elements())
+    return _listed(map(_shown, bodies.elements()), bodies.total())
+
+
+def _listed(texts: Iterable[str], number: int) -> str:
+    more = number - SHOWN_AT_MOST
+    return ", ".join(islice(texts, SHOWN_AT_MOST)) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(body: bytes) -> str:
