@@ -168,6 +168,13 @@ class NameServerHandle(Handle):
         return self._core.name_servers_called(self.name)[0]
 
     @property
+    def clock(self) -> NodeClockHandle:
+        """The clock as this name server sees it; `NodeClockHandle.skew` has it be wrong."""
+        from fakemq.clock_handles import NodeClockHandle  # which knows this file
+
+        return NodeClockHandle(self._running, lambda: self._name_server.clock)
+
+    @property
     def state(self) -> str:
         """``running``, ``paused`` or ``stopped``."""
         node = self._name_server

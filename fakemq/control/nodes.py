@@ -1,6 +1,8 @@
-"""The cluster as a whole, and its brokers: how they are, and what is done to them."""
+"""The cluster as a whole, its brokers and name servers: how they are, and what is done to them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import msgspec
 
@@ -8,10 +10,16 @@ from fakemq.broker_layout import MEMORY
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Duration, endpoint
+from fakemq.handles import NameServerHandle
 
 
-class NameServerState(msgspec.Struct, frozen=True):
+class NameServerState(msgspec.Struct, frozen=True, kw_only=True):
     name: str
+    """Its node's name, such as ``namesrv-0``."""
+    state: str
+    """``running``, ``paused`` or ``stopped``."""
+    skew_ms: int
+    """How far its clock is ahead of the cluster's."""
     addr: str
 
 
@@ -67,11 +75,10 @@ class Restart(Body):
 def get_state(control: Control) -> ClusterState:
     """Nodes, ports, clock, seed and faults."""
     core = control.core
-    names = [name_server.name for name_server in core.name_servers]
     return ClusterState(
         cluster=core.spec.cluster_name,
         namesrv_addr=control.mq.namesrv_addr,
-        name_servers=[*map(NameServerState, names, core.namesrv_addrs)],
+        name_servers=[_name_server_state(handle) for handle in control.mq.name_servers],
         brokers=[_state(control, name) for name in core.brokers],
         clock=clock_state(control),
         seed=control.mq.seed_value,
@@ -135,6 +142,65 @@ def skew_broker(control: Control, broker: str, body: Skew) -> BrokerState:
     handle = control.mq.broker(broker)
     handle.clock.skew(body.by)
     return _state(control, handle.name)
+
+
+@endpoint("GET", "/v1/name-servers/{namesrv}")
+def get_name_server(control: Control, namesrv: str) -> NameServerState:
+    """One name server, by name or address."""
+    return _name_server_state(control.mq.name_server(namesrv))
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/kill")
+async def kill_name_server(control: Control, namesrv: str) -> NameServerState:
+    """Let it be gone at once, as by kill -9."""
+    return await _change_name_server(control, namesrv, NameServerHandle.kill)
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/stop")
+async def stop_name_server(control: Control, namesrv: str) -> NameServerState:
+    """Let it be gone; who comes back knows no more after this than after a kill."""
+    return await _change_name_server(control, namesrv, NameServerHandle.stop)
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/restart")
+async def restart_name_server(control: Control, namesrv: str) -> NameServerState:
+    """Start it again at the same address, knowing nothing until brokers register again."""
+    return await _change_name_server(control, namesrv, NameServerHandle.restart)
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/pause")
+async def pause_name_server(control: Control, namesrv: str) -> NameServerState:
+    """Let it stand still, as by SIGSTOP: sockets stay, nothing answers, no timer fires."""
+    return await _change_name_server(control, namesrv, NameServerHandle.pause)
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/resume")
+async def resume_name_server(control: Control, namesrv: str) -> NameServerState:
+    """Let it go on; what arrived and fell due meanwhile is handled now."""
+    return await _change_name_server(control, namesrv, NameServerHandle.resume)
+
+
+@endpoint("POST", "/v1/name-servers/{namesrv}/skew")
+def skew_name_server(control: Control, namesrv: str, body: Skew) -> NameServerState:
+    """Let its clock be wrong from now on."""
+    handle = control.mq.name_server(namesrv)
+    handle.clock.skew(body.by)
+    return _name_server_state(handle)
+
+
+async def _change_name_server(
+    control: Control, name: str, change: Callable[[NameServerHandle], None]
+) -> NameServerState:
+    handle = control.mq.name_server(name)
+    async with control.changing:
+        change(handle)
+    return _name_server_state(handle)
+
+
+def _name_server_state(handle: NameServerHandle) -> NameServerState:
+    return NameServerState(
+        name=handle.name, state=handle.state, skew_ms=handle.clock.skew_ms, addr=handle.addr
+    )
 
 
 def _state(control: Control, name: str) -> BrokerState:

@@ -16,7 +16,9 @@ from tests.support.control import Http
 def test_state(mq: fakemq.Cluster, http_client: Http) -> None:
     state = http_client.get("/v1/state")
     assert state["namesrv_addr"] == mq.namesrv_addr
-    assert state["name_servers"] == [{"name": "namesrv-0", "addr": mq.namesrv_addr}]
+    assert state["name_servers"] == [
+        {"name": "namesrv-0", "state": "running", "skew_ms": 0, "addr": mq.namesrv_addr}
+    ]
     (broker,) = state["brokers"]
     assert broker["name"] == "broker-a-0"
     assert (broker["addr"], broker["state"]) == (mq.broker("broker-a").addr, "running")
@@ -63,6 +65,24 @@ def test_what_is_not_there_is_404_and_says_what_is(http_client: Http) -> None:
     assert gone.error.startswith("no topic bills; there are: ")
     gone = http_client.ask("DELETE", "/v1/snapshots/1")
     assert (gone.status, gone.error) == (404, "no snapshot 1; there are: none")
+
+
+def test_a_name_server_goes_and_comes(mq: fakemq.Cluster, http_client: Http) -> None:
+    for act, state in (
+        ("pause", "paused"),
+        ("resume", "running"),
+        ("kill", "stopped"),
+        ("restart", "running"),
+        ("stop", "stopped"),
+    ):
+        assert http_client.post(f"/v1/name-servers/namesrv-0/{act}")["state"] == state
+        assert mq.name_server().state == state
+    http_client.post(f"/v1/name-servers/{mq.namesrv_addr}/restart")
+    skewed = http_client.post("/v1/name-servers/namesrv-0/skew", {"by": "-300ms"})
+    assert skewed == http_client.get("/v1/name-servers/namesrv-0")
+    assert skewed["skew_ms"] == mq.name_server().clock.skew_ms == -300
+    answer = http_client.ask("GET", "/v1/name-servers/namesrv-7")
+    assert (answer.status, "no name server 'namesrv-7'" in answer.error) == (404, True)
 
 
 def test_a_restart_refuses_what_no_broker_can_be(http_client: Http) -> None:

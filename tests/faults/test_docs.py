@@ -1,13 +1,15 @@
-"""The examples in docs/faults.md can be placed as they stand there."""
+"""Every fault: its example in docs/faults.md can be placed, a real client shows its effect."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 import fakemq
+from fakemq.faults.handles import Faults
 
 TEXT = (Path(__file__).parents[2] / "docs" / "faults.md").read_text()
 SECTIONS = ("Requests", "Calls of brokers to clients", "Members and leases", "Name servers")
@@ -31,3 +33,14 @@ def test_every_example_can_be_placed() -> None:
             else:
                 eval(example, {"mq": mq})
                 assert len(mq.faults.all()) == before + 1
+
+
+def test_every_fault_is_shown_to_a_real_java_client() -> None:
+    placings = {
+        name
+        for name, method in inspect.getmembers(Faults, inspect.isfunction)
+        if not name.startswith("_") and method.__annotations__["return"].endswith("Fault")
+    }
+    live = (Path(__file__).parents[2] / "conformance").glob("test_live_*.py")
+    shown = set(re.findall(r"(?:faults|mq)\.(\w+)\(", "".join(path.read_text() for path in live)))
+    assert placings - shown == set()
