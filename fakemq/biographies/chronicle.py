@@ -169,10 +169,22 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, LogAppended)
         record = self._record(event, event.phy_offset)
+        place = record[0], event.topic, event.queue_id, event.queue_offset
+        if record in self.appended:
+            self._forget_record(record)
+        self.delivered.pop(place, None)
         self.appended[record] = entry
-        self._at[record[0], event.topic, event.queue_id, event.queue_offset] = record
+        self._at[place] = record
         if event.msg_id:
             self._first_of.setdefault(event.msg_id, record)
+
+    def _forget_record(self, record: Record) -> None:
+        """A crash took the end of the log, where another record is now."""
+        self.news.pop(record, None)
+        self.made.pop(record, None)
+        source = self.made_from.pop(record, None)
+        if source is not None:
+            self.made[source[0]] = [one for one in self.made[source[0]] if one[0] != record]
 
     def _dispatched(self, entry: Entry) -> None:
         event = entry.event
