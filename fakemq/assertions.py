@@ -115,12 +115,13 @@ def assert_deliveries(
 
 def consumed(biography: Biography, group: str) -> bool:
     """Whether a group is done with a message: the last time it got it, it acknowledged it."""
-    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack
+    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack, SetBack
 
     acked = sum(step.group == group for step in biography.of(Acknowledged))
     given_back = sum(step.group == group for step in biography.of(SentBack))
+    set_back = sum(step.group == group for step in biography.of(SetBack))
     dead = any(step.group == group for step in biography.of(DeadLettered))
-    return acked > given_back and not dead
+    return acked > given_back + set_back and not dead
 
 
 def _compare(

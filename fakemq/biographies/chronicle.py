@@ -61,6 +61,21 @@ class Rising:
             self._offsets.append(offset)
             self._entries.append(entry)
 
+    @property
+    def end_offset(self) -> int:
+        """How far it has come."""
+        return self._offsets[-1] if self._offsets else 0
+
+    @property
+    def first_offset(self) -> int:
+        """Where it began."""
+        return self._offsets[0]
+
+    @property
+    def first(self) -> Entry:
+        """The entry with which it began."""
+        return self._entries[0]
+
     def past(self, offset: int) -> Entry | None:
         """The first entry after which everything up to and with ``offset`` is done."""
         index = bisect_right(self._offsets, offset)
@@ -110,8 +125,9 @@ class Chronicle:
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
         self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
         """The groups that pulled a topic, in the order of their first pulls."""
-        self.commits: dict[tuple[str, str, int], dict[str, Rising]] = defaultdict(dict)
-        """Committed offsets by (brokerName, topic, queue id) and group."""
+        self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
+        """Committed offsets by (brokerName, topic, queue id) and group; a new list of them begins
+        with each that was set back."""
         self.replicated: dict[str, Rising] = defaultdict(Rising)
         """How far the log of each slave has come."""
         self.answers: dict[int, int | None] = {}
@@ -275,7 +291,10 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, OffsetCommitted)
         queue = self._names.get(event.node, event.node), event.topic, event.queue_id
-        self.commits[queue].setdefault(event.group, Rising()).put(event.offset, entry)
+        risings = self.commits[queue].setdefault(event.group, [Rising()])
+        if event.offset < risings[-1].end_offset:
+            risings.append(Rising())
+        risings[-1].put(event.offset, entry)
 
     def _replicated(self, entry: Entry) -> None:
         event = entry.event
