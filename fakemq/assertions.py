@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.protocol.topics import dlq_topic
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from fakemq.views import Message
 
 BIOGRAPHIES_AT_MOST = 5
+SHOWN_AT_MOST = 20
+"""So many messages are named; a failure's text is to be read."""
 BODY_SHOWN_BYTES = 40
 
 Explain = Callable[[Sequence["Message"], str | None, str | None], str]
@@ -106,18 +109,19 @@ def assert_deliveries(
         often = "once" if least == most else "at most once"
         raise AssertionError(
             f"expected: every message of {topic} delivered to {group} {often}\n"
-            f"seen:     {', '.join(seen)}\n{explain(wrong, topic, group)}"
+            f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
         )
 
 
 def consumed(biography: Biography, group: str) -> bool:
     """Whether a group is done with a message: the last time it got it, it acknowledged it."""
-    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack
+    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack, SetBack
 
     acked = sum(step.group == group for step in biography.of(Acknowledged))
     given_back = sum(step.group == group for step in biography.of(SentBack))
+    set_back = sum(step.group == group for step in biography.of(SetBack))
     dead = any(step.group == group for step in biography.of(DeadLettered))
-    return acked > given_back and not dead
+    return acked > given_back + set_back and not dead
 
 
 def _compare(
@@ -154,7 +158,12 @@ def _messages(count: int) -> str:
 
 
 def _bodies(bodies: Counter[bytes]) -> str:
-    return ", ".join(_shown(body) for body in bodies.elements())
+    return _listed(map(_shown, bodies.elements()), bodies.total())
+
+
+def _listed(texts: Iterable[str], number: int) -> str:
+    more = number - SHOWN_AT_MOST
+    return ", ".join(islice(texts, SHOWN_AT_MOST)) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(body: bytes) -> str:

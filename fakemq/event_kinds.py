@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 
 from fakemq import events
@@ -17,6 +18,7 @@ def modules() -> list[str]:
     return ["fakemq.events", "fakemq.journal", *(f"fakemq.{part}.events" for part in parts)]
 
 
+@cache
 def kinds() -> dict[str, type[Event]]:
     """All of them, `Event` for any among them."""
     return {

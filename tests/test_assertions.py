@@ -113,6 +113,19 @@ def test_no_more_than_some_biographies_are_told(mq: fakemq.Cluster) -> None:
     assert failure(lambda: mq.assert_nothing_sent("orders"))[-1] == "and 2 more"
 
 
+def test_no_more_than_some_messages_are_named(mq: fakemq.Cluster) -> None:
+    mq.seed("orders", [b"x"] * 25)
+    shown = ", ".join(["b'x'"] * 20)
+    for lines in (
+        failure(lambda: mq.assert_nothing_sent("orders")),
+        failure(lambda: mq.assert_sent("orders", bodies=[])),
+    ):
+        assert lines[1] == f"seen:     25: {shown} and 5 more"
+    often = ", ".join(["b'x' 0 times"] * 20)
+    lines = failure(lambda: mq.assert_delivered_once("orders", "billing"))
+    assert lines[1] == f"seen:     {often} and 5 more"
+
+
 def test_faults_that_are_pending_are_named(mq: fakemq.Cluster) -> None:
     mq.faults.silence("broker-a")
     mq.clock.advance("30s")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import fakemq
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 
@@ -22,6 +24,19 @@ def test_an_example_runs(heading: str) -> None:
     source = example(heading)
     assert source
     exec(compile(source, str(README), "exec"), {})
+
+
+def test_the_examples_of_the_laboratory_run() -> None:
+    section = README.read_text().partition("\n## The laboratory\n")[2].partition("\n## ")[0]
+    sources = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(sources) == 3
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        before_ms = mq.clock.now_ms()
+        for source in sources:
+            exec(compile(source, str(README), "exec"), {"mq": mq})
+        assert len(mq.faults.placed()) == 2
+        assert mq.clock.now_ms() - before_ms == 7_200_000
+        assert mq.broker("broker-a").clock.skew_ms == -300
 
 
 def blocks(page: str) -> list[str]:

@@ -312,26 +312,35 @@ class _Telling:
 
     def _commits(self, place: tuple[str, str, int, int], appended: Entry | None) -> None:
         broker, topic, queue_id, offset = place
-        chronicle = self._chronicle
-        for group, rising in chronicle.commits.get((broker, topic, queue_id), {}).items():
-            entry = rising.past(offset)
-            if entry is None or (appended is not None and entry.seq < appended.seq):
-                continue
-            event = entry.event
-            assert isinstance(event, events.OffsetCommitted)
-            request = chronicle.requests.get(entry.cause)
-            peer = getattr(request.event, "peer", "") if request is not None else ""
-            self._told.append(
-                steps.Acknowledged(
-                    seq=entry.seq,
-                    at_ms=entry.at_ms,
-                    node=event.node,
-                    because=self._why(entry),
-                    group=group,
-                    client_id=chronicle.client(event.node, peer),
-                    offset=event.offset,
-                )
+        since_seq = 0 if appended is None else appended.seq
+        for risings in self._chronicle.commits.get((broker, topic, queue_id), {}).values():
+            acked = False
+            for rising in risings:
+                first = rising.first
+                if acked and rising.first_offset <= offset and first.seq > since_seq:
+                    self._commit(steps.SetBack, first)
+                    acked = False
+                entry = rising.past(offset)
+                if not acked and entry is not None and entry.seq > since_seq:
+                    self._commit(steps.Acknowledged, entry)
+                    acked = True
+
+    def _commit(self, kind: type[steps.Acknowledged | steps.SetBack], entry: Entry) -> None:
+        event, chronicle = entry.event, self._chronicle
+        assert isinstance(event, events.OffsetCommitted)
+        request = chronicle.requests.get(entry.cause)
+        peer = getattr(request.event, "peer", "") if request is not None else ""
+        self._told.append(
+            kind(
+                seq=entry.seq,
+                at_ms=entry.at_ms,
+                node=event.node,
+                because=self._why(entry),
+                group=event.group,
+                client_id=chronicle.client(event.node, peer),
+                offset=event.offset,
             )
+        )
 
     # -- replication --------------------------------------------------------------------------
 
@@ -346,10 +355,7 @@ class _Telling:
                 if name in self._lacking:
                     continue
                 self._lacking.add(name)
-                now_ms, why = (
-                    self._core.clock.now_ms(),
-                    missing(self._core, slave),
-                )
+                now_ms, why = self._core.clock.now_ms(), missing(self._core, slave)
                 self._told.append(steps.NotReplicated(seq=0, at_ms=now_ms, node=name, because=why))
                 continue
             entry = self._chronicle.replicated[name].past(phy_offset)

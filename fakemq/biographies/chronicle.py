@@ -19,6 +19,7 @@ from fakemq.events import (
     LogAppended,
     MemberChanged,
     OffsetCommitted,
+    PullHeld,
     RequestHandled,
     RequestReceived,
     Scheduled,
@@ -60,6 +61,21 @@ class Rising:
             self._offsets.append(offset)
             self._entries.append(entry)
 
+    @property
+    def end_offset(self) -> int:
+        """How far it has come."""
+        return self._offsets[-1] if self._offsets else 0
+
+    @property
+    def first_offset(self) -> int:
+        """Where it began."""
+        return self._offsets[0]
+
+    @property
+    def first(self) -> Entry:
+        """The entry with which it began."""
+        return self._entries[0]
+
     def past(self, offset: int) -> Entry | None:
         """The first entry after which everything up to and with ``offset`` is done."""
         index = bisect_right(self._offsets, offset)
@@ -83,6 +99,7 @@ class Chronicle:
             LogAppended: self._appended,
             MemberChanged: self._member_changed,
             OffsetCommitted: self._committed,
+            PullHeld: self._pull_held,
             Replicated: self._replicated,
             RequestHandled: self._handled,
             RequestReceived: self._received,
@@ -106,8 +123,11 @@ class Chronicle:
         """What was made from a record, and how."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
-        self.commits: dict[tuple[str, str, int], dict[str, Rising]] = defaultdict(dict)
-        """Committed offsets by (brokerName, topic, queue id) and group."""
+        self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
+        """The groups that pulled a topic, in the order of their first pulls."""
+        self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
+        """Committed offsets by (brokerName, topic, queue id) and group; a new list of them begins
+        with each that was set back."""
         self.replicated: dict[str, Rising] = defaultdict(Rising)
         """How far the log of each slave has come."""
         self.answers: dict[int, int | None] = {}
@@ -165,10 +185,22 @@ class Chronicle:
         event = entry.event
         assert isinstance(event, LogAppended)
         record = self._record(event, event.phy_offset)
+        place = record[0], event.topic, event.queue_id, event.queue_offset
+        if record in self.appended:
+            self._forget_record(record)
+        self.delivered.pop(place, None)
         self.appended[record] = entry
-        self._at[record[0], event.topic, event.queue_id, event.queue_offset] = record
+        self._at[place] = record
         if event.msg_id:
             self._first_of.setdefault(event.msg_id, record)
+
+    def _forget_record(self, record: Record) -> None:
+        """A crash took the end of the log, where another record is now."""
+        self.news.pop(record, None)
+        self.made.pop(record, None)
+        source = self.made_from.pop(record, None)
+        if source is not None:
+            self.made[source[0]] = [one for one in self.made[source[0]] if one[0] != record]
 
     def _dispatched(self, entry: Entry) -> None:
         event = entry.event
@@ -245,15 +277,24 @@ class Chronicle:
     def _delivered(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, Delivered)
+        self.pulling[event.topic][event.group] = None
         broker = self._names.get(event.node, event.node)
         for offset in event.offsets:
             self.delivered[broker, event.topic, event.queue_id, offset].append(entry)
+
+    def _pull_held(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, PullHeld)
+        self.pulling[event.topic][event.group] = None
 
     def _committed(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, OffsetCommitted)
         queue = self._names.get(event.node, event.node), event.topic, event.queue_id
-        self.commits[queue].setdefault(event.group, Rising()).put(event.offset, entry)
+        risings = self.commits[queue].setdefault(event.group, [Rising()])
+        if event.offset < risings[-1].end_offset:
+            risings.append(Rising())
+        risings[-1].put(event.offset, entry)
 
     def _replicated(self, entry: Entry) -> None:
         event = entry.event

@@ -124,11 +124,12 @@ class _Patient:
                 if isinstance(entry.event, events.Delivered)
             )
             for group, times in groups.items():
-                rising = committed.get(group)
-                if self._group in (None, group) and (rising is None or not rising.past(offset)):
+                risings = committed.get(group, [])
+                if self._group in (None, group) and (not (risings and risings[-1].past(offset))):
                     record = self._chronicle.record_at(*place)
                     name = f"offset {offset}" if record is None else self._name(record)
-                    found.add(topic, f"delivered {_times(times)} to {group}, never acked", name)
+                    acked = "never acked" if len(risings) < 2 else "not acked since a set-back"
+                    found.add(topic, f"delivered {_times(times)} to {group}, {acked}", name)
         return found.lines()
 
     # -- reasons ------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq import events, inspection
+from fakemq import inspection
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
@@ -57,11 +57,7 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
     for broker in core.brokers.values():
         found |= dict.fromkeys(broker.consumers.groups_of_topic(topic))
         found |= dict.fromkeys(broker.offsets.which_groups_by_topic(topic))
-    for entry in core.journal:
-        event = entry.event
-        if isinstance(event, events.PullHeld | events.Delivered) and event.topic == topic:
-            found[event.group] = None
-    return list(found)
+    return list(found | chronicle.pulling.get(topic, {}))
 
 
 def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> str | None:

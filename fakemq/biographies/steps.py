@@ -136,6 +136,18 @@ class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
         return f"acked by {self.group}: offset {self.offset} committed{by}"
 
 
+class SetBack(Step, frozen=True, kw_only=True, gc=False):
+    """``group`` had committed past it, and committed ``offset`` then: it is to have it again."""
+
+    group: str
+    client_id: str
+    offset: int
+
+    def text(self) -> str:
+        by = f" by {self.client_id}" if self.client_id else ""
+        return f"to be had again by {self.group}: offset set back to {self.offset}{by}"
+
+
 class SentBack(Step, frozen=True, kw_only=True, gc=False):
     """A consumer could not cope with it: the group has it again after a delay of ``level``."""
 

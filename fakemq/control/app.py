@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -118,17 +118,24 @@ async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -
     gone.cancel()
     if not answered.done():
         answered.cancel()
-        raise Refusal(400, "nobody waits any more")
+        raise _gone()
     return answered.result()
 
 
+def _gone() -> Refusal:
+    return Refusal(400, "nobody waits any more")
+
+
 async def _read(request: Request) -> bytes:
-    """The body; Refusal if it is too large."""
+    """The body; Refusal if it is too large, or its sender has gone before its end."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_MAX_BYTES:
-            raise Refusal(413, f"the body has over {BODY_MAX_BYTES >> 20} MiB")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > BODY_MAX_BYTES:
+                raise Refusal(413, f"the body has over {BODY_MAX_BYTES >> 20} MiB")
+    except ClientDisconnect:
+        raise _gone() from None
     return bytes(body)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -243,3 +244,45 @@ def test_a_copy_has_none() -> None:
     )  # fmt: skip
     with pytest.raises(FakemqError, match="nobody knows what became of <message x"):
         _ = message.biography
+
+
+def test_what_a_crash_took_is_not_told_of_what_came_in_its_place(tmp_path: Path) -> None:
+    with fakemq.Cluster(store=tmp_path, clock="frozen", start_at=START, topics={"orders": 1}) as mq:
+        with consuming(mq) as client:
+            mq.seed("orders", [b"x" * 5000] * 4)
+            client.take("orders", commit=False)
+        broker = mq.broker("broker-a")
+        broker.kill(lose_unsynced=True)
+        broker.restart()
+        assert mq.messages("orders") == []
+        mq.seed("orders", [b"new"])
+        (message,) = mq.messages("orders")
+        assert lines(message) == [
+            "ID b'new' of orders",
+            "12:00:00.000 stored in orders broker-a-0/0@0",
+            "12:00:00.000 dispatched at broker-a-0",
+        ]
+        mq.assert_not_redelivered("orders", "billing")
+
+
+def test_an_offset_that_was_set_back(alone: fakemq.Cluster) -> None:
+    with consuming(alone) as client:
+        alone.seed("orders", [b"one", b"two"])
+        client.take("orders")
+        (queue,) = client.subscribe_queues("orders")
+        client.update_offset(queue, 1, oneway=False)
+        one, two = alone.messages("orders")
+        again = "12:00:00.000 to be had again by billing: offset set back to 1 by CLIENT"
+        assert again not in lines(one)
+        assert lines(two)[-2:] == [
+            "12:00:00.000 acked by billing: offset 2 committed by CLIENT",
+            again,
+        ]
+        alone.assert_consumed("orders", "billing", bodies=["one"])
+        assert alone.diagnosis() == [
+            "b'two' of orders: delivered once to billing, not acked since a set-back"
+        ]
+        client.take("orders", 1)
+    assert lines(two)[-1] == "12:00:00.000 acked by billing: offset 2 committed by CLIENT"
+    alone.assert_consumed("orders", "billing")
+    assert len(one.biography.of(steps.Acknowledged)) == 1

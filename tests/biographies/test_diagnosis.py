@@ -8,6 +8,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Message
+from fakemq.journal import Entry, Journal
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.consumer import Consumer, consuming
 
@@ -46,6 +47,29 @@ def test_several_messages_are_one_line(mq: fakemq.Cluster) -> None:
     assert mq.diagnosis() == [
         "4 messages of orders (k, k, b'3', …): never delivered: no group has asked for orders"
     ]
+
+
+def test_the_journal_is_read_once_however_many_messages_there_are(
+    mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    entries = Journal._entries
+
+    def counted(self: Journal, start: int) -> Iterator[Entry]:
+        read.append(start)
+        return entries(self, start)
+
+    mq.seed("orders", [b"one"] * 30)
+    monkeypatch.setattr(Journal, "_entries", counted)
+    assert mq.diagnosis()[0].startswith("30 messages of orders")
+    assert len(read) <= 2
+
+
+def test_a_group_that_pulled_and_left(mq: fakemq.Cluster, client: Consumer) -> None:
+    client.take("orders")
+    client.close()
+    mq.seed("orders", [b"two"])
+    assert mq.diagnosis() == ["b'two' of orders: never delivered: group billing has no member"]
 
 
 def test_a_member_that_does_not_pull(mq: fakemq.Cluster, client: Consumer) -> None:

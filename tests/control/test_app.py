@@ -138,6 +138,19 @@ def test_a_bug_is_500_and_in_the_journal(
     mq.reset()  # or this test fails for it
 
 
+def test_who_goes_in_the_middle_of_a_body_is_no_bug(mq: fakemq.Cluster, http_client: Http) -> None:
+    assert mq.control_url is not None
+    addr = ("127.0.0.1", int(mq.control_url.rpartition(":")[2]))
+    before_ms = mq.clock.now_ms()
+    with socket.create_connection(addr) as peer:
+        peer.sendall(b"POST /v1/clock/advance HTTP/1.1\r\nHost: localhost\r\n")
+        peer.sendall(b"Content-Length: 99\r\n\r\n{")
+        http_client.get("/v1/clock")  # the half has been read when this is answered
+    http_client.get("/v1/clock")
+    assert mq.journal.find(HandlerFailed) == []
+    assert mq.clock.now_ms() == before_ms
+
+
 def test_texts_that_are_no_text_are_told_all_the_same() -> None:
     assert json_text.encoded({"a": ["\ud800", range(2)]}) == b'{"a":["?",[0,1]]}'
 
