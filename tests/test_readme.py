@@ -39,6 +39,15 @@ def test_the_examples_of_the_laboratory_run() -> None:
         assert mq.broker("broker-a").clock.skew_ms == -300
 
 
+def test_the_example_of_consuming_runs() -> None:
+    section = README.read_text().partition("\nIt consumes by hand")[2]
+    source = section.partition("```python\n")[2].partition("```")[0]
+    with fakemq.Cluster(topics={"orders": 2}) as mq:
+        mq.seed("orders", ["one", "two", "three"])
+        exec(compile(source, str(README), "exec"), {"mq": mq})
+        mq.assert_consumed("orders", "billing", 3)
+
+
 def blocks(page: str) -> list[str]:
     """Every Python block of a page."""
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)

@@ -76,7 +76,7 @@ class Client:
         """Do an operation to its end and give its result."""
         return self._remoting.run(operation)
 
-    def poll(self, timeout_ms: int) -> None:
+    def poll(self, *, timeout_ms: int) -> None:
         """Wait for what brokers ask, that long at most, and answer it."""
         self._remoting.poll(timeout_ms)
 

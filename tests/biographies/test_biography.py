@@ -116,7 +116,7 @@ def test_a_transaction(alone: fakemq.Cluster) -> None:
         client.listen_for_checks(lambda _: LocalTransactionState.COMMIT_MESSAGE)
         client.heartbeat()
         alone.clock.advance("60s")
-        client.poll(1000)
+        client.poll(timeout_ms=1000)
     (message,) = alone.wait_for(lambda: alone.messages("orders"))
     _, _, half, nobody, somebody, committed = lines(message)
     assert half == "12:00:00.000 half message for orders, not committed yet"

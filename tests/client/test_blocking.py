@@ -95,7 +95,7 @@ def test_members_are_told_of_each_other(mq: fakemq.Cluster, client: Client) -> N
         other.heartbeat()
         ids = {client.instance.client_id, other.instance.client_id}
         assert set(client.consumer_ids("orders", "DEFAULT_CONSUMER")) == ids
-        client.poll(5_000)
+        client.poll(timeout_ms=5_000)
     assert told[:1] == ["DEFAULT_CONSUMER"]
 
 

@@ -253,7 +253,7 @@ def test_a_blocking_program_commits_and_is_asked(mq: fakemq.Cluster) -> None:
         one.send_in_transaction(Message("orders", "asked for"), lambda message: UNKNOW)
         one.listen_for_checks(lambda message: COMMIT)
         mq.clock.advance_to_next("txn_check")
-        one.poll(5_000)
+        one.poll(timeout_ms=5_000)
         mq.wait_for(lambda: len(mq.messages("orders")) == 2)
     (ended,) = mq.journal.find(TransactionEnded, from_check=True)
     assert ended.how == "commit"
@@ -282,7 +282,7 @@ def test_a_blocking_program_that_says_nothing_is_asked_again(mq: fakemq.Cluster)
         for times in (1, 2):
             mq.clock.advance_to_next("txn_check")
             mq.wait_for(lambda n=times: mq.journal.find(TransactionChecked, times=n))  # type: ignore[misc]
-            one.poll(5_000)
+            one.poll(timeout_ms=5_000)
         mq.wait_for(lambda: mq.messages("orders"))
 
 
@@ -313,7 +313,7 @@ def test_nothing_is_left_behind_after_a_reset(mq: fakemq.Cluster) -> None:
             one.send(Message("orders", "late", properties={"DELAY": "18"}))
             assert len(mq.delayed()) == 1
             mq.clock.advance_to_next("txn_check")
-            one.poll(5_000)
+            one.poll(timeout_ms=5_000)
             mq.wait_for(lambda: mq.messages("orders"))
             assert [message.body for message in mq.messages("orders")] == [b"asked for"]
             mq.reset()
@@ -334,7 +334,7 @@ def test_check_by_check_with_an_outside_producer(mq: fakemq.Cluster) -> None:
         for number in range(1, 4):
             mq.clock.advance_to_next("txn_check")
             mq.wait_for(lambda n=number: mq.journal.find(TransactionChecked, times=n))  # type: ignore[misc]
-            one.poll(5_000)
+            one.poll(timeout_ms=5_000)
         mq.wait_for(lambda: mq.journal.find(TransactionEnded))
         assert mq.clock.advance_to_next("txn_check")
     assert len(mq.journal.find(TransactionChecked)) == 3
@@ -349,7 +349,7 @@ def test_a_plain_advance_can_burn_all_checks(mq: fakemq.Cluster) -> None:
         assert len(mq.journal.find(TransactionChecked)) == 15
         assert len(mq.journal.find(TransactionDiscarded)) == 1
         while len(mq.messages("orders")) < 15:  # nobody checks that it is through, as ever
-            one.poll(50)
+            one.poll(timeout_ms=50)
 
 
 def test_who_never_sent_is_asked_too(running: fakemq.Cluster) -> None:
@@ -363,5 +363,5 @@ def test_who_never_sent_is_asked_too(running: fakemq.Cluster) -> None:
         one.close()
         other.listen_for_checks(lambda message: COMMIT)
         mq.clock.advance_to_next("txn_check")
-        other.poll(5_000)
+        other.poll(timeout_ms=5_000)
         mq.wait_for(lambda: [message.body for message in mq.messages("orders")] == [b"left open"])
