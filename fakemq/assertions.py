@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from fakemq.inspection import payloads
 from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
@@ -132,9 +133,11 @@ def _compare(
     explain: Callable[[], str],
 ) -> None:
     __tracebackhide__ = True
+    if count is not None and count < 0:
+        raise ValueError(f"count={count}: expected a number of messages, 0 or more")
     there = Counter(message.body for message in seen)
     if bodies is not None:
-        wanted = Counter(one.encode() if isinstance(one, str) else bytes(one) for one in bodies)
+        wanted = Counter(payloads(bodies))
         fits = there == wanted and count in (None, len(seen))
         expected = f"{_messages(wanted.total())} {what}: {_bodies(wanted)}"
         if differences := [

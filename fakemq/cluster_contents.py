@@ -95,8 +95,10 @@ class Contents:
         """Messages that wait for their delay level: those for ``topic``, or all; next due first.
 
         A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``.
+        LookupError for a topic that does not exist and is called almost like one that does.
         """
         core = self._core
+        self._check_topic(topic)
         found = self._thread().call(lambda: inspection.delayed(core, topic))
         self._with_biographies([one.message for one in found])
         return found
@@ -125,7 +127,17 @@ class Contents:
         """What most likely keeps messages from being consumed, the most certain first.
 
         Those of ``topic``, or all; ``group`` is who should have had them. Empty if nothing waits.
+        LookupError for a topic that does not exist.
         """
+        self._check_topic(topic, may_come=False)
+        return self._diagnosis(topic, group)
+
+    def _check_topic(self, topic: str | None, *, may_come: bool = True) -> None:
+        core = self._core
+        if topic is not None:
+            self._thread().call(lambda: inspection.check_topic(core, topic, may_come=may_come))
+
+    def _diagnosis(self, topic: str | None, group: str | None) -> list[str]:
         from fakemq.biographies.diagnosis import diagnosis  # for failures
 
         core = self._core
@@ -140,7 +152,7 @@ class Contents:
         from fakemq.faults.handles import Fault
 
         pending = [Fault(self._thread, one) for one in self._core.faults.all() if one.pending]
-        return explanation(messages, self.diagnosis(topic, group), pending)
+        return explanation(messages, self._diagnosis(topic, group), pending)
 
     def assert_sent(
         self,
@@ -159,10 +171,16 @@ class Contents:
         from fakemq.assertions import assert_sent
 
         __tracebackhide__ = True
+        if count == 0:
+            self._check_topic(topic)
         assert_sent(self, topic, count, bodies, keys, tags, self._explain)
 
     def assert_nothing_sent(self, topic: str) -> None:
-        """No message is in ``topic``."""
+        """No message is in ``topic``, which may not exist.
+
+        LookupError for one that does not and is called almost like one that does, as here where
+        nothing would be wrong otherwise.
+        """
         __tracebackhide__ = True
         self.assert_sent(topic, 0)
 
@@ -189,6 +207,7 @@ class Contents:
         from fakemq.assertions import assert_deliveries
 
         __tracebackhide__ = True
+        self._check_topic(topic)
         assert_deliveries(self, topic, group, 1, 1, self._explain)
 
     def assert_not_redelivered(self, topic: str, group: str) -> None:
@@ -196,6 +215,7 @@ class Contents:
         from fakemq.assertions import assert_deliveries
 
         __tracebackhide__ = True
+        self._check_topic(topic)
         assert_deliveries(self, topic, group, 0, 1, self._explain)
 
     def assert_in_dlq(

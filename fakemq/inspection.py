@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from operator import itemgetter
+from string import digits
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
@@ -73,6 +74,27 @@ MAX_QUEUES = 65_536
 def topics(core: ClusterCore) -> list[str]:
     """The names of all topics, sorted."""
     return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
+
+
+_NUMBERING = digits + "-_."
+
+
+def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> None:
+    """LookupError for a topic that does not exist; one that ``may_come`` only if it looks mistyped.
+
+    Names that differ by a number alone are not taken for each other.
+    """
+    there = topics(core)
+    if topic in there:
+        return
+    from difflib import get_close_matches  # only for who errs
+
+    kept = topic.strip(_NUMBERING)
+    alike = [name for name in there if name.strip(_NUMBERING) != kept]
+    near = get_close_matches(topic, alike, 1, cutoff=0.8)
+    if near or not may_come:
+        hint = f"is {near[0]} meant?" if near else f"there are: {', '.join(there)}"
+        raise LookupError(f"no topic {topic!r}; {hint}")
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:

@@ -139,3 +139,27 @@ def test_an_awaitable_face_claims_the_same(mq: fakemq.Cluster) -> None:
     face.seed("orders", [b"one"])
     face.assert_sent("orders", 1)
     assert face.messages("orders")[0].biography == mq.messages("orders")[0].biography
+
+
+def test_a_topic_that_is_mistyped_is_no_claim() -> None:
+    with fakemq.Cluster(topics={"orders": 1, "orders-1": 1}) as mq:
+        for claim in (
+            lambda: mq.assert_nothing_sent("ordesr"),
+            lambda: mq.assert_sent("ordesr", 0),
+            lambda: mq.assert_delivered_once("ordesr", "billing"),
+            lambda: mq.assert_not_redelivered("ordesr", "billing"),
+            lambda: mq.diagnosis("ordesr"),
+            lambda: mq.delayed("ordesr"),
+        ):
+            with pytest.raises(LookupError, match=r"no topic 'ordesr'; is orders meant\?"):
+                claim()
+        mq.assert_nothing_sent("refunds")  # one that a producer may have made
+        mq.assert_nothing_sent("orders-2")
+
+
+def test_a_claim_that_makes_no_sense_is_refused() -> None:
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        with pytest.raises(ValueError, match="count=-1: expected a number of messages"):
+            mq.assert_sent("orders", -1)
+        with pytest.raises(TypeError, match="expected a list of bodies"):
+            mq.assert_sent("orders", bodies="ab")

@@ -109,6 +109,7 @@ def delete_topic(control: Control, topic: str) -> Done:
 @endpoint("GET", "/v1/topics/{topic}/messages")
 def get_messages(control: Control, topic: str, query: Page) -> Messages:
     """What is stored, in the order of being stored, with its deliveries."""
+    inspection.check_topic(control.core, topic)
     found = control.mq.messages(topic)
     shown = found[query.offset : query.offset + query.limit]
     return Messages(total=len(found), offset=query.offset, messages=[*map(_shown, shown)])
@@ -136,8 +137,7 @@ def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
 
 
 def _state(control: Control, topic: str) -> TopicState:
-    if topic not in control.mq.topics():
-        raise Refusal(404, f"no topic {topic}; there are: {', '.join(control.mq.topics())}")
+    inspection.check_topic(control.core, topic)
     queues = inspection.queues(control.core, topic)
     stored = sum(queue.max_offset - queue.min_offset for queue in queues)
     return TopicState(name=topic, queues=queues, messages=stored)

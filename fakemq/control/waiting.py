@@ -116,7 +116,7 @@ async def wait_for(control: Control, body: WaitFor) -> Seen:
         nonlocal seen
         lag, stored, members = body.lag, body.messages, body.members
         seen = Seen(
-            lag=None if lag is None else mq.group(lag.group).lag(lag.topic),
+            lag=None if lag is None else _lag(control, lag),
             messages=None if stored is None else _stored(control, stored.topic),
             members=None if members is None else len(mq.group(members.group).members()),
             **{name: count.now() for name, count in counted.items()},
@@ -146,6 +146,12 @@ def _events(
     return found
 
 
+def _lag(control: Control, lag: Lag) -> int | None:
+    """None while there is no such topic, which nobody is level with."""
+    mq = control.mq
+    return mq.group(lag.group).lag(lag.topic) if lag.topic in mq.topics() else None
+
+
 def _stored(control: Control, topic: str) -> int:
     return sum(queue.max_offset - queue.min_offset for queue in control.mq.queues(topic))
 
@@ -155,7 +161,9 @@ def _falls_short(body: WaitFor, seen: Seen) -> Iterator[str]:
     for name in _CONDITIONS:
         wanted, now = getattr(body, name), getattr(seen, name)
         if isinstance(wanted, Lag):
-            if now > wanted.at_most:
+            if now is None:
+                yield f"no topic {wanted.topic!r} yet"
+            elif now > wanted.at_most:
                 yield f"{name} is {now}, wanted at most {wanted.at_most}"
         elif wanted is not None and now < wanted.at_least:
             yield f"{name} is {now}, wanted at least {wanted.at_least}"

@@ -38,7 +38,8 @@ def test_nobody_asked(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"one"])
     assert mq.diagnosis() == [NEVER + "no group has asked for orders"]
     assert mq.diagnosis("orders", "billing") == [NEVER + "group billing has no member"]
-    assert mq.diagnosis("others") == []
+    with pytest.raises(LookupError, match="no topic 'others'; there are: "):
+        mq.diagnosis("others")
 
 
 def test_several_messages_are_one_line(mq: fakemq.Cluster) -> None:

@@ -64,7 +64,7 @@ def test_what_is_not_there_is_404_and_says_what_is(http_client: Http) -> None:
     assert (gone.status, gone.error) == (404, "no broker 'broker-z'; there are: broker-a-0")
     gone = http_client.ask("GET", "/v1/topics/bills")
     assert gone.status == 404
-    assert gone.error.startswith("no topic bills; there are: ")
+    assert gone.error.startswith("no topic 'bills'; there are: ")
     gone = http_client.ask("DELETE", "/v1/snapshots/1")
     assert (gone.status, gone.error) == (404, "no snapshot 1; there are: none")
 

@@ -135,6 +135,15 @@ def test_a_wait_in_vain_says_what_is_missing(mq: fakemq.Cluster, http_client: Ht
     assert "Dispatched" in answer.json["journal"][-1]
 
 
+def test_nobody_is_level_with_a_topic_that_does_not_exist(http_client: Http) -> None:
+    lag = {"group": "billing", "topic": "ordesr"}
+    answer = http_client.ask("POST", "/v1/wait-for", {"lag": lag, "timeout": "20ms"})
+    assert answer.status == 408
+    assert answer.error == "not after 20 ms of real time: no topic 'ordesr' yet"
+    answer = http_client.ask("GET", "/v1/topics/ordesr/messages")
+    assert (answer.status, answer.error) == (404, "no topic 'ordesr'; is orders meant?")
+
+
 def test_there_is_nothing_to_wait_for(http_client: Http) -> None:
     answer = http_client.ask("POST", "/v1/wait-for", {})
     assert answer.status == 400
