@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.events import ClockMoved, Event, NodeStarted, NodeStopped
+from fakemq.events import ClockMoved, Dispatched, Event, NodeStarted, NodeStopped
 from fakemq.faults.events import FaultHit
 from fakemq.protocol.codes import ResponseCode
 
@@ -21,6 +21,8 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:
     """The faults that hit it, and the nearest cause with a name; "" if there are none."""
     hits = chronicle.hits.get(entry.cause, ()) if entry.cause else ()
+    if isinstance(entry.event, Dispatched):  # whatever befell the answer to its sender
+        hits = [hit for hit in hits if hit.seq < entry.seq]
     texts = [named(hit.event) for hit in hits]
     texts += filter(None, (named(cause.event) for cause in journal.cause_chain(entry)))
     return texts[0] if texts else ""

@@ -147,7 +147,8 @@ class _Patient:
             else:
                 still = "the clock runs"
             due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
-            reason = f"waits at delay level {one.level}, {due} at {clock_text(one.due_at_ms)}"
+            at_ms = one.due_at_ms - broker.clock.skew_ms  # by the clock that all else is told by
+            reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
             name = one.message.keys or repr(one.message.body[:40])
             found.add(one.topic, f"{reason}; {still}", name)
 

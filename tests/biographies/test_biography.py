@@ -359,3 +359,12 @@ def test_what_woke_a_pull_is_behind_it_where_a_fault_is_for_others(alone: fakemq
     ]
     (message,) = alone.messages("orders")
     assert message.biography.of(steps.Delivered)[0].because == "after clock advanced 1s"
+
+
+def test_a_lost_answer_is_not_behind_the_dispatch(alone: fakemq.Cluster) -> None:
+    alone.faults.drop("SEND_MESSAGE_V2", at="before_reply")
+    with consuming(alone) as client, pytest.raises(RemotingError):
+        client.send(Message("orders", b"x"), timeout_ms=TIMEOUT_MS)
+    stored, dispatched = alone.messages("orders")[0].biography
+    assert stored.because == "fault 1 drop SEND_MESSAGE_V2, before_reply"
+    assert dispatched.because == ""

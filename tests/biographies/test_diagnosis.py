@@ -176,3 +176,11 @@ def test_what_a_crash_took(tmp_path: object) -> None:
         mq.broker("broker-a").restart()
         (line,) = mq.diagnosis()
         assert line.endswith("of orders: lost by broker-a-0, its sender was told SEND_OK")
+
+
+def test_a_delay_is_told_by_the_clock_of_the_cluster(mq: fakemq.Cluster) -> None:
+    mq.broker("broker-a").clock.skew("3m")
+    with consuming(mq) as client:
+        client.send(Message("orders", b"later", properties={"DELAY": "5"}))
+    (line,) = mq.diagnosis()
+    assert "due in 1m at 12:01:00.000" in line
