@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -13,8 +14,10 @@ import anyio
 import pytest
 
 from fakemq import AsyncCluster, Cluster
-from fakemq.errors import ConfigError, FakemqError
+from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved
+from fakemq.machine_time import real_elapsed_ms
+from tests.support.tcp import TcpPeer
 
 FAR = "3650d"
 """Hours of real time, if nobody ends it."""
@@ -101,6 +104,13 @@ def test_absurd_durations_are_refused(mq: Cluster) -> None:
             move()
         assert "\n" not in str(refused.value)
     assert mq.clock.now_ms() == START_MS
+    waits: list[Callable[[], object]] = [
+        lambda: mq.wait_for(lambda: True, timeout="-1s"),
+        lambda: mq.run_until(lambda: True, at_most="-1s"),
+    ]
+    for wait in waits:
+        with pytest.raises(ConfigError, match="='-1s': expected a duration that is not below 0"):
+            wait()
 
 
 SIGNALLED = """
@@ -138,6 +148,81 @@ def test_sigterm_ends_an_advance_over_the_control_port() -> None:
     assert "ended with 0" in done.stdout, done.stderr
     assert "409 " in done.stdout
     assert "is being stopped: time was moved by" in done.stdout
+
+
+# -- waiting ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asks", ["nothing", "the cluster"])
+def test_stopping_wakes_who_waits(mq: Cluster, asks: str) -> None:
+    asked = threading.Event()
+
+    def never() -> bool:
+        asked.set()
+        return asks == "the cluster" and mq.clock.now_ms() == 0
+
+    began_ms = real_elapsed_ms()
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(mq.wait_for, never, "60s")
+        assert asked.wait(5)
+        mq.stop()
+        with pytest.raises(FakemqError, match="stopped while it was waited for") as ended:
+            waiting.result(5)
+    assert not isinstance(ended.value, WaitTimeout)
+    assert real_elapsed_ms() - began_ms < 5000
+    assert not mq._life.waits
+
+
+def test_what_was_asked_when_the_thread_ends_is_not_waited_for(mq: Cluster) -> None:
+    thread = mq._thread()
+    entered, never = threading.Event(), threading.Event()
+
+    async def hang() -> None:
+        entered.set()
+        await asyncio.Event().wait()
+
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(lambda: thread.wait(hang()))
+        assert entered.wait(5)
+        mq.stop()
+        with pytest.raises(FakemqError, match="has been stopped"):
+            waiting.result(5)
+    with pytest.raises(FakemqError, match="has been stopped"):
+        thread.call(never.set)
+
+
+def test_run_until_waits_for_nobody_where_nobody_is(mq: Cluster) -> None:
+    began_ms, asked = real_elapsed_ms(), 0
+
+    def never() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    with pytest.raises(WaitTimeout, match="not after 600000 ms of the cluster's time"):
+        mq.run_until(never, at_most="10m")
+    assert mq.clock.now_ms() == START_MS + 600_000
+    assert asked > 30
+    assert real_elapsed_ms() - began_ms < 1000, "50 ms each would be over 1.5 s"
+
+
+def test_run_until_waits_for_who_is_or_was_just_connected(mq: Cluster) -> None:
+    links = mq._core.network.links
+    assert not links.reach_outside()
+    with TcpPeer(mq.broker("broker-a").addr):
+        mq.wait_for(links.reach_outside)
+    mq.wait_for(lambda: not any(link.outside for link in links))
+    assert links.reach_outside()
+
+
+def test_run_until_does_not_overshoot_on_a_running_clock(mq: Cluster) -> None:
+    mq.clock.unfreeze()
+    with TcpPeer(mq.broker("broker-a").addr):
+        mq.wait_for(mq._core.network.links.reach_outside)
+        before_ms = mq.clock.now_ms()
+        with pytest.raises(WaitTimeout):
+            mq.run_until(lambda: False, at_most="30s")
+    assert 30_000 <= mq.clock.now_ms() - before_ms < 30_500
 
 
 # -- when -------------------------------------------------------------------------------------
