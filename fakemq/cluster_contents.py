@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakemq import inspection
 from fakemq.cluster_spec import checked_topics
-from fakemq.handles import GroupHandle, TopicHandle
+from fakemq.handles import GroupHandle, TopicHandle, Wait
 from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ class Life:
 
     thread: Running | None = None
     biographer: Biographer | None = None
+
+    def __init__(self) -> None:
+        self.waits: set[Wait] = set()
+        """Who is to be woken when the cluster is stopped."""
 
 
 class Contents:

@@ -6,6 +6,7 @@ tests add what waits or moves time, blocking here and awaited there.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
@@ -40,6 +41,27 @@ async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = Fals
     import anyio.to_thread  # only asynchronous tests pay for it
 
     return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
+
+
+class Wait:
+    """One call that may take long: woken when there is news, ended when nobody waits any more."""
+
+    def __init__(self) -> None:
+        self.news = threading.Event()
+        self.given_up = False
+
+    def give_up(self) -> None:
+        self.given_up = True
+        self.news.set()
+
+
+async def waited(call: Callable[[Wait], T]) -> T:
+    """Wait on a thread; a cancelled caller goes on at once, and the thread ends soon after."""
+    wait = Wait()
+    try:
+        return await in_thread(lambda: call(wait), abandon_on_cancel=True)
+    finally:
+        wait.give_up()
 
 
 class Handle:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fakemq.broker.broker import Broker
+    from fakemq.clock import Clock
     from fakemq.cluster_core import ClusterCore
     from fakemq.timers import Timer
 
@@ -27,15 +28,26 @@ NODE = "cluster"
 """The name under which the cluster as a whole asks and writes its journal."""
 
 
-def deadline(timer: Timer, due_in_ms: int) -> Deadline:
+def _deadline(timer: Timer, due_in_ms: int, at_ms: int) -> Deadline:
     """The snapshot of a timer."""
-    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside)
+    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside, at_ms)
+
+
+def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
+    """The snapshot of a timer that fired on a way begun at ``began_ms`` of its axis.
+
+    One that was late by then fired at once.
+    """
+    ago_ms = clock.elapsed_ms(outside=timer.outside) - max(timer.due_ms, began_ms)
+    return _deadline(timer, 0, clock.now_ms() - ago_ms)
 
 
 def timers(core: ClusterCore) -> list[Deadline]:
     """Every pending deadline, soonest first."""
     clock = core.clock
-    pending = [deadline(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
+    now_ms = clock.now_ms()
+    waits = [(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
+    pending = [_deadline(timer, in_ms, now_ms + in_ms) for timer, in_ms in waits]
     return sorted(pending, key=lambda one: one.due_in_ms)
 
 

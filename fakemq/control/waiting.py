@@ -126,6 +126,8 @@ async def wait_for(control: Control, body: WaitFor) -> Seen:
     if await control.wait_until(look, body.timeout):
         return seen
     missing = ", ".join(_falls_short(body, seen))
+    if control.closing:
+        raise Refusal(409, f"the cluster is being stopped; by now: {missing}")
     text = f"not after {wait_ms(body.timeout)} ms of real time: {missing}"
     raise Refusal(408, text, control.tail())
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import LinkClosed, LinkOpened
 from fakemq.faults import replication
@@ -19,6 +18,7 @@ from fakemq.ha.slave import SlaveConnection
 from fakemq.journal import shortened
 from fakemq.net.session import CLOSED_BY_PEER
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.ha.client import HAClient

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
     from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
+RECENT_MS = 3_000
+"""So long one who has lost a connection is still thought to be about to make another."""
+
+
 class OpenLinks:
     """The links of a cluster, of memory or TCP, in the order in which they were opened."""
 
     def __init__(self) -> None:
         self._links: dict[OpenLink, None] = {}
+        self._outside_left_ms: int | None = None
         self.faults: Befalling | None = None
         """None until a test places a fault that befalls links."""
 
@@ -34,7 +40,17 @@ class OpenLinks:
             self.faults.opened(link)
 
     def discard(self, link: OpenLink) -> None:
-        self._links.pop(link, None)
+        if link in self._links:
+            del self._links[link]
+            if link.outside:
+                self._outside_left_ms = real_elapsed_ms()
+
+    def reach_outside(self) -> bool:
+        """Whether a peer outside has a connection, or had one a moment ago, in real time."""
+        if any(link.outside for link in self):
+            return True
+        left_ms = self._outside_left_ms
+        return left_ms is not None and real_elapsed_ms() - left_ms < RECENT_MS
 
     def __contains__(self, link: OpenLink) -> bool:
         return link in self._links
