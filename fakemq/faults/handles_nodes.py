@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import ActionT, Fault, FaultPlacing, Often, when
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope
 
@@ -55,8 +56,8 @@ class NodeFaults(FaultPlacing):
         """
         from fakemq.faults.stores import TEAR  # few tests do this
 
-        if kept_bytes is not None and kept_bytes < 0:
-            raise ConfigError(f"kept_bytes={kept_bytes}: expected 0 or more")
+        if kept_bytes is not None:
+            checked.whole("kept_bytes", kept_bytes, 0)
         node = self._core.broker(broker)
         what = f"tear the last write of {node.name}"
         return self._of_node(node, TEAR, kept_bytes, what, often)
