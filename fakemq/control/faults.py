@@ -158,7 +158,7 @@ def remove_fault(control: Control, fault: str) -> FaultState:
 
 @endpoint("DELETE", "/v1/faults")
 def clear_faults(control: Control) -> Done:
-    """End every fault, and forget all that were."""
+    """End every fault; numbers go on until a reset."""
     control.mq.faults.clear()
     return Done()
 

@@ -45,7 +45,7 @@ class Faults(
         return [fault for fault in self.all() if fault._placed.unused]
 
     def clear(self) -> None:
-        """Remove every fault, and forget all that were."""
+        """Remove every fault; those that were to have an effect and had none stay `unused`."""
         self._call(self._core.faults.clear)
 
     if not TYPE_CHECKING:
