@@ -108,6 +108,18 @@ class ClusterOptions(TypedDict, total=False):
     ram_size: Size | None
 
 
+def require_options(options: Iterable[str], whose: str = "a cluster") -> None:
+    """TypeError, as for any unknown argument, for an option that clusters do not have."""
+    known = ClusterOptions.__annotations__
+    for name in options:
+        if name not in known:
+            from difflib import get_close_matches  # only for who errs
+
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+            raise TypeError(f"{whose} has no option {name!r}{hint}")
+
+
 def cluster_spec(
     *,
     listen: str = "127.0.0.1",
@@ -183,6 +195,8 @@ def cluster_spec(
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
     """The control port that the options ask for, if they do; ConfigError if it cannot be."""
     if port is None:
+        if token:
+            raise ConfigError("control_token= is for a control port: give control_port=, too")
         return None
     _port("control_port", port, 0)
     if token == "":

@@ -347,9 +347,15 @@ class JournalView(Handle):
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
-    def cause_chain(self, entry: Entry) -> list[Entry]:
-        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
-        return self._call(lambda: self._core.journal.cause_chain(entry))
+    def cause_chain(self, entry: Entry | int) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known.
+
+        The entry may be given by its number; LookupError if there is none of that number.
+        """
+        from fakemq.journal_search import entry_of  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""

@@ -114,7 +114,7 @@ def test_what_may_apply_after_all(mq: fakemq.Cluster) -> None:
 
 
 def test_a_fault_that_there_is_not(mq: fakemq.Cluster) -> None:
-    with pytest.raises(AttributeError, match="no fault 'drop_request'; there are: .*, drop,"):
+    with pytest.raises(AttributeError, match=r"no fault 'drop_request'; there are: .*, drop,"):
         mq.faults.drop_request  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean partition"):
         mq.faults.partitions  # type: ignore[attr-defined]  # noqa: B018
