@@ -123,11 +123,11 @@ class BrokerHandle(BrokerView):
 
     def promote(self, role: str = "ASYNC_MASTER") -> None:
         """Restart it as the master of its brokerName; stop the old one before, or demote it."""
-        self._restart(_promoted(role))
+        self._restart(promoted(role))
 
     def demote(self, broker_id: int) -> None:
         """Restart it as a slave of its brokerName, with an id that no other has."""
-        self._restart(_demoted(broker_id))
+        self._restart(demoted(broker_id))
 
 
 class AsyncBrokerHandle(BrokerView):
@@ -140,17 +140,19 @@ class AsyncBrokerHandle(BrokerView):
         await in_thread(lambda: self._restart(config))
 
     async def promote(self, role: str = "ASYNC_MASTER") -> None:
-        await in_thread(lambda: self._restart(_promoted(role)))
+        await in_thread(lambda: self._restart(promoted(role)))
 
     async def demote(self, broker_id: int) -> None:
-        await in_thread(lambda: self._restart(_demoted(broker_id)))
+        await in_thread(lambda: self._restart(demoted(broker_id)))
 
 
-def _promoted(role: str) -> ConfigSource:
+def promoted(role: str) -> ConfigSource:
+    """What makes a broker the master of its brokerName."""
     return {"brokerRole": role, "brokerId": 0}
 
 
-def _demoted(broker_id: int) -> ConfigSource:
+def demoted(broker_id: int) -> ConfigSource:
+    """What makes a broker a slave of its brokerName."""
     return {"brokerRole": "SLAVE", "brokerId": broker_id}
 
 
