@@ -144,7 +144,7 @@ def get_fault(control: Control, fault: str) -> FaultState:
 def release_fault(control: Control, fault: str) -> FaultState:
     """Let go what a fault holds back; 409 where it holds nothing back."""
     found = _named(control, fault)
-    release = getattr(control.placed.get(found.number), "release", None)
+    release = getattr(control.as_placed(found), "release", None)
     if release is None or not found.placed:
         raise Refusal(409, f"{found!r} was not placed here to hold anything back")
     release()
@@ -174,7 +174,7 @@ def _named(control: Control, number: str) -> Fault:
 
 
 def _state(control: Control, fault: Fault) -> FaultState:
-    gate = control.placed.get(fault.number)
+    gate = control.as_placed(fault)
     return FaultState(
         id=fault.number,
         what=fault.what,

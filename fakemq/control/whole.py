@@ -26,7 +26,6 @@ async def reset(control: Control) -> Done:
     async with control.changing:
         await control.server.reset()
     control.holds.clear()
-    control.placed.clear()  # numbers begin again
     return Done()
 
 

@@ -106,6 +106,12 @@ class Fault(Handle):
     def __exit__(self, *_: object) -> None:
         self.remove()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fault) and other._placed is self._placed
+
+    def __hash__(self) -> int:
+        return hash(self._placed)
+
     def __repr__(self) -> str:
         return repr(self._placed)
 

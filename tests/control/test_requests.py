@@ -71,7 +71,8 @@ def test_what_waits_at_a_gate(mq: fakemq.Cluster, http_client: Http) -> None:
     assert http_client.post("/v1/faults", gate)["waiting"] == 0
     placed = http_client.post("/v1/faults", {"fault": "believe_reports", "args": ["broker-a"]})
     assert placed["waiting"] is None
-    http_client.post("/v1/reset")
+    assert mq.faults.all() == mq.faults.placed()
+    mq.reset()
     again = http_client.post("/v1/faults", {"fault": "silence", "args": ["broker-a"]})
     assert (again["id"], again["waiting"]) == (1, None)
     mq.reset()
