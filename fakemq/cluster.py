@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 from fakemq import inspection
 from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_contents import Contents, Life
-from fakemq.cluster_spec import ClusterOptions, cluster_spec
+from fakemq.cluster_spec import ClusterOptions, cluster_spec, require_options
 from fakemq.durations import Duration, span_ms
-from fakemq.errors import FakemqError, WaitTimeout
+from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
@@ -54,6 +54,7 @@ class ClusterBase(Contents):
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
+        require_options(options)
         self._take(cluster_spec(**options, free_ports=True))
 
     def _take(self, spec: ClusterSpec) -> None:
@@ -103,8 +104,12 @@ class ClusterBase(Contents):
 
         Brokers that are down or paused run again. Live connections stay; a consumer that is still
         attached goes on where its group had committed by then. ValueError for a snapshot of other
-        brokers.
+        brokers, and for what is none.
         """
+        from fakemq.snapshots import Snapshot  # few tests do this
+
+        if not isinstance(snapshot, Snapshot):
+            raise ConfigError(f"restore({snapshot!r}): expected what snapshot() gave")
         thread = self._thread()
         thread.wait(thread.server.restore(snapshot))
 

@@ -145,11 +145,11 @@ class BrokerHandle(BrokerView):
 
     def promote(self, role: str = "ASYNC_MASTER") -> None:
         """Restart it as the master of its brokerName; stop the old one before, or demote it."""
-        self._restart(_promoted(role))
+        self._restart(promoted(role))
 
     def demote(self, broker_id: int) -> None:
         """Restart it as a slave of its brokerName, with an id that no other has."""
-        self._restart(_demoted(broker_id))
+        self._restart(demoted(broker_id))
 
 
 class AsyncBrokerHandle(BrokerView):
@@ -162,17 +162,19 @@ class AsyncBrokerHandle(BrokerView):
         await in_thread(lambda: self._restart(config))
 
     async def promote(self, role: str = "ASYNC_MASTER") -> None:
-        await in_thread(lambda: self._restart(_promoted(role)))
+        await in_thread(lambda: self._restart(promoted(role)))
 
     async def demote(self, broker_id: int) -> None:
-        await in_thread(lambda: self._restart(_demoted(broker_id)))
+        await in_thread(lambda: self._restart(demoted(broker_id)))
 
 
-def _promoted(role: str) -> ConfigSource:
+def promoted(role: str) -> ConfigSource:
+    """What makes a broker the master of its brokerName."""
     return {"brokerRole": role, "brokerId": 0}
 
 
-def _demoted(broker_id: int) -> ConfigSource:
+def demoted(broker_id: int) -> ConfigSource:
+    """What makes a broker a slave of its brokerName."""
     return {"brokerRole": "SLAVE", "brokerId": broker_id}
 
 
@@ -369,9 +371,15 @@ class JournalView(Handle):
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
-    def cause_chain(self, entry: Entry) -> list[Entry]:
-        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
-        return self._call(lambda: self._core.journal.cause_chain(entry))
+    def cause_chain(self, entry: Entry | int) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known.
+
+        The entry may be given by its number; LookupError if there is none of that number.
+        """
+        from fakemq.journal_search import entry_of  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
+from fakemq.broker.seeding import seed as put
 from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
@@ -17,7 +18,7 @@ from fakemq.store.delay_levels import queue_id_to_delay_level
 from fakemq.views import Deadline, Delayed, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
     from fakemq.clock import Clock
@@ -270,10 +271,19 @@ def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
     return found
 
 
-def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: str) -> list[Message]:
+def seed(
+    core: ClusterCore,
+    topic: str,
+    bodies: list[bytes],
+    tags: str,
+    keys: str,
+    properties: Mapping[str, str],
+    queue: int | None,
+) -> list[Message]:
     """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
 
-    Brokers that do not run get none; RuntimeError if none runs.
+    Or in those with the id ``queue``; LookupError if there is none. Brokers that do not run get
+    none; RuntimeError if none runs.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
@@ -282,12 +292,19 @@ def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: st
     targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
     if not targets:
         raise RuntimeError(f"no broker runs that could store messages for {topic}")
+    if queue is not None:
+        ids = sorted({queue_id for _, queue_id in targets})
+        targets = [target for target in targets if target[1] == queue]
+        if not targets:
+            raise LookupError(
+                f"{topic} has no queue {queue}; there are: {', '.join(map(str, ids))}"
+            )
     before = {
         (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
         for broker, queue_id in _written_queues(core, topic)
     }
     for number, body in enumerate(bodies):
         broker, queue_id = targets[number % len(targets)]
-        broker.seed(topic, queue_id, body, tags, keys)
+        put(broker, topic, queue_id, body, tags, keys, properties)
     core.network.settle()
     return _messages(core, topic, before)

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import ActionT, Fault, FaultPlacing, Often, when
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.broker.broker import Broker
     from fakemq.views import Message
 
@@ -55,8 +58,8 @@ class NodeFaults(FaultPlacing):
         """
         from fakemq.faults.stores import TEAR  # few tests do this
 
-        if kept_bytes is not None and kept_bytes < 0:
-            raise ConfigError(f"kept_bytes={kept_bytes}: expected 0 or more")
+        if kept_bytes is not None:
+            checked.whole("kept_bytes", kept_bytes, 0)
         node = self._core.broker(broker)
         what = f"tear the last write of {node.name}"
         return self._of_node(node, TEAR, kept_bytes, what, often)
@@ -98,7 +101,7 @@ class NodeFaults(FaultPlacing):
 
     def flip_byte(
         self,
-        message: Message,
+        message: Message | Mapping[str, object] | str,
         *,
         where: str = "log",
         byte: int | None = None,
@@ -106,19 +109,24 @@ class NodeFaults(FaultPlacing):
     ) -> Fault:
         """Flip a byte of a stored message at once, at its master or at ``broker``.
 
+        ``message`` is one that ``mq.messages`` gave, its id, or its place: ``topic``, ``queue_id``
+        and ``offset``, with several masters ``broker``, too. LookupError if there is none.
         ``where`` is its record in the ``log``, its entry in the ``queue`` or that of its last key
         in the ``index``; ``byte`` counts from the beginning of that. By default it is the first of
         the body, the last of the tags' hash, and the last of the key's hash. What has flipped stays
         so when the fault is removed.
         """
-        from fakemq.faults.flips import PLACES, flip  # few tests do this
+        from fakemq.faults.flips import PLACES, flip, found  # few tests do this
 
-        if where not in PLACES:
-            raise ConfigError(f"where={where!r}: expected one of {', '.join(PLACES)}")
-        node = self._core.broker(broker or message.broker)
+        core = self._core
+        one = self._call(lambda: found(core, message))
+        checked.one_of("where", where, PLACES)
+        if byte is not None:
+            checked.whole("byte", byte, 0)
+        node = self._core.broker(broker or one.broker)
         if not node.running and node.store.disk is not None:
             raise ConfigError(f"{node.name} is {node.state}: flip bytes while it runs")
-        on = self._call(lambda: flip(node, message, where, byte))
+        on = self._call(lambda: flip(node, one, where, byte))
         what = f"flip a byte in the {where} of {node.name}"
         fault = self._place(_FLIP_BYTE, None, what, Scope(node=node.name), ONCE)
         self._call(lambda: fault._placed.hit(node.name, on))

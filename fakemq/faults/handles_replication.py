@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import Fault, FaultPlacing, Often, when
 from fakemq.faults.plan import ALWAYS, ONCE, Scope
 
@@ -34,8 +35,8 @@ class ReplicationFaults(FaultPlacing):
         from fakemq.faults.replication import HOLD  # few tests do this
 
         node = self._slave(broker)
-        if at_offset is not None and at_offset < 0:
-            raise ConfigError(f"at_offset={at_offset}: expected an offset of the log, 0 or more")
+        if at_offset is not None:
+            checked.whole("at_offset", at_offset, 0)
         limit = self._call(lambda: node.store.max_phy_offset) if at_offset is None else at_offset
 
         def release() -> None:
@@ -74,8 +75,7 @@ class ReplicationFaults(FaultPlacing):
         """
         from fakemq.faults.replication import TEAR  # few tests do this
 
-        if at_byte < 0:
-            raise ConfigError(f"at_byte={at_byte}: expected 0 or more")
+        checked.whole("at_byte", at_byte, 0)
         scope = self._towards(broker)
         who = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
         what = f"tear a transfer {who} at byte {at_byte}"
@@ -125,8 +125,7 @@ class ReplicationFaults(FaultPlacing):
         name, number = (
             ("to_offset", to_offset) if lose_bytes is None else ("lose_bytes", lose_bytes)
         )
-        if number is None or number < 0:
-            raise ConfigError(f"{name}={number}: expected 0 or more")
+        number = checked.whole(name, number, 0)
         how = f"to offset {number}" if lose_bytes is None else f"by {number} bytes"
         fault = self._place(
             TRUNCATE,

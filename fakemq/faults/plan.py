@@ -236,13 +236,17 @@ class FaultPlan:
             waiting.remove(placed)
 
     def all(self) -> list[Placed[Any]]:
-        """Every fault since the last `clear`, oldest first."""
+        """Every fault since the last `reset`, oldest first."""
         return list(self._placed)
 
     def clear(self) -> None:
-        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        """Remove every fault; what was left unused is known as such, and numbers go on."""
         for placed in self._placed:
             placed.remove()
+
+    def reset(self) -> None:
+        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        self.clear()
         self._placed.clear()
         self._number = 0
 

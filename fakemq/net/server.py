@@ -207,7 +207,7 @@ class ClusterServer:
 
     async def reset(self) -> None:
         """Back to the start state, without faults; nodes that are down or paused run again."""
-        self.core.faults.clear()
+        self.core.faults.reset()
         await self._run_all()
         self.core.reset()
 
