@@ -246,4 +246,4 @@ class Wire:
         """Go without lanes, if nothing is on its way and nothing befalls the connection."""
         lanes = [direction.lane for direction in self._directions.values()]
         if len(lanes) == 2 and all(lane.idle for lane in lanes):
-            self._faults.unwire(self._link, any(placed.placed for placed in self._befalling))
+            self._faults.unwire(self._link, any(map(self._may, self._befalling)))

@@ -277,3 +277,14 @@ def test_a_cut_that_has_not_come_ends_with_its_node(mq: fakemq.Cluster) -> None:
     assert wires(mq) == 1
     mq.broker("broker-a").kill()
     poll(lambda: wires(mq) == 0)
+
+
+def test_no_lanes_are_kept_for_a_fault_that_was_spent_elsewhere(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as other:
+        mq.wait_for(lambda: len(mq.journal.find(LinkOpened, node="broker-a-0", outside=True)) == 2)
+        fault = mq.faults.latency("clients", "broker-a", "1ms", times=1)
+        for one in (peer, other):
+            assert one.ask(CODE).code == 0
+        assert (fault.fired, wires(mq)) == (1, 1)
