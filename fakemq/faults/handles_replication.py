@@ -28,8 +28,9 @@ class ReplicationFaults(FaultPlacing):
     ) -> Fault:
         """The slave appends nothing beyond an offset of the log, or beyond its end as it is now.
 
-        It stays connected and says how far it is; a transfer that goes further is cut. Once the
-        fault is removed it takes what has come meanwhile.
+        It stays connected and says how far it is; a transfer that goes further is cut. Lasts until
+        it is removed, and outlives restarts: then the slave takes what has come meanwhile. Of
+        several the smallest offset counts.
         """
         from fakemq.faults.replication import HOLD  # few tests do this
 
@@ -146,7 +147,8 @@ class ReplicationFaults(FaultPlacing):
         """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
 
         One that reports an end beyond the master's own has senders told SEND_OK of what no slave
-        has, until the broker's next restart, as there. The fault itself outlives restarts.
+        has, until the broker's next restart, as there. The fault itself outlives restarts, and
+        lasts until it is removed; what was believed stays so.
         """
         from fakemq.faults.replication import BELIEVE  # few tests have slaves that lie
 
