@@ -64,7 +64,7 @@ class CallFaults(FaultPlacing):
         """Calls are held until ``count`` are there, and then sent, the last first.
 
         ``times`` counts such turns. `GateFault.release`, or removing the fault, sends what is held
-        in its own order.
+        in its own order; a call is gone with its client's connection, or its broker.
         """
         from fakemq.faults.calls import ReorderCalls
 

@@ -22,10 +22,13 @@ _FLIP_BYTE: Point[None] = Point("flip byte")
 
 
 class NodeFaults(FaultPlacing):
-    """What can befall a node's store. A bare brokerName means the master."""
+    """What can befall a node's store. A bare brokerName means the master.
+
+    All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
+    """
 
     def disk_full(self, broker: str, *, must_fire: bool = True) -> Fault:
-        """The disk of the broker's store is full until the fault is removed.
+        """The disk of the broker's store is full: lasts until it is removed.
 
         Messages are refused with SERVICE_NOT_AVAILABLE, and old files go whatever their age, as in
         4.9.7. A slave goes on appending what its master sends.
@@ -51,7 +54,7 @@ class NodeFaults(FaultPlacing):
     def tear_last_write(
         self, broker: str, *, kept_bytes: int | None = None, **often: Unpack[Often]
     ) -> Fault:
-        """A kill leaves of the log's last record its first bytes only, half of them by default.
+        """A kill leaves of the log's last record its first bytes only, half by default: once.
 
         The next start cuts it off, whatever was said of it to its sender. One that is torn behind
         its body may be taken for whole, as by RocketMQ: nothing sums up topic and properties.
@@ -65,7 +68,7 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, TEAR, kept_bytes, what, often)
 
     def lose_flush(self, broker: str, **often: Unpack[Often]) -> Fault:
-        """A flush of the log is said to be done and is not, as by a disk whose cache lies.
+        """A flush of the log is said to be done and is not, as by a disk whose cache lies: once.
 
         What it was to make safe is gone after `kill(lose_unsynced=True)`, unless a later flush has
         reached it. ConfigError for a store in memory, which flushes nothing.
@@ -76,9 +79,10 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, FLUSH, "lost", f"lose a flush of {node.name}", often)
 
     def fail_flush(self, broker: str, **often: Unpack[Often]) -> Fault:
-        """A flush of the log fails: who waits is told FLUSH_DISK_TIMEOUT, later sends are refused.
+        """A flush of the log fails, once: who waits is told FLUSH_DISK_TIMEOUT.
 
-        So it stays until the broker's next start. ConfigError for a store in memory.
+        Later sends are refused until the broker's next start, though the fault be removed.
+        ConfigError for a store in memory.
         """
         from fakemq.faults.stores import FLUSH  # few tests do this
 
@@ -86,7 +90,7 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, FLUSH, "failed", f"fail a flush of {node.name}", often)
 
     def slow_flush(self, broker: str, delay: Duration, **often: Unpack[Often]) -> Fault:
-        """A flush of the log takes so much of the cluster's time.
+        """A flush of the log takes so much of the cluster's time: once.
 
         With SYNC_FLUSH whoever sends meanwhile waits for it, and is told FLUSH_DISK_TIMEOUT after
         syncFlushTimeout, 5 s. ConfigError for a store in memory.
@@ -107,7 +111,7 @@ class NodeFaults(FaultPlacing):
         byte: int | None = None,
         broker: str | None = None,
     ) -> Fault:
-        """Flip a byte of a stored message at once, at its master or at ``broker``.
+        """Flip a byte of a stored message at once, at its master or at ``broker``: happens once.
 
         ``message`` is one that ``mq.messages`` gave, its id, or its place: ``topic``, ``queue_id``
         and ``offset``, with several masters ``broker``, too. LookupError if there is none.

@@ -178,12 +178,8 @@ class RequestFaults(FaultPlacing):
         """It waits, or its answer does, until the fault is told to `GateFault.release` it."""
         from fakemq.faults.requests import Park
 
-        gate = self._call(lambda: Park(self._core.journal))
-        try:
-            fault = self._befall("park", request, gate, limits, gate.end)
-        except BaseException:
-            self._call(gate.end)
-            raise
+        gate = Park()
+        fault = self._befall("park", request, gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:

@@ -7,7 +7,7 @@ narrowest that covers it, then the oldest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -238,6 +238,12 @@ class FaultPlan:
     def all(self) -> list[Placed[Any]]:
         """Every fault since the last `reset`, oldest first."""
         return list(self._placed)
+
+    def remove_at(self, points: Collection[Point[Any]]) -> None:
+        """Remove every fault that was placed at one of these."""
+        for placed in self.all():
+            if placed.point in points:
+                placed.remove()
 
     def clear(self) -> None:
         """Remove every fault; what was left unused is known as such, and numbers go on."""

@@ -88,6 +88,8 @@ class MemoryLink:
         self.endpoint: Endpoint | None = None
         self.way: Way | None = None
         """Where what is written goes, while a fault befalls the link."""
+        self.way_in: Way | None = None
+        """Where what arrives comes from meanwhile."""
         self._kept: list[bytes | None] | None = None  # what arrived while paused
         self._kept_bytes = 0
 
@@ -111,6 +113,8 @@ class MemoryLink:
             else:
                 self.way.after(end)
         self.endpoint = None
+        if self.way_in is not None:
+            self.way_in.drop()
 
     def _part(self) -> MemoryLink | None:
         """Have neither end write to the other any more; gives the other."""
@@ -151,13 +155,13 @@ class MemoryLink:
     def wire(self, make: MakeWay) -> None:
         far, soon = self.peer, self._network.post
         if far is not None:
-            self.way = make(far._arrive, outward=True, soon=soon)
-            far.way = make(self._arrive, outward=False, soon=soon)
+            self.way = far.way_in = make(far._arrive, outward=True, soon=soon)
+            self.way_in = far.way = make(self._arrive, outward=False, soon=soon)
 
     def unwire(self) -> None:
-        self.way = None
+        self.way = self.way_in = None
         if self.peer is not None:
-            self.peer.way = None
+            self.peer.way = self.peer.way_in = None
 
     def cut(self, why: str, owed: Callable[[Act], None]) -> None:
         peer = self._part()
