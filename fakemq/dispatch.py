@@ -32,9 +32,10 @@ from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
+    from fakemq.events import Delivered
     from fakemq.faults.plan import FaultPlan
     from fakemq.faults.requests import RequestFault
-    from fakemq.journal import Journal
+    from fakemq.journal import Cause, Journal
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
 
@@ -80,6 +81,8 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
     serialize_type: SerializeType | None = None
+    leaving: tuple[Delivered, Cause] | None = None
+    """What is so only once faults of answers have let it leave, and what that is owed to."""
 
     def to_command(self, request: RemotingCommand) -> RemotingCommand:
         """The response to ``request`` but for its body, in the request's own serialisation."""

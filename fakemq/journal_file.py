@@ -96,9 +96,10 @@ def read(path: str | os.PathLike[str]) -> list[Entry]:
 
 def _entry(line: _Line) -> Entry:
     from fakemq.event_kinds import kind_named  # only for who reads
+    from fakemq.faults.events import AnswerWithheld
 
     event = msgspec.convert(line.fields | {"node": line.node}, kind_named(line.kind))
-    if isinstance(event, Delivered):
+    if isinstance(event, Delivered | AnswerWithheld):
         offsets = event.offsets
         whole = range(offsets[0], offsets[0] + len(offsets)) if offsets else range(0)
         kept = whole if list(whole) == list(offsets) else tuple(offsets)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from fakemq.events import ClockMoved, Event, NodeStarted, NodeStopped
 from fakemq.faults.events import FaultHit
+from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
+    from fakemq.broker.broker import Broker
+    from fakemq.cluster_core import ClusterCore
     from fakemq.journal import Entry, Journal
 
 _DONE = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
@@ -34,6 +37,23 @@ def named(event: Event) -> str:
     if isinstance(event, NodeStopped):
         return f"after {event.node} {_DONE.get(event.how, event.how)}"
     return f"after {event.node} started" if isinstance(event, NodeStarted) else ""
+
+
+def missing(core: ClusterCore, slave: Broker) -> str:
+    """Why a slave does not have what its master has; "" if it is only late."""
+    for placed in core.faults.all():
+        scope = placed.scope
+        ends = {getattr(scope, name, None) for name in ("node", "peer", "source", "target")}
+        if placed.placed and placed.fired and slave.name in ends:
+            return f"fault {placed.number} {placed.what}"
+    return "" if slave.state == "running" else f"{slave.name} is {slave.state}"
+
+
+def answer_text(code: int) -> str:
+    """What a sender was told: SEND_OK, or the name of another code."""
+    if code == ResponseCode.SUCCESS:
+        return "SEND_OK"
+    return ResponseCode(code).name if code in ResponseCode.__members__.values() else str(code)
 
 
 def duration_text(ms: int) -> str:

@@ -10,15 +10,14 @@ import msgspec
 
 from fakemq import events
 from fakemq.biographies import steps
-from fakemq.biographies.because import because
+from fakemq.biographies.because import answer_text, because, missing
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
+from fakemq.faults.events import AnswerWithheld
 from fakemq.handles import Handle, Running
-from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.cluster_core import ClusterCore
     from fakemq.journal import Entry
     from fakemq.views import Message
@@ -294,6 +293,20 @@ class _Telling:
         return next((one.due_at_ms for one in news if isinstance(one, events.Scheduled)), 0)
 
     def _deliveries(self, place: tuple[str, str, int, int], inherited: str) -> None:
+        for entry in self._chronicle.withheld.get(place, ()):
+            withheld = entry.event
+            assert isinstance(withheld, AnswerWithheld)
+            self._told.append(
+                steps.Withheld(
+                    seq=entry.seq,
+                    at_ms=entry.at_ms,
+                    node=withheld.node,
+                    because=self._why(entry),
+                    group=withheld.group,
+                    client_id=self._chronicle.client(withheld.node, withheld.peer),
+                    peer=withheld.peer,
+                )
+            )
         for entry in self._chronicle.delivered.get(place, ()):
             event = entry.event
             assert isinstance(event, events.Delivered)
@@ -364,23 +377,6 @@ class _Telling:
                 self._told.append(
                     steps.Replicated(seq=entry.seq, at_ms=entry.at_ms, node=name, because=why)
                 )
-
-
-def missing(core: ClusterCore, slave: Broker) -> str:
-    """Why a slave does not have what its master has; "" if it is only late."""
-    for placed in core.faults.all():
-        scope = placed.scope
-        ends = {getattr(scope, name, None) for name in ("node", "peer", "source", "target")}
-        if placed.placed and placed.fired and slave.name in ends:
-            return f"fault {placed.number} {placed.what}"
-    return "" if slave.state == "running" else f"{slave.name} is {slave.state}"
-
-
-def answer_text(code: int) -> str:
-    """What a sender was told: SEND_OK, or the name of another code."""
-    if code == ResponseCode.SUCCESS:
-        return "SEND_OK"
-    return ResponseCode(code).name if code in ResponseCode.__members__.values() else str(code)
 
 
 def _place(

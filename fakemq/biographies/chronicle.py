@@ -31,7 +31,7 @@ from fakemq.events import (
     TransactionDiscarded,
     TransactionEnded,
 )
-from fakemq.faults.events import FaultHit
+from fakemq.faults.events import AnswerWithheld, FaultHit
 from fakemq.ha.events import Replicated
 from fakemq.journal import Entry, Journal
 from fakemq.protocol.codes import RequestCode
@@ -91,6 +91,7 @@ class Chronicle:
         self._read_seq = 0
         self._epoch = journal.epoch
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
+            AnswerWithheld: self._withheld,
             DeadLettered: self._dead_lettered,
             Delivered: self._delivered,
             FaultHit: lambda entry: self.hits[entry.cause].append(entry),
@@ -123,6 +124,8 @@ class Chronicle:
         """What was made from a record, and how."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
+        self.withheld: dict[Place, list[Entry]] = defaultdict(list)
+        """Pull answers that a fault kept back."""
         self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
         """The groups that pulled a topic, in the order of their first pulls."""
         self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
@@ -189,6 +192,7 @@ class Chronicle:
         if record in self.appended:
             self._forget_record(record)
         self.delivered.pop(place, None)
+        self.withheld.pop(place, None)
         self.appended[record] = entry
         self._at[place] = record
         if event.msg_id:
@@ -277,10 +281,20 @@ class Chronicle:
     def _delivered(self, entry: Entry) -> None:
         event = entry.event
         assert isinstance(event, Delivered)
+        self._answered(event, entry, self.delivered)
+
+    def _withheld(self, entry: Entry) -> None:
+        event = entry.event
+        assert isinstance(event, AnswerWithheld)
+        self._answered(event, entry, self.withheld)
+
+    def _answered(
+        self, event: Delivered | AnswerWithheld, entry: Entry, found: dict[Place, list[Entry]]
+    ) -> None:
         self.pulling[event.topic][event.group] = None
         broker = self._names.get(event.node, event.node)
         for offset in event.offsets:
-            self.delivered[broker, event.topic, event.queue_id, offset].append(entry)
+            found[broker, event.topic, event.queue_id, offset].append(entry)
 
     def _pull_held(self, entry: Entry) -> None:
         event = entry.event

@@ -11,8 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fakemq import events, inspection
-from fakemq.biographies.because import duration_text, named
-from fakemq.biographies.biography import answer_text, missing
+from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.faults.events import FaultHit
 from fakemq.journal import clock_text

@@ -124,6 +124,19 @@ class Delivered(Step, frozen=True, kw_only=True, gc=False):
         return f"delivered {ordinal(self.times)} time to {self.group}@{who}"
 
 
+class Withheld(Step, frozen=True, kw_only=True, gc=False):
+    """A fault kept a pull answer with it back; if that leaves later, it is `Delivered` then."""
+
+    group: str
+    client_id: str
+    """"" for one that sent no heartbeat."""
+    peer: str
+
+    def text(self) -> str:
+        who = f"{self.client_id} ({self.peer})" if self.client_id else self.peer
+        return f"answer with it withheld from {self.group}@{who}"
+
+
 class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
     """``group`` committed an offset past it, to ``offset``; ``client_id`` may be unknown."""
 

@@ -13,7 +13,7 @@ from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.required import list_capacity
-from fakemq.dispatch import Parked, Refused, Reply, Request
+from fakemq.dispatch import BEFORE_REPLY, Parked, Refused, Reply, Request
 from fakemq.events import Delivered
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.positions import Position
+    from fakemq.journal import Cause
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.command import Body
@@ -300,6 +301,7 @@ def _reply(
         result.next_begin_offset,
     )
     body: Body = b""
+    leaving: tuple[Delivered, Cause] | None = None
     if code is ResponseCode.SUCCESS:
         body = result.buffers
         broker.stats.pulled(
@@ -309,17 +311,19 @@ def _reply(
             result.message_count,
             result.buffer_total_size,
         )
-        broker.journal.add(
-            Delivered(
-                node=broker.name,
-                topic=header.topic,
-                queue_id=header.queue_id,
-                offsets=_delivered(result, header.queue_offset),
-                next_offset=result.next_begin_offset,
-                group=header.consumer_group,
-                peer=request.session.remote_addr,
-            )
+        delivered = Delivered(
+            node=broker.name,
+            topic=header.topic,
+            queue_id=header.queue_id,
+            offsets=_delivered(result, header.queue_offset),
+            next_offset=result.next_begin_offset,
+            group=header.consumer_group,
+            peer=request.session.remote_addr,
         )
+        if broker.faults.at(BEFORE_REPLY):
+            leaving = delivered, broker.journal.cause
+        else:
+            broker.journal.add(delivered)
     return Reply(
         PullMessageResponseHeader(
             suggest_which_broker_id=broker_id,
@@ -330,6 +334,7 @@ def _reply(
         body=body,
         code=code,
         remark=result.status.name,
+        leaving=leaving,
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fakemq.events import Event
+from collections.abc import Sequence
+from typing import Self
+
+from fakemq.events import Delivered, Event
 
 
 class FaultPlaced(Event, frozen=True, kw_only=True, gc=False):
@@ -25,3 +28,26 @@ class FaultRemoved(Event, frozen=True, kw_only=True, gc=False):
 
     fault: int
     what: str
+
+
+class AnswerWithheld(Event, frozen=True, kw_only=True, gc=False):
+    """A fault kept a pull answer with messages back; if it leaves later, a `Delivered` says so."""
+
+    topic: str
+    queue_id: int
+    offsets: Sequence[int]
+    """Those of the messages in the queue."""
+    group: str
+    peer: str
+
+    @classmethod
+    def of(cls, delivered: Delivered) -> Self:
+        """For an answer that would have been ``delivered``."""
+        return cls(
+            node=delivered.node,
+            topic=delivered.topic,
+            queue_id=delivered.queue_id,
+            offsets=delivered.offsets,
+            group=delivered.group,
+            peer=delivered.peer,
+        )

@@ -12,6 +12,7 @@ import msgspec
 
 from fakemq.dispatch import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE, Refused, Reply
 from fakemq.events import NodeStopped
+from fakemq.faults.events import AnswerWithheld
 from fakemq.faults.scopes import clients_of, happening
 from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.errors import HeaderError
@@ -47,6 +48,11 @@ class Met(NamedTuple):
 class RequestFault:
     """What a fault does to what it meets."""
 
+    @property
+    def withholds(self) -> bool:
+        """Whether an answer does not leave as it is, or not now."""
+        return True
+
     def befall(self, met: Met) -> None:
         raise NotImplementedError
 
@@ -63,8 +69,14 @@ class Answer(RequestFault):
     ) -> None:
         self._code, self._remark, self._fields, self._body = code, remark, fields or {}, body
 
+    @property
+    def withholds(self) -> bool:
+        return self._code is not None or self._body is not None
+
     def befall(self, met: Met) -> None:
         reply = _plain(met.outcome)
+        if self.withholds:
+            reply.leaving = None
         if self._code is not None:
             reply.code = self._code
         if self._remark is not None or self._code is not None:
@@ -266,6 +278,8 @@ def meet_answer(
     node: Node = dispatcher.node
 
     def answer(outcome: Outcome) -> None:
+        if isinstance(outcome, Reply) and outcome.leaving is not None:
+            node.journal.add(outcome.leaving[0])
         dispatcher.send_answer(session, command, outcome)
         if outcome is None or not _replicates_later(node):
             return
@@ -275,6 +289,10 @@ def meet_answer(
 
     placed = _chosen(BEFORE_REPLY, node, session, command, header)
     if placed is None:
+        if isinstance(outcome, Reply) and outcome.leaving is not None:
+            (event, cause), outcome.leaving = outcome.leaving, None
+            with node.journal.because(cause):
+                node.journal.add(event)
         answer(outcome)
     else:
         _hit(placed, Met(node, session, command, outcome, lambda: answer(outcome), answer))
@@ -297,7 +315,10 @@ def _chosen(
 
 def _hit(placed: Placed[RequestFault], met: Met) -> None:
     on = f"{code_name(met.command.code)} of {met.session.remote_addr}"
-    with met.node.journal.because(placed.hit(met.node.name, on)):
+    journal, outcome = met.node.journal, met.outcome
+    with journal.because(placed.hit(met.node.name, on)):
+        if isinstance(outcome, Reply) and outcome.leaving and placed.action.withholds:
+            journal.add(AnswerWithheld.of(outcome.leaving[0]))
         placed.action.befall(met)
 
 
