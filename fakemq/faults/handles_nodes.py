@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakemq.views import Message
 
 
-_DISK_FULL: Point[None] = Point("disk full")
+DISK_FULL: Point[None] = Point("disk full")
 _FLIP_BYTE: Point[None] = Point("flip byte")
 
 
@@ -36,11 +36,11 @@ class NodeFaults(FaultPlacing):
         node, plan = self._core.broker(broker), self._core.faults
 
         def judge() -> None:
-            filling = [one for one in plan.at(_DISK_FULL) if one.scope.node == node.name]
+            filling = [one for one in plan.at(DISK_FULL) if one.scope.node == node.name]
             node.store.retention.fill(filling[0] if filling else None)
 
         fault = self._place(
-            _DISK_FULL,
+            DISK_FULL,
             None,
             f"disk of {node.name} full",
             Scope(node=node.name),
