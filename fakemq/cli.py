@@ -196,6 +196,11 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
     Prints "fakemq ready: ..." when all is up; SIGTERM and Ctrl-C stop it cleanly. With several
     brokers, -p prints one config for each, each under a comment with the broker's name.
     """
+    if (
+        options["control_port"] is None
+        and ctx.get_parameter_source("control_token") is click.core.ParameterSource.ENVIRONMENT
+    ):
+        options["control_token"] = None  # which is for whoever does want a control port
     spec = cluster_spec(**options, warn=_warn)
     if print_config:
         several = len(spec.broker_configs) > 1

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.durations import Duration, duration_ms
+from fakemq.errors import FakemqError
 from fakemq.events import ClockSkewed
 from fakemq.machine_time import Axis, MachineTime, Standing, TimeSource, Wall, checked_rate
 from fakemq.timers import Domain, Timer, domain_of, pending_of
@@ -43,8 +44,10 @@ class Clock:
         self._firing = False
         self._moment_ms: int | None = None
         self._was_paced = False
-        self.settle: Callable[[], None] = _nothing
-        self.on_change: Callable[[], None] = _nothing
+        self.settle: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
+        self.why_ended: Callable[[], str] = lambda: ""
+        """Asked before each timer of an ``advance`` why that is over; "" lets it go on."""
         self._cluster = Axis(source, running=not frozen)
         self._outside = Axis(source, running=True)
         self._wall = Wall(source, self._cluster, start_at_ms)
@@ -189,7 +192,8 @@ class Clock:
         """Move time on, firing what falls due in (deadline, insertion) order; gives what fired.
 
         With ``outside_peers`` the liveness of peers outside the cluster ages too. Raises
-        ValueError for a negative duration, and RuntimeError inside a timer.
+        ValueError for a negative duration, RuntimeError inside a timer, and FakemqError if
+        ``why_ended`` has a reason: time is then where the last timer fired.
         """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
@@ -198,12 +202,15 @@ class Clock:
         self.go_on()
         fired: list[Timer] = []
         if outside_peers:
-            self._advance_both(ms, fired)
+            left_ms = self._advance_both(ms, fired)
         else:
             from_ms = self._cluster.target_ms()
             self._move(ms)
-            self._walk(self._cluster, fired, from_ms)
+            left_ms = self._walk(self._cluster, fired, from_ms, ends=True)
+            self._move(-left_ms)
         self.on_change()
+        if why := self.why_ended():
+            raise FakemqError(f"{why}: time was moved by {ms - left_ms} of {ms} ms")
         return fired
 
     def next_of(self, kind: str, *, outside_peers: bool = False) -> Timer:
@@ -247,27 +254,33 @@ class Clock:
         self._cluster.add(ms)
         self._wall.offset_ms += ms
 
-    def _walk(self, axis: Axis, fired: list[Timer], from_ms: int) -> None:
-        # A timer that is late sees ``from_ms``, which others have seen already: no step back.
+    def _walk(self, axis: Axis, fired: list[Timer], from_ms: int, ends: bool = False) -> int:
+        # Gives how much is left of the way, which is 0 unless it ended early. A timer that is late
+        # sees ``from_ms``, which others have seen already: no step back.
         self._firing = True
+        at_ms, until_ms = from_ms, axis.target_ms()
         try:
-            until_ms = axis.target_ms()
-            while (timer := axis.timeline.pop_due(until_ms)) is not None:
-                axis.walk_to(max(timer.due_ms, from_ms))
+            while not (ends and self.why_ended()):
+                timer = axis.timeline.pop_due(until_ms)
+                if timer is None:
+                    return 0
+                at_ms = max(timer.due_ms, from_ms)
+                axis.walk_to(at_ms)
                 callback = timer.take()
                 if callback is not None:
                     fired.append(timer)
                     callback()
                     self.settle()
+            return until_ms - at_ms
         finally:
             axis.walk_to(None)
             self._firing = False
 
-    def _advance_both(self, ms: int, fired: list[Timer]) -> None:
+    def _advance_both(self, ms: int, fired: list[Timer]) -> int:
         # The two axes move together from deadline to deadline, so that what an outside peer's
         # silence brings about happens between the cluster's own events, as it would in real life.
         left_ms = ms
-        while True:
+        while not self.why_ended():
             waits = []
             for axis in (self._cluster, self._outside):
                 due_ms = axis.timeline.next_due_ms()
@@ -278,10 +291,11 @@ class Clock:
             self._outside.add(step_ms)
             left_ms -= step_ms
             before = len(fired)
-            self._walk(self._cluster, fired, self._cluster.target_ms())
-            self._walk(self._outside, fired, self._outside.target_ms())
+            for axis in (self._cluster, self._outside):
+                self._walk(axis, fired, axis.target_ms())
             if left_ms == 0 and len(fired) == before:
-                return
+                break
+        return left_ms
 
 
 class NodeClock:
@@ -381,18 +395,3 @@ class NodeClock:
             callback()
         else:
             self._journal.fire(self.owner, kind, callback)
-
-
-def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:
-    """The first tick at or after ``elapsed_ms`` of a loop begun at ``start_ms``.
-
-    Ticks are at ``start_ms + first_ms + n * period_ms``: Java's polling grid.
-    """
-    origin_ms = start_ms + first_ms
-    if elapsed_ms <= origin_ms:
-        return origin_ms
-    return origin_ms + -(-(elapsed_ms - origin_ms) // period_ms) * period_ms
-
-
-def _nothing() -> None:
-    pass

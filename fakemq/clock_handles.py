@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakemq import inspection
 from fakemq.durations import Duration, Instant, duration_ms, instant_ms
-from fakemq.handles import Handle, Running, in_thread
+from fakemq.handles import Handle, Running, Wait, waited
 from fakemq.views import Deadline
 
 if TYPE_CHECKING:
     from fakemq.clock import NodeClock
     from fakemq.clock_hold import Hold
+    from fakemq.net import thread
+
+T = TypeVar("T")
+
+
+def moved(running: thread.Running, wait: Wait, move: Callable[[], T]) -> T:
+    """Move time for as long as somebody waits for it; Ctrl-C, too, is an end of waiting."""
+    core = running.server.core
+    try:
+        return running.call(lambda: core.until_given_up(lambda: wait.given_up, move))
+    finally:
+        wait.give_up()
 
 
 class ClockView(Handle):
@@ -69,16 +82,20 @@ class ClockView(Handle):
         """
         return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
-    def _advance(self, duration: Duration, outside_peers: bool) -> list[Deadline]:
+    def _advance(self, duration: Duration, outside_peers: bool, wait: Wait) -> list[Deadline]:
         ms = duration_ms(duration, name="advance")
-        return self._call(lambda: self._core.advance(ms, outside_peers=outside_peers))
+        return self._move(wait, lambda: self._core.advance(ms, outside_peers=outside_peers))
 
-    def _advance_to(self, instant: Instant, outside_peers: bool) -> list[Deadline]:
+    def _advance_to(self, instant: Instant, outside_peers: bool, wait: Wait) -> list[Deadline]:
         at_ms = instant_ms(instant, name="advance_to")
-        return self._call(lambda: self._core.advance_to(at_ms, outside_peers=outside_peers))
+        return self._move(wait, lambda: self._core.advance_to(at_ms, outside_peers=outside_peers))
 
-    def _advance_to_next(self, kind: str, outside_peers: bool) -> list[Deadline]:
-        return self._call(lambda: self._core.advance_to_next(kind, outside_peers=outside_peers))
+    def _advance_to_next(self, kind: str, outside_peers: bool, wait: Wait) -> list[Deadline]:
+        next_one = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)
+        return self._move(wait, next_one)
+
+    def _move(self, wait: Wait, move: Callable[[], list[Deadline]]) -> list[Deadline]:
+        return moved(self._running(), wait, move)
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "running"
@@ -161,12 +178,14 @@ class ClockHandle(ClockView):
 
         On return all peers living in the cluster are quiet and every byte is with the kernel.
         It never waits for peers outside; their own liveness ages only with ``outside_peers``.
+        ConfigError for over ten years. `stop`, a cancelled task or Ctrl-C ends it between two
+        deadlines, with FakemqError for who still waits; time is then where it was.
         """
-        return self._advance(duration, outside_peers)
+        return self._advance(duration, outside_peers, Wait())
 
     def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; the past is refused with ValueError."""
-        return self._advance_to(instant, outside_peers)
+        return self._advance_to(instant, outside_peers, Wait())
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to the next pending deadline of a kind; LookupError names what is pending.
@@ -175,17 +194,17 @@ class ClockHandle(ClockView):
         counts. One that is put off on the way, as each registration does to ``broker_expiry``,
         does not fire.
         """
-        return self._advance_to_next(kind, outside_peers)
+        return self._advance_to_next(kind, outside_peers, Wait())
 
 
 class AsyncClockHandle(ClockView):
     """The clock of an `AsyncCluster`; see `ClockHandle`."""
 
     async def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
-        return await in_thread(lambda: self._advance(duration, outside_peers))
+        return await waited(partial(self._advance, duration, outside_peers))
 
     async def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to(instant, outside_peers))
+        return await waited(partial(self._advance_to, instant, outside_peers))
 
     async def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
-        return await in_thread(lambda: self._advance_to_next(kind, outside_peers))
+        return await waited(partial(self._advance_to_next, kind, outside_peers))

@@ -7,23 +7,25 @@ they give back are immutable snapshots, and handles that ask again each time.
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq import inspection
 from fakemq.clock_handles import AsyncClockHandle, ClockHandle
 from fakemq.cluster_contents import Contents, Life
-from fakemq.cluster_spec import ClusterOptions, cluster_spec
-from fakemq.durations import Duration, duration_ms
-from fakemq.errors import WaitTimeout
+from fakemq.cluster_spec import ClusterOptions, cluster_spec, require_options
+from fakemq.durations import Duration, span_ms
+from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
     JournalView,
     NameServerHandle,
+    Wait,
     in_thread,
+    waited,
 )
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.thread import ClusterThread
@@ -37,28 +39,7 @@ T = TypeVar("T")
 
 WAIT_TIMEOUT = "5s"
 PATIENCE_MS = 50
-"""How long outside peers get to react to each step of ``run_until``, in real time."""
-
-
-class _Wait:
-    """One wait: woken when the journal grows, ended when nobody waits any more."""
-
-    def __init__(self) -> None:
-        self.grown = threading.Event()
-        self.given_up = False
-
-    def give_up(self) -> None:
-        self.given_up = True
-        self.grown.set()
-
-
-async def _waited(call: Callable[[_Wait], T]) -> T:
-    """Wait on a thread; a cancelled caller goes on at once, and the thread ends soon after."""
-    wait = _Wait()
-    try:
-        return await in_thread(partial(call, wait), abandon_on_cancel=True)
-    finally:
-        wait.give_up()
+"""How long outside peers, if there are any, get to react to each step of ``run_until``."""
 
 
 class ClusterBase(Contents):
@@ -73,6 +54,7 @@ class ClusterBase(Contents):
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
+        require_options(options)
         self._take(cluster_spec(**options, free_ports=True))
 
     def _take(self, spec: ClusterSpec) -> None:
@@ -96,6 +78,8 @@ class ClusterBase(Contents):
 
     def _stop(self) -> None:
         thread, self._life.thread = self._life.thread, None
+        for wait in list(self._life.waits):
+            wait.news.set()
         if thread is not None:
             thread.stop()
 
@@ -120,8 +104,12 @@ class ClusterBase(Contents):
 
         Brokers that are down or paused run again. Live connections stay; a consumer that is still
         attached goes on where its group had committed by then. ValueError for a snapshot of other
-        brokers.
+        brokers, and for what is none.
         """
+        from fakemq.snapshots import Snapshot  # few tests do this
+
+        if not isinstance(snapshot, Snapshot):
+            raise ConfigError(f"restore({snapshot!r}): expected what snapshot() gave")
         thread = self._thread()
         thread.wait(thread.server.restore(snapshot))
 
@@ -172,57 +160,84 @@ class ClusterBase(Contents):
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: _Wait) -> T:
-        thread, journal = self._thread(), self._core.journal
-        grown = wait.grown
-        unlisten = thread.call(lambda: journal.listen(lambda entry: grown.set()))
-        until_ms = real_elapsed_ms() + timeout_ms
-        try:
-            while True:
-                grown.clear()
-                if wait.given_up:
-                    raise WaitTimeout("nobody waits any more")
-                value = predicate()
-                if inspect.iscoroutine(value):
-                    value.close()
-                    raise TypeError(
-                        f"{predicate!r} gives something to await; the predicate is a plain function"
-                    )
-                if value:
+    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: Wait) -> T:
+        with self._news(wait):
+            value = self._watch(predicate, timeout_ms, wait)
+        if value:
+            return value
+        why = [f"still {value!r} after {timeout_ms} ms of real time", self.stillness()]
+        raise self._timed_out("; ".join(filter(None, why)))
+
+    def _run_until(
+        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: Wait
+    ) -> T:
+        thread, core = self._thread(), self._core
+        until_ms = thread.call(core.clock.elapsed_ms) + at_most_ms
+
+        def step() -> bool:
+            left_ms = until_ms - core.clock.elapsed_ms()
+            if left_ms > 0:
+                core.step(left_ms, outside_peers=outside_peers)
+            return left_ms > 0
+
+        with self._news(wait):
+            moved = True
+            while moved:
+                patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
+                if value := self._watch(predicate, patience_ms, wait):
                     return value
-                left_ms = until_ms - real_elapsed_ms()
-                if left_ms <= 0:
-                    why = [f"still {value!r} after {timeout_ms} ms of real time", self.stillness()]
-                    raise WaitTimeout(
-                        "; ".join([one for one in why if one])
-                        + f"; the journal ends with\n{inspection.text(self.journal.tail())}"
-                    )
-                grown.wait(left_ms / 1000)
+                moved = thread.call(step)
+        raise self._timed_out(f"not after {at_most_ms} ms of the cluster's time")
+
+    @contextmanager
+    def _news(self, wait: Wait) -> Iterator[None]:
+        """Wake who waits whenever the journal grows, and when the cluster is stopped.
+
+        FakemqError if it is stopped meanwhile, whatever came of it.
+        """
+        life, thread, journal = self._life, self._thread(), self._core.journal
+        life.waits.add(wait)
+        unlisten = thread.call(lambda: journal.listen(lambda entry: wait.news.set()))
+        try:
+            yield
+        except (FakemqError, RuntimeError):
+            if life.thread is thread:
+                raise
+            raise FakemqError("the cluster was stopped while it was waited for") from None
         finally:
-            thread.call(unlisten)
+            life.waits.discard(wait)
+            if life.thread is thread:
+                thread.call(unlisten)
+
+    def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: Wait) -> T:
+        """What ``predicate`` gives as soon as it is true, or when real time is up."""
+        thread = self._thread()
+        until_ms = real_elapsed_ms() + patience_ms
+        while True:
+            wait.news.clear()
+            if wait.given_up:
+                raise WaitTimeout("nobody waits any more")
+            if self._life.thread is not thread:
+                raise FakemqError("the cluster has been stopped")
+            value = predicate()
+            if inspect.iscoroutine(value):
+                value.close()
+                raise TypeError(
+                    f"{predicate!r} gives something to await; the predicate is a plain function"
+                )
+            left_ms = until_ms - real_elapsed_ms()
+            if value or left_ms <= 0:
+                return value
+            wait.news.wait(left_ms / 1000)
+
+    def _timed_out(self, why: str) -> WaitTimeout:
+        tail = inspection.text(self.journal.tail())
+        return WaitTimeout(f"{why}; the journal ends with\n{tail}")
 
     def stillness(self) -> str:
         """Why the clock does nothing by itself, and what it would do next; "" if it does."""
         core = self._core
         return self._thread().call(lambda: inspection.stillness(core))
-
-    def _run_until(
-        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: _Wait
-    ) -> T:
-        left_ms = at_most_ms
-        while True:
-            try:
-                return self._wait_for(predicate, PATIENCE_MS, wait)
-            except WaitTimeout:
-                if wait.given_up:
-                    raise
-                if left_ms <= 0:
-                    raise WaitTimeout(
-                        f"not after {at_most_ms} ms of the cluster's time;"
-                        f" the journal ends with\n{inspection.text(self.journal.tail())}"
-                    ) from None
-            step = partial(self._core.step, left_ms, outside_peers=outside_peers)
-            left_ms -= self._thread().call(step)
 
     def __repr__(self) -> str:
         if not self.running:
@@ -267,21 +282,22 @@ class Cluster(ClusterBase):
     def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
         """Wait in real time until ``predicate`` gives something true; gives that.
 
-        It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail.
+        It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail,
+        and FakemqError at once when the cluster is stopped.
         """
-        return self._wait_for(predicate, duration_ms(timeout, name="timeout"), _Wait())
+        return self._wait_for(predicate, span_ms(timeout, name="timeout"), Wait())
 
     def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
         """Move time from deadline to deadline until ``predicate`` gives something true.
 
-        After each step outside peers get some real time to react; their own liveness ages only
-        with ``outside_peers``. Raises WaitTimeout, with the journal's tail, when ``at_most`` of the
-        cluster's time has passed.
+        After each step outside peers, if any is or just was connected, get some real time to
+        react; their own liveness ages only with ``outside_peers``. Raises WaitTimeout, with the
+        journal's tail, when ``at_most`` of the cluster's time has passed.
         """
-        at_most_ms = duration_ms(at_most, name="at_most")
-        return self._run_until(predicate, at_most_ms, outside_peers, _Wait())
+        at_most_ms = span_ms(at_most, name="at_most")
+        return self._run_until(predicate, at_most_ms, outside_peers, Wait())
 
 
 class AsyncCluster(ClusterBase):
@@ -320,12 +336,12 @@ class AsyncCluster(ClusterBase):
 
     async def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
         """As `Cluster.wait_for`; the predicate is a plain function, called on another thread."""
-        timeout_ms = duration_ms(timeout, name="timeout")
-        return await _waited(partial(self._wait_for, predicate, timeout_ms))
+        timeout_ms = span_ms(timeout, name="timeout")
+        return await waited(partial(self._wait_for, predicate, timeout_ms))
 
     async def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
         """As `Cluster.run_until`; the predicate is a plain function, called on another thread."""
-        at_most_ms = duration_ms(at_most, name="at_most")
-        return await _waited(partial(self._run_until, predicate, at_most_ms, outside_peers))
+        at_most_ms = span_ms(at_most, name="at_most")
+        return await waited(partial(self._run_until, predicate, at_most_ms, outside_peers))

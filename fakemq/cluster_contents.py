@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq import inspection
-from fakemq.cluster_spec import checked_topics
-from fakemq.handles import GroupHandle, TopicHandle
+from fakemq.cluster_spec import checked_topics, whole
+from fakemq.errors import ConfigError
+from fakemq.handles import GroupHandle, TopicHandle, Wait
+from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ class Life:
 
     thread: Running | None = None
     biographer: Biographer | None = None
+
+    def __init__(self) -> None:
+        self.waits: set[Wait] = set()
+        """Who is to be woken when the cluster is stopped."""
 
 
 class Contents:
@@ -56,15 +62,29 @@ class Contents:
         self._thread().call(lambda: core.create_topic(topic, queues))
 
     def seed(
-        self, topic: str, bodies: Iterable[bytes | str], *, tags: str = "", keys: str = ""
+        self,
+        topic: str,
+        bodies: Iterable[bytes | str],
+        *,
+        tags: str = "",
+        keys: str = "",
+        properties: Mapping[str, str] | None = None,
+        queue: int | None = None,
     ) -> list[Message]:
         """Store messages as if a producer had sent them, in turn over the topic's queues.
 
-        A topic that does not exist is created. Gives what was stored.
+        Or in the queue with the id ``queue``. A topic that does not exist is created. Gives what
+        was stored there; with a ``DELAY`` among the ``properties`` that is nothing yet. ConfigError
+        for what no broker would store, FakemqError where one refuses it for now.
         """
         checked_topics({topic: 1})
+        more = checked_properties(properties or {})
         core, payloads = self._core, inspection.payloads(bodies)
-        stored = self._thread().call(lambda: inspection.seed(core, topic, payloads, tags, keys))
+        if queue is not None:
+            whole("queue", queue, 0)
+        stored = self._thread().call(
+            lambda: inspection.seed(core, topic, payloads, tags, keys, more, queue)
+        )
         return self._with_biographies(stored)
 
     def messages(self, topic: str) -> list[Message]:
@@ -230,3 +250,14 @@ class Contents:
 
         __tracebackhide__ = True
         assert_in_dlq(self, group, count, bodies, self._explain)
+
+
+def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties that a message can have; ConfigError for what is no text, or would split them."""
+    for name, value in properties.items():
+        texts = name and all(isinstance(one, str) for one in (name, value))
+        if not texts or not {NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR}.isdisjoint(name + value):
+            raise ConfigError(
+                f"property {name!r}={value!r}: expected two texts without \\1 and \\2"
+            )
+    return dict(properties)

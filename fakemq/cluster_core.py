@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fakemq import inspection
 from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock import Clock, NodeClock
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal import Journal, log
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from fakemq.machine_time import Standing
     from fakemq.snapshots import NodeImage, Snapshot
     from fakemq.views import Deadline
+
+T = TypeVar("T")
+
+DAY_MS = 86_400_000
+LONGEST_ADVANCE_MS = 3650 * DAY_MS
+"""Ten years, every timer of which is fired."""
 
 
 class ClusterCore:
@@ -63,6 +70,9 @@ class ClusterCore:
         """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
         self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
+        self.clock.why_ended = self._why_ended
+        self._ending = False
+        self._given_up: Callable[[], bool] | None = None
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
@@ -250,15 +260,49 @@ class ClusterCore:
         self.on_moved("jump")
 
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
-        """Move time on by ``ms``, with everything in the cluster quiet before and after."""
+        """Move time on by ``ms``, with everything in the cluster quiet before and after.
+
+        Raises ValueError for what is negative, ConfigError over `LONGEST_ADVANCE_MS`, FakemqError
+        if it was given up; time is where it was by then.
+        """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
+        if ms > LONGEST_ADVANCE_MS:
+            days = f"{LONGEST_ADVANCE_MS // DAY_MS} days"
+            raise ConfigError(f"{ms} ms are too much to move at once: expected at most {days}")
+        if why := self._why_ended():
+            raise FakemqError(why)
         self.network.settle()
+        began = {outside: self.clock.elapsed_ms(outside=outside) for outside in (False, True)}
         with self.journal.because(self._moved("advance", ms)):
-            fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
-            self.network.settle()
-        self.on_moved("advance")
-        return [inspection.deadline(timer, 0) for timer in fired]
+            try:
+                fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            except FakemqError:
+                self._moved("give up", self.clock.elapsed_ms() - began[False] - ms)
+                raise
+            finally:
+                self.network.settle()
+                self.on_moved("advance")
+        return [inspection.fired(self.clock, timer, began[timer.outside]) for timer in fired]
+
+    def until_given_up(self, given_up: Callable[[], bool], move: Callable[[], T]) -> T:
+        """What ``move`` gives, which moves time; that ends as soon as ``given_up`` is true."""
+        self._given_up = given_up
+        try:
+            return move()
+        finally:
+            self._given_up = None
+
+    def end_moves(self) -> None:
+        """Have no time be moved any more: the cluster is about to stop. From any thread."""
+        self._ending = True
+
+    def _why_ended(self) -> str:
+        """Why time is not moved any further; "" if it may be."""
+        if self._ending:
+            return "the cluster is being stopped"
+        given_up = self._given_up
+        return "who moved the clock has given up" if given_up is not None and given_up() else ""
 
     def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; a time in the past is refused with ValueError."""

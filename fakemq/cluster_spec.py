@@ -108,6 +108,18 @@ class ClusterOptions(TypedDict, total=False):
     ram_size: Size | None
 
 
+def require_options(options: Iterable[str], whose: str = "a cluster") -> None:
+    """TypeError, as for any unknown argument, for an option that clusters do not have."""
+    known = ClusterOptions.__annotations__
+    for name in options:
+        if name not in known:
+            from difflib import get_close_matches  # only for who errs
+
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(known)}"
+            raise TypeError(f"{whose} has no option {name!r}{hint}")
+
+
 def cluster_spec(
     *,
     listen: str = "127.0.0.1",
@@ -148,14 +160,14 @@ def cluster_spec(
     advertised = bracketed(advertise or _reachable_at(listen.strip("[]")))
     namesrv_ports = _namesrv_ports(namesrv_port, namesrvs, free_ports)
     brokers = lay_out(
-        masters=_whole("masters", masters, 1),
-        slaves=_whole("slaves", slaves, 0),
+        masters=whole("masters", masters, 1),
+        slaves=whole("slaves", slaves, 0),
         sources=_sources(config, strict, warn),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
         keep_ports=broker_port is not None,
         flags=_flags(advertise and advertised, flush),
-        role=role if role is None else _one_of("role", role, CHOICES["BrokerRole"][:2]),
+        role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
         store=store if store is None else os.fspath(store),
     )
     refuse_shared_ports(brokers, namesrv_ports)
@@ -170,9 +182,9 @@ def cluster_spec(
         store_from=_path("store_from", store_from),
         memory_limit_bytes=size_bytes(memory_limit, name="memory_limit"),
         ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
-        clock=_one_of("clock", clock, CLOCKS),
+        clock=one_of("clock", clock, CLOCKS),
         start_at_ms=None if start_at is None else instant_ms(start_at, name="start_at"),
-        seed=seed if seed is None else _whole("seed", seed, None),
+        seed=seed if seed is None else whole("seed", seed, None),
         topics=checked_topics(topics),
         control=_control(control_port, control_listen.strip("[]"), control_token),
         ready_file=_path("ready_file", ready_file),
@@ -183,6 +195,8 @@ def cluster_spec(
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
     """The control port that the options ask for, if they do; ConfigError if it cannot be."""
     if port is None:
+        if token:
+            raise ConfigError("control_token= is for a control port: give control_port=, too")
         return None
     _port("control_port", port, 0)
     if token == "":
@@ -264,7 +278,7 @@ def _flags(advertise: str | None, flush: str | None) -> dict[str, Value]:
     if advertise:
         flags |= {"broker_ip1": advertise, "broker_ip2": advertise}
     if flush is not None:
-        flags["flush_disk_type"] = _one_of("flush", flush, CHOICES["FlushDiskType"])
+        flags["flush_disk_type"] = one_of("flush", flush, CHOICES["FlushDiskType"])
     return flags
 
 
@@ -313,21 +327,21 @@ def checked_topics(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
             check_topic_name(name)
         except Refused as refused:
             raise ConfigError(f"topic {name!r}: {refused.remark}") from None
-        _whole(f"queues of topic {name}", queues, 1)
+        whole(f"queues of topic {name}", queues, 1)
     return dict(topics)
 
 
 def _namesrv_ports(first: int | None, count: int, free_ports: bool) -> tuple[int, ...]:
     port = _port("namesrv_port", first, 0 if free_ports else NAMESRV_PORT)
-    count = _whole("namesrvs", count, 1)
+    count = whole("namesrvs", count, 1)
     return tuple(port and port + number for number in range(count))
 
 
 def _port(name: str, port: int | None, default: int) -> int:
-    return default if port is None else _whole(name, port, 0, 65535)
+    return default if port is None else whole(name, port, 0, 65535)
 
 
-def _whole(name: str, value: object, low: int | None, high: int | None = None) -> int:
+def whole(name: str, value: object, low: int | None, high: int | None = None) -> int:
     """Return a whole number within limits; ConfigError for anything else, True included."""
     if (
         isinstance(value, bool)
@@ -341,7 +355,7 @@ def _whole(name: str, value: object, low: int | None, high: int | None = None) -
     return value
 
 
-def _one_of(name: str, value: str, choices: Sequence[str]) -> str:
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise ConfigError(f"{name}={value!r}: expected {' or '.join(choices)}")
     return value

@@ -150,6 +150,8 @@ BEFORE_REPLY: Point[RequestFault] = Point("before_reply")
 BEFORE_REPLICATE: Point[RequestFault] = Point("before_replicate")
 """Its answer was sent, and an ASYNC_MASTER has not told its slaves yet."""
 
+REQUEST_POINTS = (BEFORE_STORE, BEFORE_REPLY, BEFORE_REPLICATE)
+
 NodeT = TypeVar("NodeT", bound=Node)
 OutcomeT = TypeVar("OutcomeT")
 

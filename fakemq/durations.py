@@ -60,6 +60,14 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
     return round(milliseconds)
 
 
+def span_ms(value: Duration, *, name: str) -> int:
+    """As `duration_ms`, of what cannot be below 0: a timeout, a bound."""
+    ms = duration_ms(value, name=name)
+    if ms < 0:
+        raise ConfigError(f"{name}={value!r}: expected a duration that is not below 0")
+    return ms
+
+
 def _text_ms(text: str) -> float | None:
     """Return the milliseconds that the text says, None if it says none."""
     body = text.strip().lower()

@@ -6,6 +6,8 @@ import os
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 from fakemq import events
 from fakemq.events import Event
@@ -38,6 +40,22 @@ def kind_named(name: str) -> type[Event]:
         hint = f"; is {near[0]} meant?" if near else f"; there are: {', '.join(sorted(known))}"
         raise ValueError(f"no kind of event is called {name!r}{hint}")
     return kind
+
+
+@cache
+def types_of(kind: type[Event], field: str) -> tuple[type, ...]:
+    """What the values of a field may be in events of a kind."""
+    declared = [
+        get_type_hints(one)[field]
+        for one in {kind, *kinds().values()}
+        if issubclass(one, kind) and field in one.__struct_fields__
+    ]
+    parts = [part for one in declared for part in (get_args(one) if _is_union(one) else (one,))]
+    return tuple({get_origin(part) or part for part in parts})
+
+
+def _is_union(declared: object) -> bool:
+    return get_origin(declared) in (Union, UnionType)
 
 
 def fields_of(kind: type[Event]) -> set[str]:

@@ -43,7 +43,8 @@ class LinkClosed(Event, frozen=True, kw_only=True, gc=False):
 class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
     """By hand: ``how`` is ``advance``, ``freeze``, ``unfreeze``, ``rate 10``, ``reset``, ``jump``.
 
-    After a ``jump`` the wall is another, backwards maybe, and no time has passed.
+    After a ``jump`` the wall is another, backwards maybe, and no time has passed. An ``advance``
+    that ended early is followed by ``give up``, with as much below 0 as was left of it.
     """
 
     how: str

@@ -6,6 +6,7 @@ tests add what waits or moves time, blocking here and awaited there.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
@@ -40,6 +41,27 @@ async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = Fals
     import anyio.to_thread  # only asynchronous tests pay for it
 
     return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
+
+
+class Wait:
+    """One call that may take long: woken when there is news, ended when nobody waits any more."""
+
+    def __init__(self) -> None:
+        self.news = threading.Event()
+        self.given_up = False
+
+    def give_up(self) -> None:
+        self.given_up = True
+        self.news.set()
+
+
+async def waited(call: Callable[[Wait], T]) -> T:
+    """Wait on a thread; a cancelled caller goes on at once, and the thread ends soon after."""
+    wait = Wait()
+    try:
+        return await in_thread(lambda: call(wait), abandon_on_cancel=True)
+    finally:
+        wait.give_up()
 
 
 class Handle:
@@ -123,11 +145,11 @@ class BrokerHandle(BrokerView):
 
     def promote(self, role: str = "ASYNC_MASTER") -> None:
         """Restart it as the master of its brokerName; stop the old one before, or demote it."""
-        self._restart(_promoted(role))
+        self._restart(promoted(role))
 
     def demote(self, broker_id: int) -> None:
         """Restart it as a slave of its brokerName, with an id that no other has."""
-        self._restart(_demoted(broker_id))
+        self._restart(demoted(broker_id))
 
 
 class AsyncBrokerHandle(BrokerView):
@@ -140,17 +162,19 @@ class AsyncBrokerHandle(BrokerView):
         await in_thread(lambda: self._restart(config))
 
     async def promote(self, role: str = "ASYNC_MASTER") -> None:
-        await in_thread(lambda: self._restart(_promoted(role)))
+        await in_thread(lambda: self._restart(promoted(role)))
 
     async def demote(self, broker_id: int) -> None:
-        await in_thread(lambda: self._restart(_demoted(broker_id)))
+        await in_thread(lambda: self._restart(demoted(broker_id)))
 
 
-def _promoted(role: str) -> ConfigSource:
+def promoted(role: str) -> ConfigSource:
+    """What makes a broker the master of its brokerName."""
     return {"brokerRole": role, "brokerId": 0}
 
 
-def _demoted(broker_id: int) -> ConfigSource:
+def demoted(broker_id: int) -> ConfigSource:
+    """What makes a broker a slave of its brokerName."""
     return {"brokerRole": "SLAVE", "brokerId": broker_id}
 
 
@@ -347,9 +371,15 @@ class JournalView(Handle):
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
-    def cause_chain(self, entry: Entry) -> list[Entry]:
-        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
-        return self._call(lambda: self._core.journal.cause_chain(entry))
+    def cause_chain(self, entry: Entry | int) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known.
+
+        The entry may be given by its number; LookupError if there is none of that number.
+        """
+        from fakemq.journal_search import entry_of  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
 
     def tail(self, count: int = 20) -> list[Entry]:
         """The last ``count`` entries, oldest first."""

@@ -8,6 +8,7 @@ from string import digits
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
+from fakemq.broker.seeding import seed as put
 from fakemq.events import Delivered, LogAppended
 from fakemq.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
@@ -18,9 +19,10 @@ from fakemq.store.delay_levels import queue_id_to_delay_level
 from fakemq.views import Deadline, Delayed, Delivery, Member, Message, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
+    from fakemq.clock import Clock
     from fakemq.cluster_core import ClusterCore
     from fakemq.timers import Timer
 
@@ -28,15 +30,26 @@ NODE = "cluster"
 """The name under which the cluster as a whole asks and writes its journal."""
 
 
-def deadline(timer: Timer, due_in_ms: int) -> Deadline:
+def _deadline(timer: Timer, due_in_ms: int, at_ms: int) -> Deadline:
     """The snapshot of a timer."""
-    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside)
+    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside, at_ms)
+
+
+def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
+    """The snapshot of a timer that fired on a way begun at ``began_ms`` of its axis.
+
+    One that was late by then fired at once.
+    """
+    ago_ms = clock.elapsed_ms(outside=timer.outside) - max(timer.due_ms, began_ms)
+    return _deadline(timer, 0, clock.now_ms() - ago_ms)
 
 
 def timers(core: ClusterCore) -> list[Deadline]:
     """Every pending deadline, soonest first."""
     clock = core.clock
-    pending = [deadline(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
+    now_ms = clock.now_ms()
+    waits = [(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
+    pending = [_deadline(timer, in_ms, now_ms + in_ms) for timer, in_ms in waits]
     return sorted(pending, key=lambda one: one.due_in_ms)
 
 
@@ -280,10 +293,19 @@ def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
     return found
 
 
-def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: str) -> list[Message]:
+def seed(
+    core: ClusterCore,
+    topic: str,
+    bodies: list[bytes],
+    tags: str,
+    keys: str,
+    properties: Mapping[str, str],
+    queue: int | None,
+) -> list[Message]:
     """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
 
-    Brokers that do not run get none; RuntimeError if none runs.
+    Or in those with the id ``queue``; LookupError if there is none. Brokers that do not run get
+    none; RuntimeError if none runs.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):
@@ -292,12 +314,19 @@ def seed(core: ClusterCore, topic: str, bodies: list[bytes], tags: str, keys: st
     targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
     if not targets:
         raise RuntimeError(f"no broker runs that could store messages for {topic}")
+    if queue is not None:
+        ids = sorted({queue_id for _, queue_id in targets})
+        targets = [target for target in targets if target[1] == queue]
+        if not targets:
+            raise LookupError(
+                f"{topic} has no queue {queue}; there are: {', '.join(map(str, ids))}"
+            )
     before = {
         (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
         for broker, queue_id in _written_queues(core, topic)
     }
     for number, body in enumerate(bodies):
         broker, queue_id = targets[number % len(targets)]
-        broker.seed(topic, queue_id, body, tags, keys)
+        put(broker, topic, queue_id, body, tags, keys, properties)
     core.network.settle()
     return _messages(core, topic, before)

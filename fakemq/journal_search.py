@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import TypeAlias, TypeVar, cast
 
 from fakemq.durations import Instant, instant_ms
-from fakemq.event_kinds import fields_of, kind_named
+from fakemq.errors import ConfigError
+from fakemq.event_kinds import fields_of, kind_named, types_of
 from fakemq.events import Event
 from fakemq.journal import Entry, Journal
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -32,7 +33,7 @@ def search(
     fields: dict[str, object],
 ) -> list[Entry]:
     """The entries that fit, oldest first; see `fakemq.handles.JournalView.find`."""
-    wanted = kind_named(kind) if isinstance(kind, str) else kind
+    wanted = kind_named(kind) if isinstance(kind, str) else _kind(kind)
     values = _checked(wanted, fields)
     after_seq, from_ms = _beginning(since)
     # A name gives `Event`, which is all that ``where`` was told then.
@@ -57,7 +58,19 @@ def _checked(kind: type[Event], fields: dict[str, object]) -> dict[str, object]:
             near = get_close_matches(name, known, 1)
             hint = f"is {near[0]} meant?" if near else f"there are: {', '.join(sorted(known))}"
             raise ValueError(f"{kind.__name__} has no field {name!r}; {hint}")
-    return {name: _value(name, value) for name, value in fields.items()}
+    values = {name: _value(name, value) for name, value in fields.items()}
+    for name, value in values.items():
+        types = types_of(kind, name)
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            texts = sorted("None" if one is type(None) else one.__name__ for one in types)
+            raise ConfigError(f"{name}={value!r}: expected {' or '.join(texts)}, as events have it")
+    return values
+
+
+def _kind(kind: object) -> type[Event]:
+    if not (isinstance(kind, type) and issubclass(kind, Event)):
+        raise ConfigError(f"{kind!r}: expected a class of fakemq.events, or its name")
+    return kind
 
 
 def _value(name: str, value: object) -> object:
@@ -81,3 +94,17 @@ def _beginning(since: Since) -> tuple[int, int]:
     if isinstance(since, int):
         return since, 0
     return 0, instant_ms(since, name="since")
+
+
+def entry_of(journal: Journal, entry: Entry | int) -> Entry:
+    """An entry, or that of a number; LookupError if there is none, ConfigError for no number."""
+    if isinstance(entry, Entry):
+        return entry
+    if isinstance(entry, bool) or not isinstance(entry, int):
+        raise ConfigError(f"{entry!r}: expected an entry of the journal, or its number")
+    found = journal.at(entry)
+    if found is None:
+        raise LookupError(
+            f"no entry {entry}; the journal has {journal.first_seq} to {journal.last_seq}"
+        )
+    return found

@@ -78,6 +78,17 @@ def domain_of(kind: str) -> Domain:
     return DOMAINS[base_kind(kind)]
 
 
+def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:
+    """The first tick at or after ``elapsed_ms`` of a loop begun at ``start_ms``.
+
+    Ticks are at ``start_ms + first_ms + n * period_ms``: Java's polling grid.
+    """
+    origin_ms = start_ms + first_ms
+    if elapsed_ms <= origin_ms:
+        return origin_ms
+    return origin_ms + -(-(elapsed_ms - origin_ms) // period_ms) * period_ms
+
+
 class Timer:
     """A callback that is due at ``due_ms`` on its timeline's elapsed axis."""
 

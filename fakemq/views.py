@@ -110,6 +110,8 @@ class Deadline(msgspec.Struct, frozen=True, gc=False):
     domain: str
     outside: bool
     """It watches a peer outside the cluster and counts real time."""
+    at_ms: int = 0
+    """When it is due, or fired: the cluster's wall, in milliseconds since the epoch."""
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):

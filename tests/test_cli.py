@@ -312,3 +312,12 @@ def test_a_printout_imports_no_server() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "brokerName=broker-a\n" in done.stdout
     assert done.stderr.strip() == ""
+
+
+def test_a_token_for_no_control_port(
+    served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "give control_port=, too" in run("--control-token", "t").output
+    monkeypatch.setenv("FAKEMQ_CONTROL_TOKEN", "t")  # for whoever does want one
+    assert run().exit_code == 0
+    assert served[-1].control is None

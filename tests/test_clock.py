@@ -5,9 +5,10 @@ from functools import partial
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock, next_tick_ms
+from fakemq.clock import Clock, NodeClock
 from fakemq.events import HandlerFailed
 from fakemq.journal import Journal
+from fakemq.timers import next_tick_ms
 
 
 class Machine:

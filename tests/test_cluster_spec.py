@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fakemq
 from fakemq.broker_layout import broker_name, lay_out, lone_broker
 from fakemq.cluster_spec import ClusterOptions, ClusterSpec, cluster_spec, namesrv_spec
 from fakemq.config import BrokerConfig
@@ -328,3 +330,21 @@ def test_an_empty_path_is_no_path(options: ClusterOptions) -> None:
     (name,) = options
     with pytest.raises(ConfigError, match=f"{name} is empty: expected a path"):
         cluster_spec(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"clok": "frozen"}, "a cluster has no option 'clok'; did you mean clock"),
+        ({"name_servers": 2}, "did you mean namesrvs"),
+        ({"xyz": 2}, "there are: listen, "),
+    ],
+)
+def test_an_option_that_there_is_not(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        fakemq.Cluster(**options)
+
+
+def test_a_token_is_for_a_control_port() -> None:
+    with pytest.raises(ConfigError, match="give control_port=, too"):
+        fakemq.Cluster(control_token="t")

@@ -247,7 +247,7 @@ def test_what_snapshots_say() -> None:
     )
     assert repr(Deadline("pull_hold", "broker-a-0", 5, "liveness", False)) == (
         "Deadline(kind='pull_hold', owner='broker-a-0', due_in_ms=5, domain='liveness',"
-        " outside=False)"
+        " outside=False, at_ms=0)"
     )
     assert repr(Member("me", "127.0.0.1:5")) == "Member(client_id='me', peer='127.0.0.1:5')"
     with pytest.raises(AttributeError):

@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fakemq
+from fakemq.errors import ConfigError
 from fakemq.event_kinds import kinds
 from fakemq.events import Dispatched, LogAppended, TopicChanged
 
@@ -95,3 +97,26 @@ def test_every_kind_is_known_and_no_field_is_a_word_of_the_search() -> None:
     assert set(kinds()) == written | {"Event"}
     for kind in kinds().values():
         assert not {"since", "where"} & set(kind.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda journal: journal.find(int), "int.*expected a class of fakemq.events"),
+        (lambda journal: journal.find("LogAppended", topic=5), "topic=5: expected str"),
+        (lambda journal: journal.find("LogAppended", queue_id=True), "queue_id=True: expected int"),
+        (lambda journal: journal.find("Delivered", offsets=1), "offsets=1: expected Sequence"),
+        (lambda journal: journal.cause_chain("5"), "'5': expected an entry of the journal"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused(mq: fakemq.Cluster, ask: Any, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ask(mq.journal)
+
+
+def test_a_cause_chain_by_number(mq: fakemq.Cluster) -> None:
+    owed = next(entry for entry in mq.journal if entry.cause)
+    assert mq.journal.cause_chain(owed.seq) == mq.journal.cause_chain(owed) != []
+    with pytest.raises(LookupError, match="no entry 999999; the journal has 1 to"):
+        mq.journal.cause_chain(999_999)
+    assert mq.journal.find("RequestHandled", response_code=None) == []

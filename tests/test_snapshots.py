@@ -302,3 +302,8 @@ def test_a_log_that_is_elsewhere_is_copied_from_there(tmp_path: Path) -> None:
     (root / "commitlog").symlink_to(log)
     with fakemq.Cluster(store_from=str(root), clock="frozen") as mq:
         assert bodies(mq) == [b"a", b"b"]
+
+
+def test_only_a_snapshot_can_be_restored() -> None:
+    with fakemq.Cluster() as mq, pytest.raises(ConfigError, match="expected what snapshot"):
+        mq.restore(5)  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import TICKS_AFTER_CHANGE
-from fakemq.clock import next_tick_ms
 from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
@@ -26,6 +25,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
 from fakemq.store.inner_message import InnerMessage
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.broker.pull import pull_again
-from fakemq.clock import next_tick_ms
 from fakemq.dispatch import Parked, Refused, outcome_of
 from fakemq.events import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
-from fakemq.timers import Timer
+from fakemq.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol.properties import (
     CLUSTER,
     KEYS,
@@ -12,14 +13,31 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.store.inner_message import InnerMessage
+from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fakemq.broker.broker import Broker
 
+_NEVER = (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
 
-def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys: str) -> None:
-    """Store ``body``; raises RuntimeError, saying why, where the store does not take it."""
+
+def seed(
+    broker: Broker,
+    topic: str,
+    queue_id: int,
+    body: bytes,
+    tags: str = "",
+    keys: str = "",
+    more: Mapping[str, str] | None = None,
+) -> None:
+    """Store ``body``, with ``more`` properties.
+
+    ConfigError where no store would take it, FakemqError where this one does not now.
+    """
     properties = {
+        **(more or {}),
         UNIQ_CLIENT_MESSAGE_ID_KEYIDX: broker.unique_ids.create(broker.clock.now_ms()),
         CLUSTER: broker.config.broker_cluster_name,
     }
@@ -40,6 +58,5 @@ def seed(broker: Broker, topic: str, queue_id: int, body: bytes, tags: str, keys
         )
     )
     if result.append_result is None:  # else it is there, whether a slave has it or not
-        raise RuntimeError(
-            f"{broker.name} did not take a message for {topic}: {result.status.name}"
-        )
+        kind = ConfigError if result.status in _NEVER else FakemqError
+        raise kind(f"{broker.name} did not take a message for {topic}: {result.status.name}")

@@ -55,9 +55,9 @@ class Guard:
         if origin is not None and origin != f"http://{host}":
             raise Refusal(403, f"no page of {origin} may ask here")
         if self._token is not None:
-            wanted = f"Bearer {self._token}".encode()
-            given = headers.get(b"authorization", "").encode("latin-1")
-            if not hmac.compare_digest(given, wanted):
+            scheme, _, given = headers.get(b"authorization", "").partition(" ")
+            right = hmac.compare_digest(given.strip().encode("latin-1"), self._token.encode())
+            if not (right and scheme.lower() == "bearer"):  # RFC 9110: in capitals or not
                 raise Refusal(401, "expected the header Authorization: Bearer TOKEN, with the token"
                               " that --control-token or FAKEMQ_CONTROL_TOKEN gave")  # fmt: skip
 

@@ -111,6 +111,11 @@ class Control:
             self._waits.remove(grown)
             unlisten()
 
+    def as_placed(self, fault: Fault) -> Fault:
+        """A fault as its placing gave it, where that was here and no reset has come since."""
+        placed = self.placed.get(fault.number)
+        return placed if placed is not None and placed == fault else fault
+
     def tail(self) -> list[str]:
         """The journal's last lines."""
         return [line(entry) for entry in self.core.journal.tail()]

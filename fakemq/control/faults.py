@@ -10,6 +10,7 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Refusal, endpoint
+from fakemq.faults.handles_requests import GateFault
 from fakemq.faults.placing import Fault, FaultPlacing
 
 
@@ -25,6 +26,8 @@ class FaultState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it may still have one."""
     placed: bool
     """Whether it has not been removed."""
+    waiting: int | None = None
+    """How much waits now, of what lets nothing go on before it is released."""
 
 
 class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +97,7 @@ def _given_by(function: object) -> type:
 @endpoint("GET", "/v1/faults")
 def get_faults(control: Control) -> list[FaultState]:
     """Every fault since the start or the last reset, oldest first."""
-    return [_state(fault) for fault in control.mq.faults.all()]
+    return [_state(control, fault) for fault in control.mq.faults.all()]
 
 
 @endpoint("GET", "/v1/faults/kinds")
@@ -116,7 +119,7 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
     there = dict(placings(control.mq.faults))
     place = there.get(body.fault)
     if place is None:
-        close = get_close_matches(body.fault, there, n=3, cutoff=0.5) or sorted(there)
+        close = get_close_matches(body.fault, there, n=3) or sorted(there)
         raise Refusal(400, f"there is no fault {body.fault!r}; there is: {', '.join(close)}")
     call = _call(body.fault, place)
     for name in body.kwargs.keys() - _arguments(place).keys():
@@ -128,24 +131,24 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
         raise Refusal(400, f"{what}; expected {call}") from None
     assert isinstance(fault, Fault)
     control.placed[fault.number] = fault
-    return _state(fault)
+    return _state(control, fault)
 
 
 @endpoint("GET", "/v1/faults/{fault}")
 def get_fault(control: Control, fault: str) -> FaultState:
     """One fault, and how often it had its effect."""
-    return _state(_named(control, fault))
+    return _state(control, _named(control, fault))
 
 
 @endpoint("POST", "/v1/faults/{fault}/release")
 def release_fault(control: Control, fault: str) -> FaultState:
     """Let go what a fault holds back; 409 where it holds nothing back."""
     found = _named(control, fault)
-    release = getattr(control.placed.get(found.number), "release", None)
+    release = getattr(control.as_placed(found), "release", None)
     if release is None or not found.placed:
         raise Refusal(409, f"{found!r} was not placed here to hold anything back")
     release()
-    return _state(found)
+    return _state(control, found)
 
 
 @endpoint("DELETE", "/v1/faults/{fault}")
@@ -153,12 +156,12 @@ def remove_fault(control: Control, fault: str) -> FaultState:
     """End a fault; again does nothing."""
     found = _named(control, fault)
     found.remove()
-    return _state(found)
+    return _state(control, found)
 
 
 @endpoint("DELETE", "/v1/faults")
 def clear_faults(control: Control) -> Done:
-    """End every fault, and forget all that were."""
+    """End every fault; numbers go on until a reset."""
     control.mq.faults.clear()
     return Done()
 
@@ -170,11 +173,13 @@ def _named(control: Control, number: str) -> Fault:
     return there[number]
 
 
-def _state(fault: Fault) -> FaultState:
+def _state(control: Control, fault: Fault) -> FaultState:
+    gate = control.as_placed(fault)
     return FaultState(
         id=fault.number,
         what=fault.what,
         fired=fault.fired,
         pending=fault.pending,
         placed=fault.placed,
+        waiting=gate.waiting if isinstance(gate, GateFault) else None,
     )

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from fakemq.broker_layout import MEMORY
+from fakemq.config_files import ConfigSource
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Duration, endpoint
-from fakemq.handles import NameServerHandle
+from fakemq.handles import NameServerHandle, demoted, promoted
 
 
 class NameServerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +67,20 @@ class Skew(Body):
     """So far ahead of the cluster's clock, or behind: ``"+5s"``, ``"-300ms"``, 0."""
 
 
+class DiskSize(Body):
+    size: str | int | None
+    """How large the disk of its store is, as in ``"64MiB"``; null: as large as it is."""
+
+
+class Promote(Body):
+    role: str = "ASYNC_MASTER"
+
+
+class Demote(Body):
+    broker_id: int
+    """That no other of its brokerName has."""
+
+
 class Restart(Body):
     config: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     """RocketMQ's keys that are to be others from now on."""
@@ -85,6 +100,12 @@ def get_state(control: Control) -> ClusterState:
         faults=[repr(fault) for fault in control.mq.faults.placed()],
         journal_seq=core.journal.last_seq,
     )
+
+
+@endpoint("GET", "/v1/brokers")
+def get_brokers(control: Control) -> list[BrokerState]:
+    """Every broker, in the order of their ports."""
+    return [_state(control, name) for name in control.core.brokers]
 
 
 @endpoint("GET", "/v1/brokers/{broker}")
@@ -114,10 +135,27 @@ async def stop_broker(control: Control, broker: str) -> BrokerState:
 @endpoint("POST", "/v1/brokers/{broker}/restart")
 async def restart_broker(control: Control, broker: str, body: Restart) -> BrokerState:
     """Start it again on the same ports, with what it held."""
-    node = control.core.broker(broker)
-    async with control.changing:
-        await control.server.restart_broker(node, body.config)
-    return _state(control, node.name)
+    return await _restart(control, broker, body.config)
+
+
+@endpoint("POST", "/v1/brokers/{broker}/promote")
+async def promote_broker(control: Control, broker: str, body: Promote) -> BrokerState:
+    """Restart it as the master of its brokerName; stop the old one before, or demote it."""
+    return await _restart(control, broker, promoted(body.role))
+
+
+@endpoint("POST", "/v1/brokers/{broker}/demote")
+async def demote_broker(control: Control, broker: str, body: Demote) -> BrokerState:
+    """Restart it as a slave of its brokerName."""
+    return await _restart(control, broker, demoted(body.broker_id))
+
+
+@endpoint("POST", "/v1/brokers/{broker}/disk_size")
+def set_disk_size(control: Control, broker: str, body: DiskSize) -> BrokerState:
+    """Let the disk of its store be so large."""
+    handle = control.mq.broker(broker)
+    handle.set_disk_size(body.size)
+    return _state(control, handle.name)
 
 
 @endpoint("POST", "/v1/brokers/{broker}/pause")
@@ -186,6 +224,13 @@ def skew_name_server(control: Control, namesrv: str, body: Skew) -> NameServerSt
     handle = control.mq.name_server(namesrv)
     handle.clock.skew(body.by)
     return _name_server_state(handle)
+
+
+async def _restart(control: Control, broker: str, config: ConfigSource) -> BrokerState:
+    node = control.core.broker(broker)
+    async with control.changing:
+        await control.server.restart_broker(node, config)
+    return _state(control, node.name)
 
 
 async def _change_name_server(

@@ -65,10 +65,27 @@ class Seed(Body):
     """Each a text, or an object such as ``{"base64": "AAE="}``."""
     tags: str = ""
     keys: str = ""
+    properties: dict[str, str] = msgspec.field(default_factory=dict)
+    """Such as ``{"DELAY": "3"}``; what waits for its delay level is not in the topic yet."""
+    queue: int | None = None
+    """The queue's id; else they go in turn to all queues."""
 
 
 class OfTopic(Query):
     topic: str | None = None
+
+
+class Waiting(Query):
+    topic: str | None = None
+    group: str | None = None
+    """Who should have had them."""
+
+
+class Biography(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a message, oldest first, as docs/journal.md has it."""
+
+    name: str
+    steps: list[str]
 
 
 @endpoint("GET", "/v1/topics")
@@ -124,7 +141,31 @@ def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage
     bodies = [one if isinstance(one, str) else one.base64 for one in body.bodies]
     if not control.core.running_masters():
         raise Refusal(409, f"no broker runs that could store messages for {topic}")
-    return [*map(_shown, control.mq.seed(topic, bodies, tags=body.tags, keys=body.keys))]
+    seeded = control.mq.seed(
+        topic,
+        bodies,
+        tags=body.tags,
+        keys=body.keys,
+        properties=body.properties,
+        queue=body.queue,
+    )
+    return [*map(_shown, seeded)]
+
+
+@endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography")
+def get_biography(control: Control, topic: str, message: str) -> Biography:
+    """What became of a message, by its id; 404 if the topic has none of that id."""
+    for found in control.mq.messages(topic):
+        if message in (found.msg_id, found.offset_msg_id):
+            told = found.biography
+            return Biography(name=told.name, steps=[str(step) for step in told])
+    raise Refusal(404, f"no message {message} in {topic}")
+
+
+@endpoint("GET", "/v1/diagnosis")
+def get_diagnosis(control: Control, query: Waiting) -> list[str]:
+    """What most likely keeps messages from being consumed, the most certain first."""
+    return control.mq.diagnosis(query.topic, query.group)
 
 
 @endpoint("GET", "/v1/delayed")

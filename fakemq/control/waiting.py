@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 
+from fakemq.cluster import PATIENCE_MS
 from fakemq.control.control import Control, wait_ms
 from fakemq.control.endpoints import Body, Duration, Refusal, endpoint
 from fakemq.control.journal import Wanted, text_of
 from fakemq.control.topics import Offset
+from fakemq.durations import span_ms
 from fakemq.events import Delivered
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -55,16 +58,30 @@ class Happened(Body):
     at_least: Count = 1
 
 
-class WaitFor(Body):
-    """What is waited for: all that is given, at one moment."""
+class Conditions(Body):
+    """What is to be so: all that is given, at one moment."""
 
-    timeout: Duration = "5s"
-    """Real time, whatever the cluster's clock does."""
     lag: Lag | None = None
     messages: Stored | None = None
     delivered: DeliveredTimes | None = None
     members: Joined | None = None
     journal: Happened | None = None
+
+
+class WaitFor(Conditions):
+    """What is waited for."""
+
+    timeout: Duration = "5s"
+    """Real time, whatever the cluster's clock does."""
+
+
+class RunUntil(Conditions, kw_only=True):
+    """What the cluster's time is to bring."""
+
+    at_most: Duration
+    """Time of the cluster."""
+    outside_peers: bool = False
+    """Let the liveness of clients outside the process age as well."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,33 +118,74 @@ class _Count:
         return self._found
 
 
+class _Look:
+    """Looks at what is asked for, again and again."""
+
+    def __init__(self, control: Control, body: Conditions) -> None:
+        self._control, self._body = control, body
+        self.seen = Seen()
+        if not any(getattr(body, name) for name in _CONDITIONS):
+            raise Refusal(400, f"nothing to wait for; expected {', '.join(_CONDITIONS)}")
+        self._counted = {
+            name: _Count(control, wanted, since)
+            for name, (wanted, since) in _events(body.delivered, body.journal).items()
+        }
+
+    def __call__(self) -> bool:
+        """Whether all is so now."""
+        mq, body = self._control.mq, self._body
+        lag, stored, members = body.lag, body.messages, body.members
+        self.seen = Seen(
+            lag=None if lag is None else _lag(self._control, lag),
+            messages=None if stored is None else _stored(self._control, stored.topic),
+            members=None if members is None else len(mq.group(members.group).members()),
+            **{name: count.now() for name, count in self._counted.items()},
+        )
+        return not any(_falls_short(body, self.seen))
+
+    def in_vain(self, after: str) -> Refusal:
+        """That it never was so, and what was missing last."""
+        return Refusal(408, f"not after {after}: {self._missing()}", self._control.tail())
+
+    def given_up(self) -> Refusal:
+        """That nobody can wait any longer, and what was missing last."""
+        return Refusal(409, f"the cluster is being stopped; by now: {self._missing()}")
+
+    def _missing(self) -> str:
+        return ", ".join(_falls_short(self._body, self.seen))
+
+
 @endpoint("POST", "/v1/wait-for", waits=True)
 async def wait_for(control: Control, body: WaitFor) -> Seen:
     """Wait until all that is given is so; 408, with the journal's end, if it is not in time."""
-    if not any((body.lag, body.messages, body.delivered, body.members, body.journal)):
-        raise Refusal(400, f"nothing to wait for; expected {', '.join(_CONDITIONS)}")
-    counted = {
-        name: _Count(control, wanted, since)
-        for name, (wanted, since) in _events(body.delivered, body.journal).items()
-    }
-    mq, seen = control.mq, Seen()
-
-    def look() -> bool:
-        nonlocal seen
-        lag, stored, members = body.lag, body.messages, body.members
-        seen = Seen(
-            lag=None if lag is None else _lag(control, lag),
-            messages=None if stored is None else _stored(control, stored.topic),
-            members=None if members is None else len(mq.group(members.group).members()),
-            **{name: count.now() for name, count in counted.items()},
-        )
-        return not any(_falls_short(body, seen))
-
+    look = _Look(control, body)
     if await control.wait_until(look, body.timeout):
-        return seen
-    missing = ", ".join(_falls_short(body, seen))
-    text = f"not after {wait_ms(body.timeout)} ms of real time: {missing}"
-    raise Refusal(408, text, control.tail())
+        return look.seen
+    if control.closing:
+        raise look.given_up()
+    raise look.in_vain(f"{wait_ms(body.timeout)} ms of real time")
+
+
+@endpoint("POST", "/v1/run-until", waits=True)
+async def run_until(control: Control, body: RunUntil) -> Seen:
+    """Move time from deadline to deadline until all that is given is so; 408 if it never is.
+
+    After each step outside peers get some real time to react.
+    """
+    core, look = control.core, _Look(control, body)
+    at_most_ms = span_ms(body.at_most, name="at_most")
+    until_ms = core.clock.elapsed_ms() + at_most_ms
+    patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
+    while not await control.wait_until(look, patience_ms / 1000):
+        if control.closing:
+            raise look.given_up()
+        left_ms = until_ms - core.clock.elapsed_ms()
+        if left_ms <= 0:
+            raise look.in_vain(f"{at_most_ms} ms of the cluster's time")
+        core.step(left_ms, outside_peers=body.outside_peers)
+        await asyncio.sleep(0)  # others have their turn between two steps
+        patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
+    return look.seen
 
 
 def _events(
@@ -156,7 +214,7 @@ def _stored(control: Control, topic: str) -> int:
     return sum(queue.max_offset - queue.min_offset for queue in control.mq.queues(topic))
 
 
-def _falls_short(body: WaitFor, seen: Seen) -> Iterator[str]:
+def _falls_short(body: Conditions, seen: Seen) -> Iterator[str]:
     """What is not yet so, in words."""
     for name in _CONDITIONS:
         wanted, now = getattr(body, name), getattr(seen, name)

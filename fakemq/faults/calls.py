@@ -31,6 +31,7 @@ class Call(NamedTuple):
     """What a broker is about to send a client."""
 
     broker: Broker
+    session: Session
     send: Callable[[], None]
     """Sends it; again sends it again."""
     lose: Callable[[], None]
@@ -89,23 +90,27 @@ class ReorderCalls(CallFault):
 
     @property
     def waiting(self) -> int:
-        """How many are held."""
+        """How many are held; a call is gone with its client's connection, or its broker."""
+        self._held = [one for one in self._held if not one.session.closed]
         return len(self._held)
 
     def befall(self, call: Call) -> None:
         self._held.append(call)
         call.lose()
-        if len(self._held) == self._count:
-            held, self._held = self._held, []
-            for one in reversed(held):
+        if self.waiting == self._count:
+            for one in reversed(self._take()):
                 one.send()
 
     def release(self) -> int:
         """Send what is held, in the order it was in; gives how much that was."""
-        held, self._held = self._held, []
+        held = self._take() if self.waiting else []
         for one in held:
             one.send()
         return len(held)
+
+    def _take(self) -> list[Call]:
+        held, self._held = self._held, []
+        return held
 
     def end(self) -> None:
         """As `release`."""
@@ -129,5 +134,5 @@ def meet_call(
         return False
     on = f"{code_name(command.code)} to {session.remote_addr}"
     with broker.journal.because(placed.hit(broker.name, on)):
-        placed.action.befall(Call(broker, send, lose))
+        placed.action.befall(Call(broker, session, send, lose))
     return True

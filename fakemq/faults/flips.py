@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from fakemq.errors import ConfigError
+from fakemq.faults import checked
+from fakemq.inspection import messages, topics
 from fakemq.protocol.message import record_size_bytes
+from fakemq.views import Message
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.views import Message
+    from fakemq.cluster_core import ClusterCore
 
 PLACES = ("log", "queue", "index")
+_PLACE = ("topic", "broker", "queue_id", "offset")
 _BEHIND_BODY_BYTES = 3  # the lengths of topic and properties
 _TAGS_CODE_END = 19
 _KEY_HASH_END = 3
@@ -30,6 +36,26 @@ def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
     broker.store.files.damaged = True
     place = f"{message.topic}:{message.queue_id}@{message.offset}"
     return f"byte {at} of {len(data)} in the {where} of {place}"
+
+
+def found(core: ClusterCore, wanted: object) -> Message:
+    """A message itself, that of an id, or that at a place; LookupError if there is none."""
+    if isinstance(wanted, Message):
+        return wanted
+    if isinstance(wanted, str):
+        for topic in topics(core):
+            for message in messages(core, topic):
+                if wanted in (message.msg_id, message.offset_msg_id):
+                    return message
+    elif isinstance(wanted, Mapping) and {"topic"} < wanted.keys() <= set(_PLACE):
+        for message in messages(core, checked.text("topic", wanted["topic"])):
+            if all(getattr(message, name) == value for name, value in wanted.items()):
+                return message
+    else:
+        raise ConfigError(
+            f"message={wanted!r}: expected a message, its id, or its place with {', '.join(_PLACE)}"
+        )
+    raise LookupError(f"no message {wanted!r}")
 
 
 def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int]:

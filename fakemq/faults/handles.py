@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from fakemq.faults import checked
 from fakemq.faults.handles_calls import CallFaults
 from fakemq.faults.handles_leases import LeaseFaults
 from fakemq.faults.handles_links import LinkFaults
@@ -42,8 +45,16 @@ class Faults(
         return [fault for fault in self.all() if fault._placed.unused]
 
     def clear(self) -> None:
-        """Remove every fault, and forget all that were."""
+        """Remove every fault; those that were to have an effect and had none stay `unused`."""
         self._call(self._core.faults.clear)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            known = [one for one in dir(self) if not one.startswith("_")]
+            hint = checked.near(name, known)
+            there = "" if hint else f"; there are: {', '.join(known)}"
+            raise AttributeError(f"no fault {name!r}{hint}{there}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<faults {self.placed()}>"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.handles_requests import GateFault, parted
 from fakemq.faults.placing import Fault, FaultPlacing, Often, when
 from fakemq.faults.plan import When
@@ -54,7 +55,7 @@ class CallFaults(FaultPlacing):
         """The client gets it so many times."""
         from fakemq.faults.calls import DuplicateCall
 
-        _require_several(copies, "copies")
+        checked.whole("copies", copies, 2)
         return self._befall_call(f"send call {copies} times", call, DuplicateCall(copies), limits)
 
     def reorder_calls(
@@ -63,11 +64,11 @@ class CallFaults(FaultPlacing):
         """Calls are held until ``count`` are there, and then sent, the last first.
 
         ``times`` counts such turns. `GateFault.release`, or removing the fault, sends what is held
-        in its own order.
+        in its own order; a call is gone with its client's connection, or its broker.
         """
         from fakemq.faults.calls import ReorderCalls
 
-        _require_several(count, "count")
+        checked.whole("count", count, 2)
         if "on_call" in limits:
             raise ConfigError("reorder_calls takes several calls: say times= or always=True")
         often = when(parted(limits)[1])
@@ -104,8 +105,3 @@ class CallFaults(FaultPlacing):
             must_fire=how_often.get("must_fire", True),
             on_end=on_end,
         )
-
-
-def _require_several(number: int, name: str) -> None:
-    if type(number) is not int or number < 2:
-        raise ConfigError(f"{name}={number!r}: expected a number from 2 on")

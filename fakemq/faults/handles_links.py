@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from fakemq.durations import Duration, Size, duration_ms, size_bytes
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when
 from fakemq.faults.plan import ALWAYS, Point, When
 
@@ -83,8 +84,10 @@ class LinkFaults(FaultPlacing):
 
         late_ms = duration_ms(latency, name="latency")
         jitter_ms = duration_ms(jitter, name="jitter")
-        if late_ms < 0 or jitter_ms < 0 or late_ms + jitter_ms == 0:
-            raise ConfigError(f"latency={latency!r}, jitter={jitter!r}: expected more than nothing")
+        if late_ms <= 0:
+            raise ConfigError(f"latency={latency!r}: expected more than nothing")
+        if not 0 <= jitter_ms <= late_ms:
+            raise ConfigError(f"jitter={jitter!r}: expected at most the latency, {latency!r}")
         what = f"latency {late_ms} ms" + (f" ± {jitter_ms} ms" if jitter_ms else "")
         return self._place_link(LATENCY, Latency(late_ms, jitter_ms), what, (a, b), limits)
 
@@ -92,14 +95,14 @@ class LinkFaults(FaultPlacing):
         """Let so many bytes through a second, such as ``"64KiB"``, each way of each connection."""
         from fakemq.faults.link_scopes import BANDWIDTH
 
-        size = _positive(size_bytes(bytes_per_s, name="bandwidth"), f"bandwidth={bytes_per_s!r}")
+        size = checked.whole("bandwidth", size_bytes(bytes_per_s, name="bandwidth"), 1)
         return self._place_link(BANDWIDTH, size, f"bandwidth {size} B/s", (a, b), limits)
 
     def slice(self, a: str, b: str, *, bytes: int = 1, **limits: Unpack[LinkLimits]) -> Fault:
         """Hand on so many bytes at a time, one piece right after the other."""
         from fakemq.faults.link_scopes import SLICE
 
-        size = _positive(bytes, f"bytes={bytes!r}")
+        size = checked.whole("bytes", bytes, 1)
         return self._place_link(SLICE, size, f"slice of {size} B", (a, b), limits)
 
     def cut(self, a: str, b: str, *, after_bytes: Size, **limits: Unpack[LinkLimits]) -> Fault:
@@ -118,7 +121,7 @@ class LinkFaults(FaultPlacing):
         """End connections with RST: all that are open, or the first to carry anything."""
         from fakemq.faults.link_scopes import RESET
 
-        if limits.get("one_way"):
+        if checked.flag("one_way", limits.get("one_way", False)):
             raise ConfigError("a reset ends both ways of a connection: leave out one_way")
         return self._place_link(RESET, None, "reset", (a, b), limits, None)
 
@@ -149,24 +152,16 @@ class LinkFaults(FaultPlacing):
         require_known(limits, LinkLimits.__annotations__)
         core, scope = self._core, _scope(self._core, ends, limits)
         often = Often(**{name: limits[name] for name in Often.__annotations__ if name in limits})  # type: ignore[literal-required, typeddict-item]
-        says_how_often = often.keys() - {"must_fire"}
+        must_fire = checked.flag("must_fire", often.get("must_fire", True))
+        count = when(often) if often.keys() - {"must_fire"} else usually
 
         def begin() -> Fault:
             links = plan_of(core)
-            count = when(often) if says_how_often else usually
-            placed = links.place(
-                point, action, what, scope, count, must_fire=often.get("must_fire", True)
-            )
+            placed = links.place(point, action, what, scope, count, must_fire=must_fire)
             core.network.settle()
             return Fault(self._running, placed)
 
         return self._call(begin)
-
-
-def _positive(number: int, text: str) -> int:
-    if isinstance(number, bool) or number < 1:
-        raise ConfigError(f"{text}: expected at least one byte")
-    return number
 
 
 def _scope(core: ClusterCore, ends: tuple[str, str], limits: LinkLimits) -> LinkScope:
@@ -175,17 +170,36 @@ def _scope(core: ClusterCore, ends: tuple[str, str], limits: LinkLimits) -> Link
 
     source, target = (_end(core, end) for end in ends)
     link = limits.get("link")
-    if link is not None and link not in LANGUAGES:
-        raise ConfigError(f"link={link!r}: expected {' or '.join(map(repr, LANGUAGES))}")
+    if link is not None:
+        checked.one_of("link", link, LANGUAGES)
     nodes = node_names(core)
     if source == target or not nodes.intersection((source, target)):
         raise ConfigError(f"{ends[0]} – {ends[1]}: expected two ends, one of them a node")
+    if limits.get("must_fire", True):
+        _require_link(core, source, target, link)
     return LinkScope(
         node=source if source in nodes else target,
         source=source,
         target=target,
-        one_way=limits.get("one_way", False),
+        one_way=checked.flag("one_way", limits.get("one_way", False)),
         language=link,
+    )
+
+
+def _require_link(core: ClusterCore, source: str, target: str, link: str | None) -> None:
+    """Refuse two nodes, or a kind of link, between which there is never a connection."""
+    ends = {source, target}
+    name_servers = ends.intersection(one.name for one in core.name_servers)
+    brokers = [core.brokers[end] for end in ends & core.brokers.keys()]
+    if link == "ha" and name_servers:
+        what = "no HA link"
+    elif len(name_servers) == 2 or len({one.config.broker_name for one in brokers}) == 2:
+        what = "no link"
+    else:
+        return
+    raise ConfigError(
+        f"{source} – {target}: there is {what} between them; brokers talk to name servers, and to"
+        " those of their own brokerName. With must_fire=False it is placed all the same"
     )
 
 
@@ -193,6 +207,7 @@ def _end(core: ClusterCore, end: str) -> str:
     """What the connections of an end call it. LookupError for what is none."""
     from fakemq.faults.link_scopes import CLIENTS
 
+    checked.text("the end of a link", end)
     names = [one.name for one in core.name_servers]
     if end == CLIENTS or end in names or end in core.brokers:
         return end

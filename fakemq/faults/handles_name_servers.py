@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import Fault, FaultPlacing, Often, lasting
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.protocol.codes import RequestCode
@@ -111,8 +112,8 @@ class NameServerFaults(FaultPlacing):
         must_fire: bool = True,
     ) -> Fault:
         """A name server shows so many queues of a topic; fewer than there are hides the last."""
-        if type(queues) is not int or queues < 1:
-            raise ConfigError(f"queues={queues!r}: expected a number from 1 on; see hide_topic")
+        if checked.whole("queues", queues, 0) == 0:
+            raise ConfigError("queues=0: expected 1 or more; see hide_topic")
         return self._queues(
             f"show {queues} queues of {topic}", topic, queues, broker, namesrv, must_fire
         )
@@ -123,7 +124,7 @@ class NameServerFaults(FaultPlacing):
         """A name server shows another address, ``host:port``, of a broker."""
         from fakemq.faults.views import OtherAddress
 
-        host, _, port = addr.rpartition(":")
+        host, _, port = checked.text("addr", addr).rpartition(":")
         if not (host and port.isdecimal() and 0 < int(port) < 65536):
             raise ConfigError(f"addr={addr!r}: expected host:port")
         config = self._core.broker(broker).config

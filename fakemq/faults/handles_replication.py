@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import Fault, FaultPlacing, Often, when
 from fakemq.faults.plan import ALWAYS, ONCE, Scope
 
@@ -21,21 +22,25 @@ METADATA = {
 
 
 class ReplicationFaults(FaultPlacing):
-    """What can befall slaves and their masters. A bare brokerName means the master."""
+    """What can befall slaves and their masters. A bare brokerName means the master.
+
+    All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
+    """
 
     def hold_slave(
         self, broker: str, *, at_offset: int | None = None, must_fire: bool = True
     ) -> Fault:
         """The slave appends nothing beyond an offset of the log, or beyond its end as it is now.
 
-        It stays connected and says how far it is; a transfer that goes further is cut. Once the
-        fault is removed it takes what has come meanwhile.
+        It stays connected and says how far it is; a transfer that goes further is cut. Lasts until
+        it is removed; then the slave takes what has come meanwhile. Of several the smallest offset
+        counts.
         """
         from fakemq.faults.replication import HOLD  # few tests do this
 
         node = self._slave(broker)
-        if at_offset is not None and at_offset < 0:
-            raise ConfigError(f"at_offset={at_offset}: expected an offset of the log, 0 or more")
+        if at_offset is not None:
+            checked.whole("at_offset", at_offset, 0)
         limit = self._call(lambda: node.store.max_phy_offset) if at_offset is None else at_offset
 
         def release() -> None:
@@ -51,7 +56,7 @@ class ReplicationFaults(FaultPlacing):
         """No master hears this slave say what it has; or a master hears no slave of its own.
 
         The slaves have the bytes and stay connected, and sends to a SYNC_MASTER end with
-        FLUSH_SLAVE_TIMEOUT. Once the fault is removed the masters know what was last said.
+        FLUSH_SLAVE_TIMEOUT. Lasts until it is removed; then the masters know what was last said.
         """
         from fakemq.faults.replication import ACKS  # few tests do this
 
@@ -67,15 +72,14 @@ class ReplicationFaults(FaultPlacing):
         return self._place(ACKS, None, what, scope, ALWAYS, must_fire=must_fire, on_end=release)
 
     def tear_transfer(self, broker: str, *, at_byte: int, **often: Unpack[Often]) -> Fault:
-        """A transfer to this slave, or of this master, breaks off; the slave connects again.
+        """A transfer to this slave, or of this master, breaks off: once. The slave connects again.
 
         ``at_byte`` counts from the frame's beginning, its 12 bytes of header first. A frame that is
         shorter arrives whole, and the connection ends behind it.
         """
         from fakemq.faults.replication import TEAR  # few tests do this
 
-        if at_byte < 0:
-            raise ConfigError(f"at_byte={at_byte}: expected 0 or more")
+        checked.whole("at_byte", at_byte, 0)
         scope = self._towards(broker)
         who = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
         what = f"tear a transfer {who} at byte {at_byte}"
@@ -85,11 +89,11 @@ class ReplicationFaults(FaultPlacing):
     def reorder_metadata(
         self, broker: str, what: str | None = None, **often: Unpack[Often]
     ) -> Fault:
-        """The master's answer to a look of this slave is overtaken by that to its next look.
+        """The master's answer to a look of this slave is overtaken by that to its next look: once.
 
         It comes behind that one, 10 s late: the slave has the newer state first and then the older,
         until it looks once more. ``what`` is ``topics``, ``offsets``, ``delays`` or ``groups``;
-        without it, it is each of them.
+        without it, it is any of them, the next if once.
         """
         from fakemq.faults.replication import LATE  # few tests do this
         from fakemq.protocol.codes import RequestCode
@@ -114,8 +118,8 @@ class ReplicationFaults(FaultPlacing):
     ) -> Fault:
         """The slave's log loses what is behind an offset, or its last bytes, with its next end.
 
-        That is its next stop or kill. It starts without the record that was cut, and goes on from
-        there. ``at_once`` kills it and starts it again.
+        That is its next stop or kill, and happens once. It starts without the record that was cut,
+        and goes on from there. ``at_once`` kills it and starts it again.
         """
         from fakemq.faults.stores import TRUNCATE  # few tests do this
 
@@ -125,8 +129,7 @@ class ReplicationFaults(FaultPlacing):
         name, number = (
             ("to_offset", to_offset) if lose_bytes is None else ("lose_bytes", lose_bytes)
         )
-        if number is None or number < 0:
-            raise ConfigError(f"{name}={number}: expected 0 or more")
+        number = checked.whole(name, number, 0)
         how = f"to offset {number}" if lose_bytes is None else f"by {number} bytes"
         fault = self._place(
             TRUNCATE,
@@ -146,7 +149,8 @@ class ReplicationFaults(FaultPlacing):
         """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
 
         One that reports an end beyond the master's own has senders told SEND_OK of what no slave
-        has, until the broker's next restart, as there. The fault itself outlives restarts.
+        has, until the broker's next restart, as there. Lasts until it is removed; what was believed
+        stays so.
         """
         from fakemq.faults.replication import BELIEVE  # few tests have slaves that lie
 

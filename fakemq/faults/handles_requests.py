@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, get_args
 
 from fakemq.durations import Duration, duration_ms
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when
 from fakemq.faults.plan import Placed, Point
 from fakemq.faults.scopes import Where, in_words, node_called, request_code, response_code, scope
@@ -30,6 +30,31 @@ _STORED_BY = frozenset(
         *(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
     }
 )
+_SENT = frozenset(
+    {
+        *(ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.FLUSH_SLAVE_TIMEOUT),
+        ResponseCode.SLAVE_NOT_AVAILABLE,
+    }
+)
+_PULLED = frozenset(
+    {
+        *(ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY),
+        ResponseCode.PULL_OFFSET_MOVED,
+    }
+)
+_TOLD_BY_HEADERS: dict[int, frozenset[ResponseCode]] = {
+    RequestCode.SEND_MESSAGE: _SENT,
+    RequestCode.SEND_MESSAGE_V2: _SENT,
+    RequestCode.SEND_BATCH_MESSAGE: _SENT,
+    RequestCode.SEND_REPLY_MESSAGE: _SENT,
+    RequestCode.SEND_REPLY_MESSAGE_V2: _SENT,
+    RequestCode.PULL_MESSAGE: _PULLED,
+    RequestCode.LITE_PULL_MESSAGE: _PULLED,
+}
+"""Answers besides SUCCESS whose header clients read.
+
+Source: client/impl/MQClientAPIImpl.processSendResponse, processPullResponse (4.9.7)
+"""
 _TO_CLIENTS_ONLY = {
     RequestCode.CHECK_TRANSACTION_STATE,
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
@@ -87,13 +112,20 @@ class RequestFaults(FaultPlacing):
         remark: str | None = None,
         **limits: Unpack[Limits],
     ) -> Fault:
-        """The answer is an error; before_store, which is the default, nothing was done."""
+        """The answer is an error; before_store, which is the default, nothing was done.
+
+        ConfigError there for a code whose answers have a header that clients read, such as
+        FLUSH_DISK_TIMEOUT of a send: nothing was done that it could tell of.
+        """
         from fakemq.faults.requests import Answer
 
         number = response_code(code)
         name = ResponseCode(number).name if number in list(ResponseCode) else str(number)
         if remark is None:
             remark = f"{name}: a fault of the test"
+        checked.text("remark", remark)
+        if limits.get("at", "before_store") == "before_store":
+            _require_error(request_code(request), number, name)
         return self._befall(f"error {name}", request, Answer(number, remark), limits)
 
     def reply(
@@ -114,8 +146,10 @@ class RequestFaults(FaultPlacing):
 
         if code is None and remark is None and fields is None and body is None:
             raise ConfigError("reply: one of code=, remark=, fields= and body= says what is other")
-        texts = {str(name): _text(value) for name, value in (fields or {}).items()}
-        data = body.encode() if isinstance(body, str) else body
+        texts = {} if fields is None else checked.fields("fields", fields)
+        data = None if body is None else checked.content("body", body)
+        if remark is not None:
+            checked.text("remark", remark)
         number = None if code is None else response_code(code)
         return self._befall("other reply", request, Answer(number, remark, texts, data), limits)
 
@@ -144,12 +178,8 @@ class RequestFaults(FaultPlacing):
         """It waits, or its answer does, until the fault is told to `GateFault.release` it."""
         from fakemq.faults.requests import Park
 
-        gate = self._call(lambda: Park(self._core.journal))
-        try:
-            fault = self._befall("park", request, gate, limits, gate.end)
-        except BaseException:
-            self._call(gate.end)
-            raise
+        gate = Park()
+        fault = self._befall("park", request, gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
@@ -218,9 +248,8 @@ class RequestFaults(FaultPlacing):
             )
         if code not in _STORED_BY:
             raise ConfigError(f"at before_replicate: a {code_name(code)} stores no message")
-        broker = None if node is None else node_called(self._core, node)
-        role = getattr(getattr(broker, "config", None), "broker_role", None)
-        if broker is not None and role != "ASYNC_MASTER":
+        role = None if node is None else self._core.broker(node).config.broker_role
+        if role not in (None, "ASYNC_MASTER"):
             raise ConfigError(
                 f"at before_replicate: {node} is no ASYNC_MASTER; others answer when slaves have"
                 " what was sent, or have no slaves"
@@ -232,8 +261,7 @@ def _parted(limits: Limits) -> tuple[Where, Often, str]:
     """Where, how often and at which point; TypeError for what none of them knows."""
     at = limits.get("at", "before_store")
     if at not in get_args(At):
-        near = get_close_matches(str(at), get_args(At), n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = checked.near(str(at), get_args(At))
         raise ConfigError(f"at={at!r}: expected one of {', '.join(get_args(At))}{hint}")
     where, often = parted({name: of for name, of in limits.items() if name != "at"})
     return where, often, at
@@ -247,5 +275,10 @@ def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
     return where, often
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _require_error(request: int, code: int, name: str) -> None:
+    """Refuse a code whose answers have a header that clients read, which no error has."""
+    if code == ResponseCode.SUCCESS or code in _TOLD_BY_HEADERS.get(request, ()):
+        raise ConfigError(
+            f"{name} is no error of a {code_name(request)}: clients read the header of its answer,"
+            f" and there is none before_store; see reply(…, code={name!r}, at='before_reply')"
+        )

@@ -38,7 +38,9 @@ def shown_list(broker: Broker, group: str, session: Session, client_ids: list[st
         return client_ids
     shown = placed.action.of(client_ids)
     if shown != client_ids:
-        placed.hit(broker.name, f"the list of {group} for {session.remote_addr}")
+        # Until the request is done with: its answer is owed to the fault.
+        on = f"the list of {group} for {session.remote_addr}"
+        broker.journal.cause = placed.hit(broker.name, on)
     return shown
 
 

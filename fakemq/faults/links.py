@@ -141,9 +141,7 @@ class LinkPlan:
 
     def end(self) -> None:
         """Remove every fault of links: nodes that stop are to reach each other."""
-        for placed in self.plan.all():
-            if placed.point in POINTS:
-                placed.remove()
+        self.plan.remove_at(POINTS)
 
     def _possible(self) -> list[Placed[Any]]:
         return [placed for point in POINTS for placed in self.plan.at(point)]

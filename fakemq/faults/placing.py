@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.plan import ALWAYS, Placed, Point, Scope, When
 from fakemq.handles import Handle, Running
 
@@ -39,15 +39,14 @@ def when(often: Often) -> When:
     require_known(often, Often.__annotations__)
     times, on_call = often.get("times"), often.get("on_call")
     probability = often.get("probability")
-    always = often.get("always", False)
+    always = checked.flag("always", often.get("always", False))
     if sum((times is not None, on_call is not None, always)) > 1:
         raise ConfigError("a fault has one of times=, on_call= and always=True, not several")
     for name, number in (("times", times), ("on_call", on_call)):
-        if number is not None and (type(number) is not int or number < 1):
-            raise ConfigError(f"{name}={number!r}: expected a number from 1 on")
-    is_number = isinstance(probability, int | float) and not isinstance(probability, bool)
-    if probability is not None and not (is_number and 0 < probability <= 1):
-        raise ConfigError(f"probability={probability!r}: expected more than 0 and at most 1")
+        if number is not None:
+            checked.whole(name, number, 1)
+    if probability is not None:
+        checked.share("probability", probability)
     if on_call is None and times is None and (always or probability is not None):
         return When(None, None, probability)
     return When(1 if times is None else times, on_call, probability)
@@ -57,9 +56,7 @@ def require_known(options: Iterable[str], known: Collection[str]) -> None:
     """TypeError, as for any unknown argument, for an option of a fault that is not ``known``."""
     for name in options:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"a fault has no {name}={hint}")
+            raise TypeError(f"a fault has no {name}={checked.near(name, known)}")
 
 
 def lasting(often: Often) -> When:
@@ -109,6 +106,12 @@ class Fault(Handle):
     def __exit__(self, *_: object) -> None:
         self.remove()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fault) and other._placed is self._placed
+
+    def __hash__(self) -> int:
+        return hash(self._placed)
+
     def __repr__(self) -> str:
         return repr(self._placed)
 
@@ -127,6 +130,8 @@ class FaultPlacing(Handle):
         must_fire: bool = True,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
+        checked.flag("must_fire", must_fire)
+
         def place() -> Placed[ActionT]:
             return self._core.faults.place(
                 point, action, what, scope, when, must_fire=must_fire, on_end=on_end

@@ -7,7 +7,7 @@ narrowest that covers it, then the oldest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -236,13 +236,23 @@ class FaultPlan:
             waiting.remove(placed)
 
     def all(self) -> list[Placed[Any]]:
-        """Every fault since the last `clear`, oldest first."""
+        """Every fault since the last `reset`, oldest first."""
         return list(self._placed)
 
+    def remove_at(self, points: Collection[Point[Any]]) -> None:
+        """Remove every fault that was placed at one of these."""
+        for placed in self.all():
+            if placed.point in points:
+                placed.remove()
+
     def clear(self) -> None:
-        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        """Remove every fault; what was left unused is known as such, and numbers go on."""
         for placed in self._placed:
             placed.remove()
+
+    def reset(self) -> None:
+        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        self.clear()
         self._placed.clear()
         self._number = 0
 

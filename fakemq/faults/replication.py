@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.faults.plan import Point, Scope
 
 if TYPE_CHECKING:
+    from fakemq.faults.plan import Placed
     from fakemq.ha.link import MasterEnd, SlaveEnd
     from fakemq.ha.metadata_sync import SlaveSynchronize
 
@@ -27,15 +28,22 @@ LATE: Point[None] = Point("reorder metadata")
 
 def limit_of(end: SlaveEnd) -> int | None:
     """Up to which offset a slave may append now; None for no limit."""
-    placed = end.faults.choose(HOLD, Scope(node=end.node))
+    placed = _hold(end)
     return None if placed is None else placed.action
 
 
 def held(end: SlaveEnd, limit: int) -> None:
     """A slave has something that it may not append."""
-    placed = end.faults.choose(HOLD, Scope(node=end.node))
+    placed = _hold(end)
     if placed is not None:
         placed.hit(end.node, f"what its master sends from offset {limit} on")
+
+
+def _hold(end: SlaveEnd) -> Placed[int] | None:
+    """The hold that counts: nothing goes beyond any of them, so the smallest offset's."""
+    happening = Scope(node=end.node)
+    holds = [placed for placed in end.faults.at(HOLD) if placed.scope.covers(happening)]
+    return min(holds, key=lambda placed: placed.action, default=None)
 
 
 def withholds(end: MasterEnd, offset: int) -> bool:

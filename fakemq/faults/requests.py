@@ -20,7 +20,7 @@ from fakemq.protocol.errors import HeaderError
 if TYPE_CHECKING:
     from fakemq.dispatch import Dispatcher, Node, Outcome
     from fakemq.faults.plan import Placed, Point, Scope
-    from fakemq.journal import Entry, Journal
+    from fakemq.journal import Entry
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
     from fakemq.protocol.header import Header
@@ -159,69 +159,87 @@ class Pause(RequestFault):
 
 
 class Park(RequestFault):
-    """It waits until it is let through; what waits at a node is gone with it."""
+    """It waits until it is let through."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._waiting: list[tuple[str, Callable[[], None]]] = []
-        self._unlisten = journal.listen(self._stopped, NodeStopped)
+    def __init__(self) -> None:
+        self._waiting: list[Kept] = []
 
     @property
     def waiting(self) -> int:
         """How much waits."""
+        self._waiting = [kept for kept in self._waiting if not kept.gone]
         return len(self._waiting)
 
     def befall(self, met: Met) -> None:
-        go_on, clock = keeping(met), met.node.clock
-
-        def pass_through() -> None:
-            if clock.paused:  # it is with the node when that goes on
-                clock.call_later(0, go_on, kind="late_by_fault")
-            else:
-                go_on()
-
-        self._waiting.append((met.node.name, pass_through))
+        self._waiting.append(keeping(met))
 
     def release(self) -> int:
         """Let all that waits through, oldest first; gives how much that was."""
+        count = self.waiting
         waiting, self._waiting = self._waiting, []
-        for _, pass_through in waiting:
-            pass_through()
-        return len(waiting)
+        for kept in waiting:
+            clock = kept.node.clock
+            if clock.paused:  # it is with the node when that goes on
+                clock.call_later(0, kept, kind="late_by_fault")
+            else:
+                kept()
+        return count
 
     def end(self) -> None:
-        """As `release`, and know of no nodes any more."""
-        self._unlisten()
+        """As `release`."""
         self.release()
+
+
+class Kept:
+    """A request, or its answer, that goes on when it is called: what is kept counts to its peer.
+
+    It is gone with the node that has it, and so is one of a node that has been stopped or killed
+    since: of its connections nothing is left. A client's is handled though that has gone, as it
+    would be if it stood in a queue. What was ``answered`` is of its sender no more.
+    """
+
+    def __init__(self, met: Met, kept_bytes: int, answered: bool) -> None:
+        self.gone = False
+        self.node = met.node
+        self._met = met
+        self._kept_bytes = kept_bytes
+        self._owed = met.node.journal.resume()
+        sender = None if answered else getattr(met.session.link, "remote_node", None)
+        self._nodes = {met.node.name, sender}
+        self._unlisten = met.node.journal.listen(self._stopped, NodeStopped)
+        met.session.parked_bytes += kept_bytes
+
+    def __call__(self) -> None:
+        if self.gone:
+            return
+        self._end()
+        met = self._met
+        if met.session.closed and met.command.code in _NEEDS_ITS_CONNECTION:
+            return
+        with self._owed():
+            met.go_on()
+
+    def _end(self) -> None:
+        self.gone = True
+        self._unlisten()
+        self._met.session.parked_bytes -= self._kept_bytes
 
     def _stopped(self, entry: Entry) -> None:
         event = entry.event
-        if isinstance(event, NodeStopped) and event.how in ("stop", "kill"):
-            self._waiting = [one for one in self._waiting if one[0] != event.node]
+        is_end = isinstance(event, NodeStopped) and event.how in ("stop", "kill")
+        if is_end and event.node in self._nodes and not self.gone:
+            self._end()
 
 
-def keeping(met: Met) -> Callable[[], None]:
-    """How to go on later: what is kept counts to its peer, and is owed to what it is owed to now.
-
-    A request is handled though its client has gone, as it would be if it stood in a queue.
-    """
-    session, command = met.session, met.command
+def keeping(met: Met, *, answered: bool = False) -> Kept:
+    """Keep what was met, to go on with it later; it is owed to what it is owed to now."""
+    command, outcome = met.command, met.outcome
     kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
-    outcome = met.outcome
     if isinstance(outcome, Reply) and not isinstance(outcome.body, bytes):
         outcome.body = b"".join(outcome.body)  # they are slices of what changes
     if isinstance(outcome, Reply):
         kept_bytes += len(outcome.body)
-    session.parked_bytes += kept_bytes
-    owed = met.node.journal.resume()
-
-    def go_on() -> None:
-        session.parked_bytes -= kept_bytes
-        if session.closed and command.code in _NEEDS_ITS_CONNECTION:
-            return
-        with owed():
-            met.go_on()
-
-    return go_on
+    return Kept(met, kept_bytes, answered)
 
 
 # -- where they are met -----------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from fakemq.broker.broker import Broker
 from fakemq.errors import ConfigError
+from fakemq.faults import checked
 from fakemq.faults.plan import Scope
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, HeartbeatData
@@ -152,16 +153,22 @@ def with_instances(clients: Iterable[str]) -> set[str]:
 
 
 def request_code(value: RequestCode | int | str) -> int:
-    """A request code by member, number or name; a number need not be one of 4.9.7's."""
-    return _code(RequestCode, value, "request code")
+    """A request code by member, number or name; a number need not be one of 4.9.7's.
+
+    Of an int32, as in a header of JSON: clients may ask what no node knows.
+    """
+    return _code(RequestCode, value, "request code", 2**31 - 1)
 
 
 def response_code(value: ResponseCode | int | str) -> int:
-    """A response code by member, number or name; a number need not be one of 4.9.7's."""
-    return _code(ResponseCode, value, "response code")
+    """A response code by member, number or name; a number need not be one of 4.9.7's.
+
+    Of an int16, as in a binary header: who asks says which kind of header the answer has.
+    """
+    return _code(ResponseCode, value, "response code", 2**15 - 1)
 
 
-def _code(codes: type[CodeT], value: CodeT | int | str, what: str) -> int:
+def _code(codes: type[CodeT], value: CodeT | int | str, what: str, most: int) -> int:
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
@@ -170,24 +177,27 @@ def _code(codes: type[CodeT], value: CodeT | int | str, what: str) -> int:
         raise ConfigError(f"there is no {what} {value!r}{hint}")
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} {value!r}: expected a name, a number or a {codes.__name__}")
-    return int(value)
+    return checked.whole(what, int(value), 0, most)
 
 
 def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
     """A scope, checked: ConfigError for what cannot be, LookupError for a node that is not here."""
-    for name in ("topic", "group", "client", "node"):
-        value = where.get(name)
+    for said in ("topic", "group", "client", "node"):
+        value = where.get(said)
         if value is not None and not (isinstance(value, str) and value):
-            raise ConfigError(f"{name}={value!r}: expected a name")
+            raise ConfigError(f"{said}={value!r}: expected a name")
     queue = where.get("queue")
-    if queue is not None and (type(queue) is not int or queue < 0):
-        raise ConfigError(f"queue={queue!r}: expected a queue id, 0 or more")
+    if queue is not None:
+        checked.whole("queue", queue, 0)
     if code is not None:
         _require_said(code, where)
-    node = where.get("node")
+    name = where.get("node")
+    node = None if name is None else node_called(core, name)
+    if code is not None and node is not None:
+        _require_asked(code, node)
     return Scope(
         code=code,
-        node=None if node is None else node_called(core, node).name,
+        node=None if node is None else node.name,
         topic=where.get("topic"),
         queue=queue,
         group=where.get("group"),
@@ -202,6 +212,22 @@ def _require_said(code: int, where: Where) -> None:
         if where.get(name) is not None and name not in said:
             has = f"; it says {' and '.join(sorted(said))}" if said else ""
             raise ConfigError(f"a {code_name(code)} says no {name}: {name}= can never apply{has}")
+
+
+def _require_asked(code: int, node: Broker | NameServer) -> None:
+    """Refuse a node that no request of this code goes to; what no node knows may go to any."""
+    from fakemq.broker.handlers import handles as at_brokers
+    from fakemq.namesrv.handlers import handles as at_name_servers
+
+    if isinstance(node, Broker):
+        others = at_brokers.find(code) is None and at_name_servers.find(code) is not None
+        who = "name servers"
+    else:
+        others = at_name_servers.find(code) is None and code in list(RequestCode)
+        who = "brokers"
+    if others:
+        name = code_name(code)
+        raise ConfigError(f"a {name} is for {who}: node={node.name!r} can never apply")
 
 
 @cache
@@ -224,8 +250,7 @@ def node_called(core: ClusterCore, name: str) -> Broker | NameServer:
         return core.broker(name)
     except LookupError as error:
         there = [*core.brokers, *(one.name for one in core.name_servers)]
-        near = get_close_matches(name, there, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = checked.near(name, there)
         names = ", ".join(one.name for one in core.name_servers)
         raise LookupError(f"{error}; name servers: {names or 'none'}{hint}") from None
 

@@ -13,6 +13,7 @@ from fakemq.namesrv.namesrv import VIEW, NameServer
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_ONEWAY
 from fakemq.protocol.headers.namesrv import (
     RegisterBrokerRequestHeader,
     RegisterBrokerResponseHeader,
@@ -129,7 +130,8 @@ class ViewedRoutes(RouteQuery):
             tables = placed.action.show(copied(tables))
             seen = ask(RouteQuery(tables))
             if seen != answer:
-                placed.hit(node.name, what)
+                # Until the request is done with: its answer is owed to the fault.
+                node.journal.cause = placed.hit(node.name, what)
             answer = seen
         return answer
 
@@ -167,8 +169,13 @@ class Lag(RequestFault):
         self._ms = ms
 
     def befall(self, met: Met) -> None:
-        met.node.clock.call_later(self._ms, keeping(met), kind="late_by_fault")
-        met.answer(_taken_for_granted(met))
+        session, command = met.session, met.command
+        if not command.flag & FLAG_ONEWAY:
+            reply = _taken_for_granted(met)
+            session.send(reply.to_command(command), reply.body, answers=command.code)
+            command.flag |= FLAG_ONEWAY  # it has its answer
+        kept = keeping(met, answered=True)
+        met.node.clock.call_later(self._ms, kept, kind="late_by_fault")
 
 
 def _taken_for_granted(met: Met) -> Reply[RegisterBrokerResponseHeader]:

@@ -46,6 +46,10 @@ class Direction:
     def go_on(self) -> None:
         self.lane.go_on()
 
+    def drop(self) -> None:
+        self.lane.drop()
+        self._wire.unwire_if_idle()
+
     def put(self, data: bytes) -> None:
         if self._wire.over:
             return
@@ -66,9 +70,7 @@ class Direction:
 
     def _cut(self, data: bytes, placed: Placed[int], cause: Cause) -> None:
         self._wire.over = True
-        if data:
-            self.lane.put(data, cause)
-        self.lane.after(partial(self._wire.cut, placed, cause))
+        self.lane.put(data, cause, partial(self._wire.cut, placed, cause))
 
     def after(self, act: Act) -> None:
         if not self._wire.over:
@@ -243,6 +245,5 @@ class Wire:
     def unwire_if_idle(self) -> None:
         """Go without lanes, if nothing is on its way and nothing befalls the connection."""
         lanes = [direction.lane for direction in self._directions.values()]
-        # One that is over keeps them until its last bytes have come and it ends.
-        if not self.over and len(lanes) == 2 and all(lane.idle for lane in lanes):
-            self._faults.unwire(self._link, any(placed.placed for placed in self._befalling))
+        if len(lanes) == 2 and all(lane.idle for lane in lanes):
+            self._faults.unwire(self._link, any(map(self._may, self._befalling)))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.ha.link import SlaveEnd
 from fakemq.store.replica import Replica
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.ha.service import HAService

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import LinkClosed, LinkOpened
 from fakemq.faults import replication
@@ -19,8 +18,10 @@ from fakemq.ha.slave import SlaveConnection
 from fakemq.journal import shortened
 from fakemq.net.session import CLOSED_BY_PEER
 from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
+    from fakemq.faults.plan import Placed
     from fakemq.ha.client import HAClient
     from fakemq.ha.service import HAService
     from fakemq.net.session import Link
@@ -152,10 +153,8 @@ class MasterEnd(HAEnd):
         """The slave's name, or where it is if it lives elsewhere."""
         self._silences = self.faults.at(replication.ACKS)
         self._tears = self.faults.at(replication.TEAR)
-        scope = Scope(node=self.node, peer=self.peer_node)
-        self._believing = self.faults.choose(replication.BELIEVE, scope)
-        believes = self._believing is not None
-        self.connection = MasterConnection(service.log, believes_reports=believes)
+        self._believing: Placed[None] | None = None
+        self.connection = MasterConnection(service.log)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
         self._is_to_pump = False
@@ -169,6 +168,10 @@ class MasterEnd(HAEnd):
         """Reports of the slave: whoever waits for them hears of it, and it is sent what is next."""
         self._last_read_ms = self._now_ms()
         first = not self.connection.started
+        if first:
+            scope = Scope(node=self.node, peer=self.peer_node)
+            self._believing = self.faults.choose(replication.BELIEVE, scope)
+            self.connection.believes_reports = self._believing is not None
         try:
             offset = self.connection.receive_data(data)
         except RemoteProtocolError as error:
@@ -189,7 +192,7 @@ class MasterEnd(HAEnd):
             SlaveReported(node=broker.name, peer=self.remote_addr, offset=offset, first=first)
         )
         end_offset = self._service.log.max_offset
-        if offset > end_offset and self._believing is not None:
+        if offset > end_offset and self._believing is not None and self._believing.placed:
             with broker.journal.because(self._believing.hit(broker.name, "a slave's first report")):
                 broker.journal.add(
                     ReportBelieved(

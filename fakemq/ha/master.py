@@ -37,7 +37,7 @@ class MasterConnection:
 
     def __init__(self, log: TransferLog, *, believes_reports: bool = False) -> None:
         self._log = log
-        self._believes_reports = believes_reports
+        self.believes_reports = believes_reports
         self._rest = b""
         self._began_at = _NONE
         self.slave_request_offset = _NONE
@@ -73,7 +73,7 @@ class MasterConnection:
             return None
         offset: int = SLAVE_ACK.unpack_from(data, whole - SLAVE_ACK.size)[0]
         first, end = self.slave_request_offset < 0, self._log.max_offset
-        if (offset > end and not (first and self._believes_reports)) or offset < 0:
+        if (offset > end and not (first and self.believes_reports)) or offset < 0:
             raise RemoteProtocolError(
                 f"the slave reports offset {offset}; the commit log ends at {end}"
             )

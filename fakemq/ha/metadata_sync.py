@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.events import Warned
 from fakemq.faults import replication
 from fakemq.ha.events import MetadataSynchronized
@@ -21,6 +20,7 @@ from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

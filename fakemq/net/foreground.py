@@ -15,6 +15,8 @@ from fakemq.net.server import ClusterServer
 from fakemq.ready import ReadyInfo, ready_info
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from fakemq.cluster_spec import ClusterSpec
 
 
@@ -45,6 +47,7 @@ async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
+        _at_once(number, server.core.end_moves)
     await server.start()
     try:
         await _either(server.registered(), told.wait())
@@ -57,6 +60,19 @@ async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -
             await told.wait()
     finally:
         await server.stop()
+
+
+def _at_once(number: int, act: Callable[[], None]) -> None:
+    """Have a signal ``act`` at once, too: while time is moved far the loop has no turn."""
+    to_loop = signal.getsignal(number)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        act()
+        if callable(to_loop):
+            to_loop(number, frame)
+
+    signal.signal(number, handle)
+    signal.siginterrupt(number, False)
 
 
 async def _either(*waits: Coroutine[object, object, object]) -> None:

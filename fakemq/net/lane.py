@@ -103,17 +103,18 @@ class Lane:
         """Whether more is on its way than its sender should add to."""
         return self.held_bytes > FULL_BYTES
 
-    def put(self, data: bytes, cause: Cause = 0) -> None:
-        """Have bytes go this way."""
+    def put(self, data: bytes, cause: Cause = 0, then: Act | None = None) -> None:
+        """Have bytes go this way, and call ``then`` once they have come out."""
         self.held_bytes += len(data)
-        for piece in self._pieces(data):
+        for piece in self._pieces(data) if data else ():
             self._add(_Item(piece, None, self._now_ms(), cause))
+        if then is not None:
+            self._add(_Item(b"", then, self._now_ms(), 0))
         self.go_on()
 
     def after(self, act: Act) -> None:
         """Call ``act`` once all that was put in before has come out."""
-        self._add(_Item(b"", act, self._now_ms(), 0))
-        self.go_on()
+        self.put(b"", then=act)
 
     def set(self, conditions: Conditions) -> None:
         """Be like this from now on, for what is on its way, too."""
@@ -225,6 +226,9 @@ class Way(Protocol):
 
     def go_on(self) -> None:
         """The receiver takes bytes again."""
+
+    def drop(self) -> None:
+        """Lose what is on its way: who it was for is gone."""
 
 
 class MakeWay(Protocol):

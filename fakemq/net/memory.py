@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fakemq.machine_time import real_elapsed_ms
 from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
     from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
+RECENT_MS = 3_000
+"""So long one who has lost a connection is still thought to be about to make another."""
+
+
 class OpenLinks:
     """The links of a cluster, of memory or TCP, in the order in which they were opened."""
 
     def __init__(self) -> None:
         self._links: dict[OpenLink, None] = {}
+        self._outside_left_ms: int | None = None
         self.faults: Befalling | None = None
         """None until a test places a fault that befalls links."""
 
@@ -34,7 +40,17 @@ class OpenLinks:
             self.faults.opened(link)
 
     def discard(self, link: OpenLink) -> None:
-        self._links.pop(link, None)
+        if link in self._links:
+            del self._links[link]
+            if link.outside:
+                self._outside_left_ms = real_elapsed_ms()
+
+    def reach_outside(self) -> bool:
+        """Whether a peer outside has a connection, or had one a moment ago, in real time."""
+        if any(link.outside for link in self):
+            return True
+        left_ms = self._outside_left_ms
+        return left_ms is not None and real_elapsed_ms() - left_ms < RECENT_MS
 
     def __contains__(self, link: OpenLink) -> bool:
         return link in self._links
@@ -72,6 +88,8 @@ class MemoryLink:
         self.endpoint: Endpoint | None = None
         self.way: Way | None = None
         """Where what is written goes, while a fault befalls the link."""
+        self.way_in: Way | None = None
+        """Where what arrives comes from meanwhile."""
         self._kept: list[bytes | None] | None = None  # what arrived while paused
         self._kept_bytes = 0
 
@@ -95,6 +113,8 @@ class MemoryLink:
             else:
                 self.way.after(end)
         self.endpoint = None
+        if self.way_in is not None:
+            self.way_in.drop()
 
     def _part(self) -> MemoryLink | None:
         """Have neither end write to the other any more; gives the other."""
@@ -135,13 +155,13 @@ class MemoryLink:
     def wire(self, make: MakeWay) -> None:
         far, soon = self.peer, self._network.post
         if far is not None:
-            self.way = make(far._arrive, outward=True, soon=soon)
-            far.way = make(self._arrive, outward=False, soon=soon)
+            self.way = far.way_in = make(far._arrive, outward=True, soon=soon)
+            self.way_in = far.way = make(self._arrive, outward=False, soon=soon)
 
     def unwire(self) -> None:
-        self.way = None
+        self.way = self.way_in = None
         if self.peer is not None:
-            self.peer.way = None
+            self.peer.way = self.peer.way_in = None
 
     def cut(self, why: str, owed: Callable[[Act], None]) -> None:
         peer = self._part()

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fakemq.cluster_core import ClusterCore
+from fakemq.dispatch import REQUEST_POINTS
 from fakemq.events import HandlerFailed
 from fakemq.inspection import NODE
 from fakemq.namesrv.namesrv import NameServer
@@ -128,6 +129,7 @@ class ClusterServer:
         faults = self._links.faults
         if faults is not None:
             faults.end()
+        self.core.faults.remove_at(REQUEST_POINTS)  # brokers are to hear name servers' answers
         # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
         await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
         for name in self._listeners:
@@ -207,7 +209,7 @@ class ClusterServer:
 
     async def reset(self) -> None:
         """Back to the start state, without faults; nodes that are down or paused run again."""
-        self.core.faults.clear()
+        self.core.faults.reset()
         await self._run_all()
         self.core.reset()
 

@@ -70,6 +70,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._waits = False  # for its turn
         self._turn_ends_ms: int | None = 0  # 0: nobody has looked yet; None: never
         self._lost: str | None = None  # while paused
+        self._gone = False  # the system has lost the peer, whether we have heard of it or not
         self._unread_bytes = 0  # at most; counted while clogged
         self._unfinished_bytes = 0
         self._leaving = False
@@ -150,11 +151,16 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def close(self) -> None:
         self.endpoint, self._unfinished_bytes = None, 0
         self._links.discard(self)
-        if self._outward is None:
+        if self._gone:
+            self._held.put(self, 0)
+        elif self._outward is None:
             self._shut()
         else:
-            self._held.put(self, self._count_unsent())
+            self._watch()
             self._outward.after(self._shut)
+            self._held.put(self, self._count_unsent())
+        if self._inward is not None:
+            self._inward.drop()
 
     def _shut(self) -> None:
         """Nothing more is to be written."""
@@ -224,25 +230,22 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._watch()
 
     def _watch(self) -> None:
-        is_full = self._inward is not None and self._inward.full
-        if is_full or self._paused or self.clogged or self._waits:
+        waits = not self._is_ready() or (self._inward is not None and self._inward.full)
+        if waits and self.endpoint is not None:  # else only to hear that the peer goes
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
 
     def _end(self, why: str) -> None:
         """Nothing more will come: the endpoint hears so when it has what came before."""
-        if self._inward is None:
+        if self._inward is None or self.endpoint is None:
             self._lose(why)
         else:
-            self._inward.after(partial(self._end_inward, why))
-
-    def _end_inward(self, why: str) -> None:
-        self._lose(why)
-        self._held.put(self, 0)
+            self._inward.after(partial(self._lose, why))
 
     def _lose(self, why: str) -> None:
         self._links.discard(self)
+        self._held.put(self, 0)
         endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             endpoint.connection_lost(why)
@@ -277,9 +280,10 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._put(bytes(_inbox.view[:nbytes]), self._inward)
 
     def _put(self, data: bytes, inward: Way) -> None:
-        inward.put(data)
-        self._account()
-        self._watch()
+        if self.endpoint is not None:
+            inward.put(data)
+            self._account()
+            self._watch()
 
     def _take(self, data: bytes) -> None:
         endpoint = self.endpoint
@@ -291,12 +295,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._count_unfinished()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._gone, self.clogged = True, False
         self._unread_bytes = self._unfinished_bytes = 0
+        if self._outward is not None:
+            self._outward.drop()
         self._account()
         if self._linger is not None:
             self._linger.cancel()
         why = CLOSED_BY_PEER if exc is None else str(exc)
-        if self._paused:
+        if self._paused and self.endpoint is not None:
             self._lost = why  # a stopped process notices when it goes on
         else:
             self._end(why)

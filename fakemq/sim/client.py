@@ -53,7 +53,13 @@ Life: TypeAlias = Generator[Call | Sleep, RemotingCommand | None, None]
 class Client:
     """One program with its own name, clock, connections and client id, which is its name."""
 
-    def __init__(self, core: ClusterCore, name: str, draw: random.Random) -> None:
+    def __init__(
+        self,
+        core: ClusterCore,
+        name: str,
+        draw: random.Random,
+        send_timeout_ms: int = API_TIMEOUT_MS,
+    ) -> None:
         self.name = name
         self.core = core
         self.journal = core.journal
@@ -62,7 +68,9 @@ class Client:
         self.outbound = Outbound(self, core.network, dispatch=self._asked)
         self.alive = False
         self._lives: list[_Living] = []
-        config = ClientConfig(client_id=name, seed=draw.getrandbits(32))
+        config = ClientConfig(
+            client_id=name, seed=draw.getrandbits(32), send_timeout_ms=send_timeout_ms
+        )
         self.instance = ClientInstance(
             ";".join(core.namesrv_addrs), config, time=_NodeTime(self.clock), ip="127.0.0.1", pid=1
         )

@@ -14,7 +14,9 @@ from fakemq.sim.history import MASTER
 from fakemq.sim.link_faults import LINK_KINDS, befall_link, links_of
 from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
 from fakemq.sim.replication_faults import (
+    disk_full,
     disks,
+    disks_without_old_files,
     hold_slave,
     reorder_metadata,
     slaves,
@@ -22,6 +24,7 @@ from fakemq.sim.replication_faults import (
     tear_transfer,
     withhold_acks,
 )
+from fakemq.sim.request_faults import REQUEST_KINDS, befall_requests, requests_of
 
 if TYPE_CHECKING:
     import random
@@ -75,12 +78,9 @@ def _disks(plan: Plan) -> Sequence[str]:
 
 def _masters_that_slaves_outlive(plan: Plan) -> Sequence[str]:
     cluster = plan.cluster
-    outlived = (
-        cluster.on_disk
-        and cluster.slaves
-        and (cluster.flush, cluster.role) == ("ASYNC_FLUSH", "SYNC_MASTER")
-    )
-    return [f"{name}{MASTER}" for name in cluster.broker_names] if outlived else ()
+    if not cluster.on_disk or not cluster.slaves:
+        return ()
+    return [f"{name}{MASTER}" for name in cluster.broker_names]
 
 
 def _name_servers(plan: Plan) -> Sequence[str]:
@@ -192,7 +192,7 @@ def _flush_ms(draw: random.Random) -> int:
 
 FAULTS: dict[str, Fault] = {
     "kill": Fault(_nodes, _kill, _start, 90_000),
-    "crash": Fault(_disks, _crash, _start, weight=4, loses_machine=True),
+    "crash": Fault(_disks, _crash, _start, weight=12, loses_machine=True),
     "stop": Fault(_nodes, _stop, _start),
     "pause": Fault(_nodes, _pause, _resume),
     "silence": Fault(_nodes, _silence, _remove, 150_000),
@@ -206,17 +206,22 @@ FAULTS: dict[str, Fault] = {
         loses_machine=True,
         for_good=True,
     ),
-    "clock_skew": Fault(_nodes, _skew, _unskew, amounts=_skews),
+    "clock_skew": Fault(_nodes, _skew, _unskew, amounts=_skews, weight=4),
     "clock_jump": Fault(_all, _jump, _nothing, 0, _skews),
     "kill_namesrv": Fault(_name_servers, _kill_name_server, _start_name_server),
     "kill_consumer": Fault(
-        _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2), weight=3
+        _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2)
     ),
-    "hold_slave": Fault(slaves, hold_slave, _remove, 40_000),
-    "withhold_acks": Fault(slaves, withhold_acks, _remove, 40_000),
-    "tear_transfer": Fault(slaves, tear_transfer, _remove, 40_000, _byte),
-    "reorder_metadata": Fault(slaves, reorder_metadata, _remove, 60_000),
-    "slow_flush": Fault(disks, slow_flush, _remove, 40_000, _flush_ms, weight=3),
+    "hold_slave": Fault(slaves, hold_slave, _remove, 40_000, weight=4),
+    "withhold_acks": Fault(slaves, withhold_acks, _remove, 40_000, weight=5),
+    "tear_transfer": Fault(slaves, tear_transfer, _remove, 40_000, _byte, weight=4),
+    "reorder_metadata": Fault(slaves, reorder_metadata, _remove, 60_000, weight=3),
+    "slow_flush": Fault(disks, slow_flush, _remove, 40_000, _flush_ms, weight=8),
+    "disk_full": Fault(disks_without_old_files, disk_full, _remove, 40_000, weight=10),
+    **{
+        name: Fault(requests_of, befall_requests, _remove, 40_000, kind.amounts, weight=4)
+        for name, kind in REQUEST_KINDS.items()
+    },
     **{
         name: Fault(links_of, befall_link, _remove, kind.longest_ms, kind.amounts)
         for name, kind in LINK_KINDS.items()

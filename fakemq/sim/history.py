@@ -10,9 +10,12 @@ from fakemq.events import (
     ClockSkewed,
     DeadLettered,
     Event,
+    HalfStored,
     HandlerFailed,
     Scheduled,
     ScheduledDelivered,
+    SentBack,
+    TransactionEnded,
 )
 from fakemq.sim.events import Consumed, Decided, Sent
 from fakemq.store.events import UnsyncedLost
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 KINDS: tuple[type[Event], ...] = (
     *(Sent, Decided, Consumed, ClockMoved, ClockSkewed),
-    *(Scheduled, ScheduledDelivered, DeadLettered, UnsyncedLost, HandlerFailed),
+    *(Scheduled, ScheduledDelivered, SentBack, DeadLettered, HalfStored, TransactionEnded),
+    *(UnsyncedLost, HandlerFailed),
 )
 
 EventT = TypeVar("EventT", bound=Event)

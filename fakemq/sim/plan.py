@@ -19,7 +19,7 @@ that vanished, and a minute of checks of transactions, of locks and of retries.
 TOPICS = {"orders": 4, "payments": 3}
 DELAY_LEVELS = "1s 3s 5s 8s 12s 20s 30s"
 START_AT = "2023-11-14T22:13:20Z"
-FAULTS_MIN, FAULTS_MAX = 3, 7
+FAULTS_MIN, FAULTS_MAX = 3, 8
 
 
 class ClusterPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +58,8 @@ class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
     burst: int
     body_bytes: int
     delay_levels: int
+    send_timeout_ms: int
+    """For all attempts of one send: as long as a broker waits for its slave, or longer."""
     queues: tuple[tuple[str, int], ...]
     """Broker names and queue ids that one who sends in order chooses among."""
 
@@ -136,15 +138,14 @@ def draw_plan(seed: int, minutes: float = 10) -> Plan:
 
 
 def _draw_cluster(draw: random.Random) -> ClusterPlan:
-    slaves = draw.choice((0, 1, 1))
-    synchronous = slaves > 0 and draw.random() < 0.7
+    role = draw.choice(("ASYNC_MASTER", "SYNC_MASTER"))
     return ClusterPlan(
         masters=draw.choice((1, 1, 2)),
-        slaves=slaves,
+        slaves=1 if role == "SYNC_MASTER" else draw.choice((0, 1)),
         namesrvs=draw.choice((1, 1, 2)),
-        role="SYNC_MASTER" if synchronous else "ASYNC_MASTER",
+        role=role,
         flush=draw.choice(("ASYNC_FLUSH", "SYNC_FLUSH")),
-        on_disk=draw.random() < (0.5 if synchronous else 0.3),
+        on_disk=draw.random() < 0.5,
         log_file_bytes=draw.choice((32, 64, 128, 1024)) * 1024,
     )
 
@@ -159,10 +160,11 @@ def _draw_producers(draw: random.Random, cluster: ClusterPlan) -> tuple[Producer
             name=f"{kind}-producer",
             kind=kind,
             topic="payments" if kind == "ordered" else "orders",
-            pause_ms=draw.randint(4_000, 12_000),
+            pause_ms=draw.randint(5_000, 12_000),
             burst=draw.randint(2, 5),
             body_bytes=draw.choice((10, 200, 2_000)),
             delay_levels=len(DELAY_LEVELS.split()),
+            send_timeout_ms=draw.choice((3_000, 10_000)),
             queues=queues if kind == "ordered" else (),
         )
         for kind in kinds

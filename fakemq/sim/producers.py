@@ -36,7 +36,7 @@ class SendingClient(Client):
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
     ) -> None:
-        super().__init__(core, plan.name, draw)
+        super().__init__(core, plan.name, draw, plan.send_timeout_ms)
         self.plan = plan
         self._until_ms = until_ms
         self._producer = Producer(self.instance, f"group-of-{plan.name}")

@@ -96,7 +96,10 @@ def drawn(plan: Plan) -> Iterator[str]:
         f" {cluster.log_file_bytes // 1024} KiB"
     )
     for producer in plan.producers:
-        yield f"{producer.name}: to {producer.topic} every {producer.pause_ms} ms or so"
+        yield (
+            f"{producer.name}: to {producer.topic} every {producer.pause_ms} ms or so,"
+            f" waiting {producer.send_timeout_ms} ms at most"
+        )
     for consumer in plan.consumers:
         yield (
             f"{consumer.name}: {', '.join(consumer.topics)}{' in order' * consumer.ordered},"

@@ -1,10 +1,11 @@
-"""What a plan may draw for replication: slaves held, unheard, cut off within a frame."""
+"""What a plan may draw for replication and disks: slaves held or unheard, flushes slow, no room."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fakemq.faults.handles_nodes import DISK_FULL
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope, When
 from fakemq.faults.replication import ACKS, HOLD, LATE, TEAR
 from fakemq.faults.stores import SLOW
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from fakemq.sim.plan import Plan, PlannedFault
     from fakemq.sim.run import Simulation
 
+LOG_BYTES_A_MINUTE = 100_000
+"""More than a run of the busiest plan writes at one broker."""
+
 
 def slaves(plan: Plan) -> Sequence[str]:
     return [node for node in plan.cluster.nodes if not node.endswith(MASTER)]
@@ -21,6 +25,14 @@ def slaves(plan: Plan) -> Sequence[str]:
 
 def disks(plan: Plan) -> Sequence[str]:
     return plan.cluster.nodes if plan.cluster.on_disk else ()
+
+
+def disks_without_old_files(plan: Plan) -> Sequence[str]:
+    """Masters whose log is one file: a full disk loses all others, and what was promised."""
+    cluster = plan.cluster
+    if cluster.log_file_bytes < LOG_BYTES_A_MINUTE * plan.minutes:
+        return ()
+    return [node for node in cluster.nodes if node.endswith(MASTER)]
 
 
 def hold_slave(sim: Simulation, fault: PlannedFault) -> None:
@@ -61,6 +73,14 @@ def reorder_metadata(sim: Simulation, fault: PlannedFault) -> None:
 def slow_flush(sim: Simulation, fault: PlannedFault) -> None:
     """Every flush of the log takes so many milliseconds."""
     _place(sim, fault, SLOW, fault.amount, Scope(node=fault.target), ALWAYS)
+
+
+def disk_full(sim: Simulation, fault: PlannedFault) -> None:
+    """Nothing that is new is taken until it is over."""
+    retention = sim.core.brokers[fault.target].store.retention
+    scope = Scope(node=fault.target)
+    _place(sim, fault, DISK_FULL, None, scope, ALWAYS, lambda: retention.fill(None))
+    retention.fill(sim.placed[fault])
 
 
 def _place(

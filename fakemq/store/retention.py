@@ -14,11 +14,11 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.local_time import hour_of_day, next_hour_ms
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

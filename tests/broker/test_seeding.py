@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.errors import FakemqError
 from fakemq.events import LogAppended
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
@@ -36,5 +37,5 @@ def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
 
 def test_what_the_store_refuses_is_an_error(world: World) -> None:
     broker = world.broker(memory_limit_bytes=100)
-    with pytest.raises(RuntimeError, match="SERVICE_NOT_AVAILABLE"):
+    with pytest.raises(FakemqError, match="SERVICE_NOT_AVAILABLE"):
         broker.seed("orders", 0, b"x" * 100)

@@ -232,7 +232,7 @@ def test_what_is_described_is_what_is_taken(http_client: Http) -> None:
     assert seed["requestBody"]["required"]
     schema = document["components"]["schemas"]["Seed"]
     assert schema["required"] == ["bodies"]
-    assert schema["properties"].keys() == {"bodies", "tags", "keys"}
+    assert schema["properties"].keys() == {"bodies", "tags", "keys", "properties", "queue"}
     journal = document["paths"]["/v1/journal"]["get"]["parameters"]
     assert [one["name"] for one in journal] == [
         *("kind", "where", "since", "limit", "timeout"),

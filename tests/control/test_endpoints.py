@@ -247,6 +247,8 @@ def test_faults_are_those_of_the_cluster(mq: fakemq.Cluster, http_client: Http) 
     assert http_client.get("/v1/faults/2")["pending"]
     assert http_client.ask("POST", "/v1/faults/2/release").status == 409
     http_client.delete("/v1/faults")
+    assert [one["placed"] for one in http_client.get("/v1/faults")] == [False, False]
+    http_client.post("/v1/reset")
     assert http_client.get("/v1/faults") == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -87,6 +88,20 @@ def test_who_removes_the_fault_sends_what_is_held(mq: fakemq.Cluster, peer: TcpP
     assert notices(peer) == ["g1", "g2"]
 
 
+def test_what_a_broker_held_is_gone_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    fault = mq.faults.reorder_calls(NOTIFY, 2, always=True)
+    beat(peer, "one", "g1")
+    mq.wait_for(lambda: fault.waiting == 1)
+    mq.broker("broker-a").kill()
+    assert fault.waiting == 0
+    mq.broker("broker-a").restart()
+    with TcpPeer(mq.broker("broker-a").addr) as again:
+        beat(again, "one", "g2")
+        assert (notices(again), fault.waiting) == ([], 1)
+        beat(again, "one", "g2", "g3")
+        assert notices(again) == ["g3", "g2"]
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -157,11 +172,15 @@ def test_whatever_is_reordered_nothing_is_lost(
     count: int, calls: list[int], released_after: int
 ) -> None:
     sent: list[int] = []
+    world = World()
+    broker = world.broker()
+    world.peer(broker.addr)
+    (session,) = broker.sessions
     action = ReorderCalls(count)
     for number, call in enumerate(calls):
         if number == released_after:
             action.release()
-        action.befall(Call(None, lambda call=call: sent.append(call), lambda: None))  # type: ignore[arg-type,misc]
+        action.befall(Call(broker, session, partial(sent.append, call), lambda: None))
     assert len(sent) == len(calls) - action.waiting
     assert action.waiting < count
     action.release()

@@ -9,7 +9,8 @@ import pytest
 
 import fakemq
 from fakemq.errors import ConfigError
-from fakemq.events import BrokerGone, MemberChanged, QueuesLocked
+from fakemq.events import BrokerGone, MemberChanged, QueuesLocked, RequestHandled
+from fakemq.faults.events import FaultHit
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
 from tests.faults.test_calls import beat
@@ -48,6 +49,9 @@ def test_two_consumers_believe_to_be_alone(mq: fakemq.Cluster, peer: TcpPeer) ->
         fault.remove()
         assert listed(peer) == ["10.0.0.1@one", "10.0.0.1@two"]
     assert (fault.fired, again.fired) == (1, 1)
+    entries = list(mq.journal)
+    for hit in (one for one in entries if isinstance(one.event, FaultHit)):
+        assert [type(one.event) for one in entries if one.cause == hit.seq] == [RequestHandled]
 
 
 def test_locks_run_out(mq: fakemq.Cluster, peer: TcpPeer) -> None:

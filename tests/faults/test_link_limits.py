@@ -11,6 +11,7 @@ import pytest
 
 import fakemq
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
+from fakemq.faults.links import plan_of
 from fakemq.net import memory
 from fakemq.net.lane import FULL_BYTES
 from fakemq.protocol.codes import RequestCode
@@ -52,6 +53,11 @@ def poll(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < until_s
         time.sleep(0.005)
+
+
+def wires(mq: fakemq.Cluster) -> int:
+    """How many connections have lanes."""
+    return len(plan_of(mq._core)._wires)
 
 
 def send_until_full(peer: TcpPeer, frame: bytes) -> int:
@@ -200,3 +206,85 @@ def test_the_last_bytes_before_a_cut_are_held_as_others_are(
     hold.release()
     mq.wait_for(lambda: mq.journal.find(LinkClosed, node="broker-a-0"))
     assert came(mq) == 1
+
+
+def clients_that_go(mq: fakemq.Cluster, count: int) -> None:
+    """Clients that send a request into a fault and are gone, for the kernel, on return."""
+    for _ in range(count):
+        with TcpPeer(mq.broker("broker-a").addr) as peer:
+            peer.send(CODE, oneway=True)
+    mq.wait_for(lambda: len(mq.journal.find(LinkOpened, node="broker-a-0", outside=True)) == count)
+    with TcpPeer(mq.namesrv_addr) as other:
+        other.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
+
+
+@pytest.mark.parametrize("end", ["idle", "kill", "pause and kill"])
+def test_who_has_gone_from_behind_a_partition_is_not_kept_for_ever(
+    mq: fakemq.Cluster, end: str
+) -> None:
+    mq.clock.freeze()
+    with mq.faults.partition("clients", "broker-a"):
+        clients_that_go(mq, 5)
+        assert wires(mq) == 5  # what they sent is still to come
+        if end == "idle":
+            mq.clock.advance("300s", outside_peers=True)
+        else:
+            if "pause" in end:
+                mq.broker("broker-a").pause()
+            mq.broker("broker-a").kill()
+        poll(lambda: wires(mq) == 0)
+        assert held_bytes(mq) == 0
+    assert came(mq) == 0
+    assert mq.journal.find(HandlerFailed) == []
+
+
+def test_who_is_still_there_hears_of_a_kill_when_it_heals_or_goes_itself(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    partition = mq.faults.partition("clients", "broker-a")
+    with TcpPeer(mq.broker("broker-a").addr) as other:
+        other.send(CODE)
+        mq.wait_for(lambda: wires(mq) == 2 and held_bytes(mq) > 0)
+        mq.broker("broker-a").kill()
+        assert (wires(mq), held_bytes(mq)) == (2, 0)  # its end to come, and nothing else
+        other.send(CODE)
+    poll(lambda: wires(mq) == 1)
+    peer.sock.settimeout(0.05)
+    with pytest.raises(TimeoutError):
+        peer.sock.recv(1)
+    partition.remove()
+    peer.sock.settimeout(5)
+    assert peer.sock.recv(1) == b""
+    poll(lambda: wires(mq) == 0)
+
+
+def test_a_link_inside_is_gone_once_both_ends_are(mq: fakemq.Cluster) -> None:
+    mq.clock.freeze()
+    mq.faults.hold("broker-a", "namesrv-0")
+    mq.clock.advance("31s")
+    assert wires(mq) == 1
+    mq.broker("broker-a").kill()
+    assert wires(mq) == 1  # the name server has not heard of it
+    mq.clock.advance("200s")
+    assert wires(mq) == 0
+
+
+def test_a_cut_that_has_not_come_ends_with_its_node(mq: fakemq.Cluster) -> None:
+    mq.faults.hold("clients", "broker-a", one_way=True)
+    cut = mq.faults.cut("clients", "broker-a", after_bytes=10)
+    clients_that_go(mq, 1)
+    mq.wait_for(lambda: cut.fired)
+    assert wires(mq) == 1
+    mq.broker("broker-a").kill()
+    poll(lambda: wires(mq) == 0)
+
+
+def test_no_lanes_are_kept_for_a_fault_that_was_spent_elsewhere(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as other:
+        mq.wait_for(lambda: len(mq.journal.find(LinkOpened, node="broker-a-0", outside=True)) == 2)
+        fault = mq.faults.latency("clients", "broker-a", "1ms", times=1)
+        for one in (peer, other):
+            assert one.ask(CODE).code == 0
+        assert (fault.fired, wires(mq)) == (1, 1)

@@ -246,11 +246,23 @@ def test_a_link_without_faults_has_no_lanes() -> None:
         (lambda f: f.hold("broker-a", "broker-a-0"), ConfigError, "expected two ends"),
         (lambda f: f.hold("clients", "a@b"), ConfigError, "one of them a node"),
         (lambda f: f.latency("broker-a", "clients", 0), ConfigError, "more than nothing"),
-        (lambda f: f.bandwidth("broker-a", "clients", 0), ConfigError, "at least one byte"),
-        (lambda f: f.slice("broker-a", "clients", bytes=0), ConfigError, "at least one byte"),
+        (
+            lambda f: f.bandwidth("broker-a", "clients", 0),
+            ConfigError,
+            "expected a whole number, 1 or more",
+        ),
+        (
+            lambda f: f.slice("broker-a", "clients", bytes=0),
+            ConfigError,
+            "expected a whole number, 1 or more",
+        ),
         (lambda f: f.cut("broker-a", "clients", after_bytes=-1), ConfigError, "after_bytes=-1"),
         (lambda f: f.reset("broker-a", "clients", one_way=True), ConfigError, "leave out one_way"),
-        (lambda f: f.hold("broker-a", "clients", link="raft"), ConfigError, "'ha' or 'remoting'"),
+        (
+            lambda f: f.hold("broker-a", "clients", link="raft"),
+            ConfigError,
+            "expected ha or remoting",
+        ),
         (lambda f: f.hold("broker-a", "clients", times=0), ConfigError, "times=0"),
     ],
 )

@@ -10,11 +10,11 @@ import pytest
 import fakemq
 from fakemq.client import Client, Message, MQClientError, RemotingError
 from fakemq.errors import ConfigError
-from fakemq.events import BrokerGone, NodeStopped
+from fakemq.events import BrokerGone, NodeStopped, RequestHandled
 from fakemq.faults.events import FaultHit
 from fakemq.protocol.bodies.route import ClusterInfo, TopicRouteData
 from fakemq.protocol.codes import RequestCode
-from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
+from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader, UnRegisterBrokerRequestHeader
 from tests.support.tcp import TcpPeer, refuses
 
 
@@ -94,6 +94,27 @@ def test_registrations_take_effect_later(three: fakemq.Cluster) -> None:
     assert fault.fired >= 3
 
 
+def test_a_registration_that_lags_is_answered_once(mq: fakemq.Cluster) -> None:
+    with TcpPeer(mq.namesrv_addr) as peer:
+        mq.faults.lag_registrations("20s")
+        opaque = peer.send(
+            RequestCode.UNREGISTER_BROKER,
+            UnRegisterBrokerRequestHeader(
+                broker_name="broker-a",
+                broker_addr=mq.broker("broker-a").addr,
+                cluster_name="DefaultCluster",
+                broker_id=0,
+            ),
+        )
+        assert peer.receive(opaque).code == 0
+        assert not mq.journal.find(RequestHandled, code=RequestCode.UNREGISTER_BROKER)
+        mq.clock.advance("20s")
+        peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
+        assert peer._answers == {}  # no second one has come before that
+    assert len(mq.journal.find(RequestHandled, code=RequestCode.UNREGISTER_BROKER)) == 1
+    assert len(mq.journal.find(BrokerGone, why="unregistered")) == 1
+
+
 def test_a_slave_of_a_lagging_name_server_keeps_its_master(three: fakemq.Cluster) -> None:
     mq = three
     mq.faults.lag_registrations("1h")
@@ -119,6 +140,9 @@ def test_one_of_them_shows_the_past(three: fakemq.Cluster) -> None:
     assert (queues(mq, 0), queues(mq, 1)) == (BOTH, {"broker-b": 4})
     assert (queues(mq, 0, "new"), queues(mq, 1, "new")) == ({}, {"broker-b": 1})
     assert fault.fired == 2
+    entries = list(mq.journal)
+    for hit in (one for one in entries if isinstance(one.event, FaultHit)):
+        assert [type(one.event) for one in entries if one.cause == hit.seq] == [RequestHandled]
     fault.remove()
     assert queues(mq, 0) == {"broker-b": 4}
 

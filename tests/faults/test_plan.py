@@ -95,6 +95,10 @@ def test_removing_and_clearing() -> None:
     assert repr(placed) == "<fault 1 x, always, fired 0 times, removed>"
     place(plan, "y", ANYWHERE, ONCE)
     plan.clear()
+    assert [fault.unused for fault in plan.all()] == [True, True]
+    assert not any(fault.placed for fault in plan.all())
+    assert place(plan, "z", ANYWHERE).number == 3  # as the journal goes on, so do they
+    plan.reset()
     assert plan.all() == []
     assert place(plan, "z", ANYWHERE).number == 1
 

@@ -63,6 +63,25 @@ def test_a_slave_that_is_held_at_an_offset_has_all_before_it(bytes_more: int) ->
         ]
 
 
+@pytest.mark.parametrize("order", [(50, 150), (150, 50)])
+def test_of_two_holds_the_smaller_offset_counts(order: tuple[int, int]) -> None:
+    with pair() as lab:
+        lab.send()
+        at = lab.end_of(SLAVE)
+        holds = {
+            bytes_more: lab.mq.faults.hold_slave(SLAVE, at_offset=at + bytes_more)
+            for bytes_more in order
+        }
+        for _ in range(7):
+            lab.begin(b"y" * 100)
+        lab.mq.clock.advance("1s")
+        for bytes_more in (50, 150):
+            assert lab.end_of(SLAVE) == at + bytes_more
+            assert holds[bytes_more].fired == 1
+            holds[bytes_more].remove()
+        assert lab.end_of(SLAVE) == lab.end_of(MASTER)
+
+
 def test_a_hold_outlives_restarts_and_too_much_behind_is_no_slave() -> None:
     with pair(haSlaveFallbehindMax="1000") as lab:
         lab.send()

@@ -192,19 +192,6 @@ def test_who_removes_a_gate_opens_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert peer.receive(opaque).code == 0
 
 
-def test_what_waits_at_a_node_dies_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
-    gate = mq.faults.park(SEND)
-    mq.faults.delay(SEND, "1s")
-    for _ in range(2):
-        send(peer)
-    mq.wait_for(lambda: len(mq.journal.find(FaultHit)) == 2)
-    mq.broker("broker-a").kill()
-    mq.broker("broker-a").restart()
-    assert (gate.waiting, gate.release()) == (0, 0)
-    mq.clock.advance("2s")
-    assert bodies(mq) == []
-
-
 def test_a_paused_node_lets_through_when_it_goes_on(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     gate = mq.faults.park(SEND)
     opaque = send(peer)

@@ -99,7 +99,7 @@ def test_no_body_is_too_odd_to_have_a_scope(code: RequestCode, body: bytes) -> N
         (lambda f: f.reply("SEND_MESSAGE"), "one of code="),
         (lambda f: f.drop("SEND_MESSAGE", at="before_replicate"), "only kill"),
         (lambda f: f.kill("PULL_MESSAGE", at="before_replicate"), "stores no message"),
-        (lambda f: f.kill("SEND_MESSAGE", at="before_replicate", node="namesrv-0"), "no ASYNC"),
+        (lambda f: f.kill("SEND_MESSAGE", at="before_replicate", node="namesrv-0"), "for brokers"),
         (lambda f: f.park("SEND_MESSAGE", times=0), "times=0"),
     ],
 )

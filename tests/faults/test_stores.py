@@ -255,7 +255,7 @@ def test_a_byte_that_is_not_there(tmp_path: Path) -> None:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
         flip = lab.mq.faults.flip_byte
-        with pytest.raises(ConfigError, match="where='lgo': expected one of log, queue, index"):
+        with pytest.raises(ConfigError, match="where='lgo': expected log or queue or index"):
             flip(message, where="lgo")
         with pytest.raises(ValueError, match="byte=20: what queue has of the message has 20 bytes"):
             flip(message, where="queue", byte=20)

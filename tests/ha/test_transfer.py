@@ -9,7 +9,7 @@ import pytest
 
 from bench.requests import Sink, frames, send_fields
 from fakemq.events import Warned
-from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.plan import ALWAYS, Placed, Scope
 from fakemq.faults.replication import BELIEVE
 from fakemq.ha.events import Replicated as LogReplicated
 from fakemq.ha.events import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
@@ -211,8 +211,9 @@ def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
     assert "closed the HA connection of" in warned.text
 
 
-def believe(pair: Replicated) -> None:
-    pair.core.faults.place(BELIEVE, None, "believe", Scope(node=pair.master.name), ALWAYS)
+def believe(pair: Replicated) -> Placed[None]:
+    scope = Scope(node=pair.master.name)
+    return pair.core.faults.place(BELIEVE, None, "believe", scope, ALWAYS)
 
 
 def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
@@ -235,6 +236,17 @@ def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() 
     assert code(pair.send()) is NO_SLAVE
     slave_of(pair, SLAVE_ACK.pack(1 << 60))
     assert code(pair.send()) is OK
+
+
+def test_a_report_on_an_open_connection_is_believed_no_more_once_that_is_removed() -> None:
+    pair = Replicated(role=SYNC, slaves=0)
+    fault = believe(pair)
+    silent = slave_of(pair, b"")
+    fault.remove()
+    silent.link.write(SLAVE_ACK.pack(1 << 60))
+    pair.core.network.settle()
+    assert silent.lost == ["closed by the peer"]
+    assert (fault.fired, code(pair.send())) == (0, NO_SLAVE)
 
 
 def test_who_connects_and_says_nothing_counts_for_twenty_seconds() -> None:

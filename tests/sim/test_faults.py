@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import pytest
 from msgspec.structs import replace
 
-from fakemq.sim.events import FaultBegan, FaultEnded
+from fakemq.sim.events import FaultBegan, FaultEnded, Sent
 from fakemq.sim.faults import FAULTS
+from fakemq.sim.history import MASTER
+from fakemq.sim.invariants.durability import promises
 from fakemq.sim.plan import FAULTS_MIN, Plan, PlannedFault, draw_plan
 from fakemq.sim.replay import store_folder
+from fakemq.sim.request_faults import AT, CODES, POINTS, REQUEST_KINDS
 from fakemq.sim.run import Simulation
+from fakemq.store.events import UnsyncedLost
 
 DRAWN = [draw_plan(seed) for seed in range(300)]
 
@@ -21,6 +26,101 @@ def test_every_fault_is_drawn_and_every_run_has_some() -> None:
     assert counts.keys() == FAULTS.keys()
     assert min(counts.values()) >= 10
     assert min(len(plan.faults) for plan in DRAWN) >= FAULTS_MIN >= 3
+
+
+def test_nothing_is_undrawn_in_two_hundred_plans() -> None:
+    counts = Counter(fault.name for plan in DRAWN[:200] for fault in plan.faults)
+    assert min(counts.values()) >= 15
+    assert max(counts.values()) <= 8 * min(counts.values())
+
+
+def test_machines_are_lost_in_every_kind_of_cluster_that_promises_to_outlive_it() -> None:
+    lost: dict[str, set[tuple[str, str]]] = {"crash": set(), "lose_machine": set()}
+    for plan in DRAWN[:200]:
+        for fault in plan.faults:
+            if fault.name in lost and fault.target.endswith(MASTER):
+                lost[fault.name].add((plan.cluster.role, plan.cluster.flush))
+    every = set(product(("ASYNC_MASTER", "SYNC_MASTER"), ("ASYNC_FLUSH", "SYNC_FLUSH")))
+    assert lost["lose_machine"] == every
+    # One that comes back shorter than its slave would have that differ from it.
+    assert lost["crash"] == every - {("SYNC_MASTER", "ASYNC_FLUSH")}
+
+
+def test_requests_of_every_kind_are_met_at_every_point_in_every_way() -> None:
+    met = Counter(
+        (fault.name, *fault.target.split(AT)[:2])
+        for plan in DRAWN[:200]
+        for fault in plan.faults
+        if fault.name in REQUEST_KINDS
+    )
+    kinds = product(REQUEST_KINDS, (code.name for code in CODES), POINTS)
+    assert set(met) == set(kinds)
+    assert min(met.values()) >= 5
+
+
+def test_a_full_disk_has_no_old_files_to_lose() -> None:
+    full = [(plan, fault) for plan in DRAWN for fault in plan.faults if fault.name == "disk_full"]
+    assert all(plan.cluster.log_file_bytes >= 100_000 * plan.minutes for plan, _ in full)
+    row = FAULTS["disk_full"]
+    assert row.targets(full[0][0])
+    assert not row.targets(replace(full[0][0], minutes=30))
+
+
+@pytest.mark.slow  # whole runs
+@pytest.mark.parametrize("status", ["FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"])
+def test_senders_are_told_that_a_slave_or_a_disk_was_too_slow(status: str) -> None:
+    fault, role, flush = {
+        "FLUSH_SLAVE_TIMEOUT": ("withhold_acks", "SYNC_MASTER", "ASYNC_FLUSH"),
+        "FLUSH_DISK_TIMEOUT": ("slow_flush", "ASYNC_MASTER", "SYNC_FLUSH"),
+    }[status]
+    for plan in DRAWN:
+        slow = [one for one in plan.faults if one.name == fault]
+        long = [one for one in plan.producers if one.send_timeout_ms > 5_000]
+        if not (slow and long) or (plan.cluster.role, plan.cluster.flush) != (role, flush):
+            continue
+        amount = 6_000 if fault == "slow_flush" else 0
+        only = replace(slow[0], target="broker-a-1" if role == "SYNC_MASTER" else "broker-a-0")
+        only = replace(only, at_ms=15_000, for_ms=40_000, amount=amount)
+        with store_folder() as root:
+            sim = Simulation(replace(plan, minutes=5, faults=(only,)), root)
+            sim.core.stop_logging()
+            sim.start()
+            sim.pass_to(60_000)
+            told = {sent.status for sent in sim.history.of(Sent)}
+            sim.close()
+        assert status in told
+        return
+    pytest.fail(f"no plan with {fault} under {role} and {flush}")
+
+
+@pytest.mark.slow  # whole runs, until one shows it
+def test_some_messages_were_promised_by_nobody() -> None:
+    for plan in DRAWN:
+        crashes = [one for one in plan.faults if one.name in ("crash", "lose_machine")]
+        cluster = plan.cluster
+        if (cluster.role, cluster.flush) != ("ASYNC_MASTER", "ASYNC_FLUSH") or not any(
+            one.target.endswith(MASTER) for one in crashes
+        ):
+            continue
+        with store_folder() as root:
+            sim = Simulation(plan, root)
+            sim.core.stop_logging()
+            sim.start()
+            sim.pass_to(plan.length_ms)
+            lost_from = dict.fromkeys(sim.lost, 0) | {
+                cut.node: cut.log_offset
+                for cut in sim.history.of(UnsyncedLost)
+                if cut.log_bytes and cut.node.endswith(MASTER)
+            }
+            promised = promises(cluster, lost_from)
+            kept = Counter(promised(one) for one in sim.history.of(Sent) if one.status == "SEND_OK")
+            assert sim.verdict() == []
+            sim.close()
+        if lost_from and not sim.lost:
+            assert kept[False] > 0, "what was lost"
+            assert kept[True] > 0, "what was before it, or at another broker"
+            return
+    pytest.fail("no plan loses a master's machine that promised nothing")
 
 
 def test_faults_befall_whom_they_may_and_are_over_before_the_quiet() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from fakemq.config import BrokerConfig
 from fakemq.sim.plan import QUIET_MS, draw_plan
 
 PLANS = [draw_plan(seed) for seed in range(200)]
@@ -21,7 +24,16 @@ def test_clusters_of_every_kind_are_drawn() -> None:
     assert {cluster.namesrvs for cluster in clusters} == {1, 2}
     kinds = {(one.role, one.flush, one.on_disk) for one in clusters}
     assert len(kinds) == 8
+    counts = Counter((one.role, one.flush, one.on_disk) for one in clusters)
+    assert min(counts.values()) >= 12
     assert not any(one.role == "SYNC_MASTER" and not one.slaves for one in clusters)
+
+
+def test_some_producers_outwait_their_brokers() -> None:
+    waits = {producer.send_timeout_ms for plan in PLANS for producer in plan.producers}
+    broker = BrokerConfig()
+    assert min(waits) <= broker.slave_timeout
+    assert max(waits) > max(broker.slave_timeout, broker.sync_flush_timeout)
 
 
 def test_longer_runs_have_longer_traffic_and_the_same_quiet() -> None:

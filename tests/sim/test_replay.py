@@ -12,8 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from fakemq.cli import main
+from fakemq.sim.events import Sent
 from fakemq.sim.plan import draw_plan
 from fakemq.sim.replay import replay_seed
+from fakemq.sim.run import Simulation
 from tests.sim.on_asyncio import MINUTES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,9 +75,11 @@ def test_a_violation_is_shown_with_the_journals_lines_about_it(
 ) -> None:
     from fakemq.sim import invariants
 
-    monkeypatch.setattr(
-        invariants, "_is_stored", lambda sim, sent: sent.key != "delayed-producer-1"
-    )
+    def is_stored(sim: Simulation, name: str, phy_offset: int, msg_id: str) -> bool:
+        (sent,) = (one for one in sim.history.of(Sent) if one.key == "delayed-producer-1")
+        return msg_id != sent.msg_id
+
+    monkeypatch.setattr(invariants, "_is_stored", is_stored)
     done = CliRunner().invoke(main, ["replay", "--seed", "0", "--minutes", "5"])
     assert done.exit_code == 1
     _, _, verdict = done.output.partition("seed 0: violated: ")

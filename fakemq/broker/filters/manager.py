@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fakemq.clock import next_tick_ms
 from fakemq.events import FilterChanged
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.subscription import is_tag_type
+from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -6,6 +6,8 @@ can be shown a made-up history.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq.events import HandlerFailed
@@ -18,7 +20,6 @@ from fakemq.sim.invariants.replicas import differences
 from fakemq.store.events import UnsyncedLost
 
 if TYPE_CHECKING:
-    from fakemq.sim.events import Sent
     from fakemq.sim.run import Simulation
 
 
@@ -30,42 +31,47 @@ def judge(sim: Simulation) -> list[Violation]:
         for event in history.of(HandlerFailed)
     ]
     found += sim.table_faults
-    found += _replicas(sim)
-    losses = {node: broker_name(node) for node in sim.lost}
-    losses |= {event.node: broker_name(event.node) for event in history.of(UnsyncedLost)}
+    lost_from = _lost_from(sim)
+    found += _replicas(sim, lost_from)
     for node in sorted(sim.lost):
         sim.core.start_broker(sim.core.brokers[node])  # only to look what is left on its disk
-    found += lost_messages(
-        history,
-        promises(cluster, set(losses)),
-        lambda sent: _is_stored(sim, sent),
-    )
+    is_stored = partial(_is_stored, sim)
+    found += lost_messages(history, promises(cluster, lost_from), is_stored)
     # Where a machine is gone for good, or took what nobody had promised to keep, there is nobody
     # who could deliver it.
-    excused = {
-        name
-        for node, name in losses.items()
+    unkept = {
+        broker_name(node): start
+        for node, start in lost_from.items()
         if node in sim.lost or (cluster.flush == "ASYNC_FLUSH" and node.endswith(MASTER))
     }
     groups = {consumer.group: consumer.topics for consumer in sim.plan.consumers}
-    found += undelivered(history, groups, excused)
+    found += undelivered(history, groups, unkept, is_stored)
     found += out_of_order(history)
     found += too_early(history)
     return found
 
 
-def _is_stored(sim: Simulation, sent: Sent) -> bool:
-    """Whether any machine of the broker has the message where its sender was told it is."""
-    unique_id = sent.msg_id.encode()
+def _lost_from(sim: Simulation) -> dict[str, int]:
+    """The offset from which on a node lost its log, of those that did; 0 for a whole machine."""
+    lost_from = dict.fromkeys(sim.lost, 0)
+    for cut in sim.history.of(UnsyncedLost):
+        if cut.log_bytes:
+            lost_from[cut.node] = min(cut.log_offset, lost_from.get(cut.node, cut.log_offset))
+    return lost_from
+
+
+def _is_stored(sim: Simulation, name: str, phy_offset: int, msg_id: str) -> bool:
+    """Whether any machine of a broker has a message where its sender was told it is."""
+    unique_id = msg_id.encode()
     for broker in sim.core.brokers.values():
-        if broker.config.broker_name == sent.broker:
-            record = broker.store.select_one_message_by_offset(sent.phy_offset)
+        if broker.config.broker_name == name:
+            record = broker.store.select_one_message_by_offset(phy_offset)
             if record is not None and unique_id in bytes(record):
                 return True
     return False
 
 
-def _replicas(sim: Simulation) -> list[Violation]:
+def _replicas(sim: Simulation, lost_from: Mapping[str, int]) -> list[Violation]:
     """Of every pair whose master is there; what a crash took of it, its slave may have."""
     found: list[Violation] = []
     brokers = sim.core.brokers
@@ -73,9 +79,6 @@ def _replicas(sim: Simulation) -> list[Violation]:
         master = brokers.get(f"{slave.config.broker_name}{MASTER}")
         if not slave.config.is_slave or master is None or master.name in sim.lost:
             continue
-        safe = [
-            event.log_offset for event in sim.history.of(UnsyncedLost) if event.node == master.name
-        ]
         logs = master.store.parts[0], slave.store.parts[0]
-        found += differences(slave.name, *logs, min(safe, default=None))
+        found += differences(slave.name, *logs, lost_from.get(master.name))
     return found

@@ -11,31 +11,42 @@ NAME = "no delivery before its delay"
 
 
 def too_early(history: History) -> Iterator[Violation]:
-    """Messages that left their delay level before they were due.
+    """Messages that left their delay level before they were due, or that never waited in it.
+
+    A broker that was killed may deliver once more what it had delivered, and no earlier.
 
     One that waited while its broker's clock was set back is excused: it looks to be due later than
     it can be, and is delivered at once. Source: broker/schedule/ScheduleMessageService.java
     #correctDeliverTimestamp (4.9.7)
     """
-    waiting: dict[tuple[str, int], Scheduled] = {}
+    scheduled: dict[tuple[str, int], Scheduled] = {}
+    excused: set[tuple[str, int]] = set()
     skew_ms: dict[str, int] = {}
     for entry in history.entries:
         event = entry.event
         if isinstance(event, Scheduled):
-            waiting[event.node, event.phy_offset] = event
+            place = (event.node, event.phy_offset)
+            scheduled[place] = event
+            excused.discard(place)
         elif isinstance(event, ClockSkewed):
             if event.skew_ms < skew_ms.get(event.node, 0):
-                waiting = {place: one for place, one in waiting.items() if one.node != event.node}
+                excused |= {place for place in scheduled if place[0] == event.node}
             skew_ms[event.node] = event.skew_ms
         elif isinstance(event, ClockMoved):
-            waiting = {} if event.by_ms < 0 else waiting
+            if event.by_ms < 0:
+                excused |= scheduled.keys()
         elif isinstance(event, ScheduledDelivered):
-            one = waiting.pop((event.node, event.from_phy_offset), None)
-            now_ms = entry.at_ms + skew_ms.get(event.node, 0)
-            if one is not None and now_ms < one.due_at_ms:
+            place = (event.node, event.from_phy_offset)
+            one, now_ms = scheduled.get(place), entry.at_ms + skew_ms.get(event.node, 0)
+            wrong = ""
+            if one is None or (one.msg_id, one.level) != (event.msg_id, event.level):
+                wrong = f"and was never scheduled at offset {event.from_phy_offset} of its log"
+            elif place not in excused and now_ms < one.due_at_ms:
+                wrong = f"{one.due_at_ms - now_ms} ms too early"
+            if wrong:
                 yield Violation(
                     NAME,
                     f"{event.msg_id} for {event.topic} left level {event.level} of {event.node}"
-                    f" {one.due_at_ms - now_ms} ms too early",
+                    f" {wrong}",
                     (event.msg_id,),
                 )

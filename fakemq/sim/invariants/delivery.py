@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from fakemq.events import DeadLettered
+from fakemq.events import (
+    DeadLettered,
+    HalfStored,
+    Scheduled,
+    ScheduledDelivered,
+    SentBack,
+    TransactionEnded,
+)
 from fakemq.sim.events import Consumed, Decided, Sent
-from fakemq.sim.history import History, Violation
-from fakemq.sim.invariants.durability import SEND_OK
+from fakemq.sim.history import History, Violation, broker_name
+from fakemq.sim.invariants.durability import SEND_OK, IsStored
 
 NAME = "delivered or dead"
 
+RECORDS = (DeadLettered, Scheduled, ScheduledDelivered, SentBack, TransactionEnded)
+"""Each tells of a record of a message: its place is ``phy_offset``."""
+
 
 def undelivered(
-    history: History, groups: Mapping[str, Collection[str]], excused: Collection[str] = ()
+    history: History,
+    groups: Mapping[str, Collection[str]],
+    lost_from: Mapping[str, int],
+    is_stored: IsStored,
 ) -> Iterator[Violation]:
     """Messages that were stored and committed, and neither consumed well nor given up.
 
-    ``groups`` are the topics that each consumes; messages at the brokers ``excused`` may be gone.
-    What was rolled back must have been delivered to nobody.
+    ``groups`` are the topics that each consumes. Of the logs of the brokers in ``lost_from``
+    everything from an offset on may be gone: who has a record there may never be delivered. What
+    was rolled back must have been delivered to nobody, and a dead letter is one that `is_stored`.
     """
     done: dict[str, set[str]] = {group: set() for group in groups}
     last: dict[tuple[str, str], Consumed] = {}
@@ -26,11 +40,16 @@ def undelivered(
         last[consumed.group, consumed.msg_id] = consumed
         if consumed.well:
             done[consumed.group].add(consumed.msg_id)
+    lost_letters: dict[tuple[str, str], DeadLettered] = {}
     for dead in history.of(DeadLettered):
-        done.setdefault(dead.group, set()).add(dead.msg_id)
+        if is_stored(broker_name(dead.node), dead.phy_offset, dead.msg_id):
+            done.setdefault(dead.group, set()).add(dead.msg_id)
+        else:
+            lost_letters[dead.group, dead.msg_id] = dead
+    lost = _Lost(history, lost_from)
     rolled_back = {one.key for one in history.of(Decided) if one.how == "rollback"}
     for sent in history.of(Sent):
-        if sent.status != SEND_OK or sent.broker in excused:
+        if sent.status != SEND_OK or lost.excuses(sent):
             continue
         for group, topics in groups.items():
             if sent.topic not in topics:
@@ -42,8 +61,40 @@ def undelivered(
                     yield Violation(NAME, text, (sent.key, sent.msg_id))
             elif sent.msg_id not in done[group]:
                 how = "it never had it" if had is None else f"{had.node} wanted it again, in vain"
+                letter = lost_letters.get((group, sent.msg_id))
+                if letter is not None:
+                    how = f"nobody has its dead letter, offset {letter.phy_offset} of the log"
                 text = f"{_name(sent)} was not delivered to {group}: {how}"
                 yield Violation(NAME, text, (sent.key, sent.msg_id))
+
+
+class _Lost:
+    """Which messages nobody may be able to deliver, as brokers lost the ends of their logs."""
+
+    def __init__(self, history: History, lost_from: Mapping[str, int]) -> None:
+        self._lost_from = lost_from
+        self._last: dict[str, int] = {}
+        """Message id → offset of the last record that was made of it."""
+        self._open: set[str] = set()
+        """Half messages of which no end is known."""
+        if not lost_from:
+            return
+        self._open = {half.msg_id for half in history.of(HalfStored)}
+        for entry in history.entries:
+            event = entry.event
+            if isinstance(event, TransactionEnded):
+                self._open.discard(event.msg_id)
+            if isinstance(event, RECORDS):
+                last = self._last.get(event.msg_id, 0)
+                self._last[event.msg_id] = max(last, event.phy_offset or 0)
+
+    def excuses(self, sent: Sent) -> bool:
+        """Whether a record of the message was lost, or may have been while it was still open."""
+        start = self._lost_from.get(sent.broker)
+        if start is None:
+            return False
+        last = max(sent.phy_offset, self._last.get(sent.msg_id, 0))
+        return last >= start or sent.msg_id in self._open
 
 
 def _name(sent: Sent) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
 from fakemq.sim.invariants.delays import too_early
@@ -36,12 +37,30 @@ def skewed(skew_ms: int, node: str = "broker-a-0") -> ClockSkewed:
 
 def test_in_time_and_late_are_well() -> None:
     assert not list(too_early(history((0, SCHEDULED), (10_000, DELIVERED))))
-    assert not list(too_early(history((0, SCHEDULED), (99_000, DELIVERED), (0, DELIVERED))))
+    assert not list(too_early(history((0, SCHEDULED), (99_000, DELIVERED))))
 
 
 def test_a_millisecond_too_early() -> None:
     (violation,) = too_early(history((0, SCHEDULED), (9_999, DELIVERED)))
     assert violation.text == "ID for orders left level 3 of broker-a-0 1 ms too early"
+
+
+def test_once_more_is_well_and_too_early_is_not() -> None:
+    story = [(0, SCHEDULED), (10_000, DELIVERED)]
+    assert not list(too_early(history(*story, (10_001, DELIVERED))))
+    (violation,) = too_early(history(*story, (9_000, DELIVERED)))
+    assert violation.text.endswith("1000 ms too early")
+
+
+@pytest.mark.parametrize(
+    "other", [{"phy_offset": 501}, {"node": "broker-a-1"}, {"msg_id": "other"}, {"level": 4}]
+)
+def test_what_never_waited_there(other: dict[str, int | str]) -> None:
+    (violation,) = too_early(history((0, replace(SCHEDULED, **other)), (99_000, DELIVERED)))
+    assert violation.text == (
+        "ID for orders left level 3 of broker-a-0 and was never scheduled at offset 500 of its log"
+    )
+    assert violation.words == ("ID",)
 
 
 def test_the_brokers_own_clock_counts() -> None:

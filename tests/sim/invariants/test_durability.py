@@ -21,28 +21,33 @@ CLUSTER = ClusterPlan(
 
 
 @pytest.mark.parametrize(
-    ("role", "flush", "lost_machines", "promised"),
+    ("role", "flush", "lost_from", "promised"),
     [
-        ("ASYNC_MASTER", "ASYNC_FLUSH", set(), True),
-        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-b-0"}, True),
-        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0"}, False),
-        ("ASYNC_MASTER", "SYNC_FLUSH", {"broker-a-0"}, True),
-        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0"}, True),
-        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-1"}, True),
-        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0", "broker-a-1"}, False),
-        ("SYNC_MASTER", "SYNC_FLUSH", {"broker-a-0", "broker-a-1"}, True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {}, True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-b-0": 0}, True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 0}, False),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 701}, True),
+        ("ASYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 700}, False),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 0, "broker-a-1": 701}, True),
+        ("ASYNC_MASTER", "SYNC_FLUSH", {"broker-a-0": 0}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 0}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-1": 0}, True),
+        ("SYNC_MASTER", "ASYNC_FLUSH", {"broker-a-0": 0, "broker-a-1": 0}, False),
+        ("SYNC_MASTER", "SYNC_FLUSH", {"broker-a-0": 0, "broker-a-1": 0}, True),
     ],
 )
 def test_what_a_send_ok_promises(
-    role: str, flush: str, lost_machines: set[str], promised: bool
+    role: str, flush: str, lost_from: dict[str, int], promised: bool
 ) -> None:
     cluster = replace(CLUSTER, role=role, flush=flush)
-    assert promises(cluster, lost_machines)(sent()) is promised
+    assert promises(cluster, lost_from)(sent(offset=7)) is promised
 
 
 def test_a_message_that_nobody_has_is_named() -> None:
     story = history(sent("kept"), sent("gone", 7))
-    (violation,) = lost_messages(story, lambda one: True, lambda one: one.key == "kept")
+    (violation,) = lost_messages(
+        story, lambda one: True, lambda *place: place == ("broker-a", 0, "ID-kept")
+    )
     assert str(violation) == (
         "SEND_OK is kept: gone (ID-gone) was sent to broker-a, offset 700 of its log,"
         " and answered SEND_OK; nobody has it there"
@@ -52,4 +57,4 @@ def test_a_message_that_nobody_has_is_named() -> None:
 
 def test_nobody_misses_what_was_not_promised() -> None:
     story = history(sent("late", status="FLUSH_SLAVE_TIMEOUT"), sent("excused"))
-    assert not list(lost_messages(story, lambda one: one.key != "excused", lambda one: False))
+    assert not list(lost_messages(story, lambda one: one.key != "excused", lambda *place: False))

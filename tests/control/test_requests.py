@@ -1,0 +1,152 @@
+"""What users of the control port ask for wrongly, and what they could not ask for before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fakemq
+from fakemq.client import Client, Message
+from fakemq.events import HandlerFailed
+from tests.support.control import Http
+
+# -- what is wrong with a request is 400, and no bug -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (
+            {"fault": "reply", "args": ["SEND_MESSAGE_V2"], "kwargs": {"fields": 7}},
+            400,
+            "fields=7: expected names and values",
+        ),
+        ({"fault": "flip_byte", "args": ["x"]}, 404, "no message 'x'"),
+        ({"fault": "flip_byte", "args": [7]}, 400, "message=7: expected a message, its id, or"),
+        ({"fault": "flip_byte", "args": [{"topic": "orders", "of": 1}]}, 400, "or its place with"),
+        ({"fault": "drop", "args": ["SEND_MESSAGE"], "kwargs": {"times": 1.5}}, 400, "times=1.5"),
+        ({"fault": "nosuch"}, 400, "there is no fault 'nosuch'; there is: bandwidth, believe"),
+        ({"fault": "silense"}, 400, "there is: silence"),
+    ],
+)
+def test_a_fault(
+    mq: fakemq.Cluster, http_client: Http, body: Any, status: int, message: str
+) -> None:
+    answer = http_client.ask("POST", "/v1/faults", body)
+    assert answer.status == status
+    assert message in answer.error
+    assert not mq.journal.find(HandlerFailed)
+
+
+def test_a_message_that_is_too_large_or_has_no_room(mq: fakemq.Cluster, http_client: Http) -> None:
+    path = "/v1/topics/orders/messages"
+    answer = http_client.ask("POST", path, {"bodies": ["x" * (8 << 20)]})
+    assert answer.status == 400
+    assert "did not take a message for orders: MESSAGE_ILLEGAL" in answer.error
+    with mq.faults.disk_full("broker-a"):
+        answer = http_client.ask("POST", path, {"bodies": ["x"]})
+        assert answer.status == 409
+        assert "SERVICE_NOT_AVAILABLE" in answer.error
+        mq.wait_for(lambda: mq.faults.all()[0].used)
+    assert not mq.journal.find(HandlerFailed)
+    for odd in ({"properties": {"": "x"}}, {"properties": {"a": "\x02"}}, {"queue": -1}):
+        assert http_client.ask("POST", path, {"bodies": ["x"], **odd}).status == 400
+    assert http_client.ask("POST", path, {"bodies": ["x"], "queue": 7}).status == 404
+
+
+def test_the_scheme_of_a_token_in_small_letters() -> None:
+    with fakemq.Cluster(control_port=0, control_token="t") as mq:
+        assert mq.control_url is not None
+        for given, status in (("bearer t", 200), ("Bearer  t", 200), ("basic t", 401)):
+            headers = {"Authorization": given}
+            assert Http(mq.control_url).ask("GET", "/v1/state", headers=headers).status == status
+
+
+# -- faults -----------------------------------------------------------------------------------
+
+
+def test_what_waits_at_a_gate(mq: fakemq.Cluster, http_client: Http) -> None:
+    gate = {"fault": "park", "args": ["GET_ROUTEINFO_BY_TOPIC"], "kwargs": {"must_fire": False}}
+    assert http_client.post("/v1/faults", gate)["waiting"] == 0
+    placed = http_client.post("/v1/faults", {"fault": "believe_reports", "args": ["broker-a"]})
+    assert placed["waiting"] is None
+    assert mq.faults.all() == mq.faults.placed()
+    mq.reset()
+    again = http_client.post("/v1/faults", {"fault": "silence", "args": ["broker-a"]})
+    assert (again["id"], again["waiting"]) == (1, None)
+    mq.reset()
+
+
+@pytest.mark.parametrize("by", ["msg_id", "offset_msg_id", "place", "message"])
+def test_a_byte_is_flipped_of_a_message_by_id_and_place(
+    mq: fakemq.Cluster, http_client: Http, by: str
+) -> None:
+    _, message = mq.seed("orders", [b"one", b"two"])
+    place = {"topic": "orders", "broker": "broker-a", "queue_id": 1, "offset": 0}
+    if by == "message":
+        mq.faults.flip_byte(message)
+    else:
+        wanted = place if by == "place" else getattr(message, by)
+        assert http_client.post("/v1/faults", {"fault": "flip_byte", "args": [wanted]})["fired"]
+    bodies = [one.body for one in mq.messages("orders")]
+    assert bodies[0] == b"one"
+    assert bodies[1] == bytes([ord("t") ^ 0xFF]) + b"wo"
+
+
+# -- nodes and messages -----------------------------------------------------------------------
+
+
+def test_brokers_are_listed_promoted_and_demoted() -> None:
+    with fakemq.Cluster(control_port=0, slaves=1, clock="frozen") as mq:
+        assert mq.control_url is not None
+        http = Http(mq.control_url)
+        assert [one["name"] for one in http.get("/v1/brokers")] == ["broker-a-0", "broker-a-1"]
+        http.post("/v1/brokers/broker-a-0/stop")
+        assert http.post("/v1/brokers/broker-a-1/promote")["role"] == "ASYNC_MASTER"
+        demoted = http.post("/v1/brokers/broker-a-0/demote", {"broker_id": 1})
+        assert (demoted["role"], demoted["broker_id"]) == ("SLAVE", 1)
+
+
+def test_the_size_of_a_disk(mq: fakemq.Cluster, http_client: Http) -> None:
+    path = "/v1/brokers/broker-a/disk_size"
+    assert http_client.post(path, {"size": "64MiB"})["name"] == "broker-a-0"
+    assert http_client.ask("POST", path, {"size": "many"}).status == 400
+    http_client.post(path, {"size": None})
+
+
+def test_seeding_to_a_queue_and_with_a_delay(mq: fakemq.Cluster, http_client: Http) -> None:
+    path = "/v1/topics/orders/messages"
+    more = {"keys": "k", "properties": {"colour": "red"}, "queue": 1}
+    stored = http_client.post(path, {"bodies": ["a", "b"], **more})
+    assert [(one["queue_id"], one["offset"]) for one in stored] == [(1, 0), (1, 1)]
+    assert stored[0]["properties"]["colour"] == "red"
+    assert stored[0]["keys"] == "k"
+    assert http_client.post(path, {"bodies": ["c"], "properties": {"DELAY": "3"}}) == []
+    (waiting,) = http_client.get("/v1/delayed")
+    assert (waiting["topic"], waiting["level"]) == ("orders", 3)
+    mq.clock.advance("11s")
+    assert [one.body for one in mq.messages("orders")] == [b"a", b"b", b"c"]
+
+
+def test_what_became_of_a_message_and_what_keeps_it(mq: fakemq.Cluster, http_client: Http) -> None:
+    (seeded,) = mq.seed("orders", ["one"])
+    path = f"/v1/topics/orders/messages/{seeded.msg_id}/biography"
+    told = http_client.get(path)
+    assert told["steps"] == [str(step) for step in seeded.biography]
+    assert "stored in orders broker-a-0/0@0" in told["steps"][0]
+    assert http_client.ask("GET", path.replace(seeded.msg_id, "X")).status == 404
+    (why,) = http_client.get("/v1/diagnosis?topic=orders&group=billing")
+    assert "group billing has no member" in why
+
+
+def test_the_next_deadlines_bring_what_is_waited_for(mq: fakemq.Cluster, http_client: Http) -> None:
+    with Client(mq.namesrv_addr) as client:
+        client.send(Message("orders", b"later", properties={"DELAY": "3"}))
+    wanted = {"messages": {"topic": "orders"}, "at_most": "20s"}
+    assert http_client.post("/v1/run-until", wanted) == {"messages": 1}
+    missing = http_client.ask(
+        "POST", "/v1/run-until", {**wanted, "lag": {"group": "g", "topic": "orders"}}
+    )
+    assert missing.status == 408
+    assert "not after 20000 ms of the cluster's time: lag is 1, wanted at most 0" in missing.error
