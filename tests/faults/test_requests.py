@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import fakemq
-from fakemq.client import Client, Message, MQBrokerError, RemotingError, SendStatus
-from fakemq.errors import ConfigError
+from fakemq.client import Client, Message, MQBrokerError, SendStatus
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import LinkClosed, LogAppended, RequestHandled
 from fakemq.faults.events import FaultHit
 from fakemq.faults.handles_requests import At
@@ -317,7 +317,7 @@ def test_a_sync_master_dies_with_its_answer_unsent() -> None:
 
 def test_a_name_server_dies(mq: fakemq.Cluster) -> None:
     mq.faults.kill("GET_ROUTEINFO_BY_TOPIC")
-    with Client(mq.namesrv_addr) as client, pytest.raises(RemotingError):
+    with Client(mq.namesrv_addr) as client, pytest.raises(FakemqError):
         client.send(Message("orders", b"one"))
     assert mq.name_server(0).state == "stopped"
 
