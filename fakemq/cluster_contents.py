@@ -13,7 +13,8 @@ from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from fakemq.views import Delayed, Message, Queue
 
 if TYPE_CHECKING:
-    from fakemq.biographies.biography import Biographer, Biography
+    from fakemq.biographies.biographer import Biographer
+    from fakemq.biographies.biography import Biography
     from fakemq.cluster_core import ClusterCore
     from fakemq.net.thread import Running
 
@@ -106,7 +107,7 @@ class Contents:
         """One for all faces of the cluster, once it is asked for."""
         life = self._life
         if life.biographer is None:
-            from fakemq.biographies.biography import Biographer  # what is not asked costs nothing
+            from fakemq.biographies.biographer import Biographer  # what is not asked costs nothing
 
             life.biographer = Biographer(self._thread)
         return life.biographer
@@ -168,11 +169,27 @@ class Contents:
     def _explain(
         self, messages: Sequence[Message], topic: str | None = None, group: str | None = None
     ) -> str:
+        return self._explanation(messages, self._diagnosis(topic, group))
+
+    def _explain_sends(
+        self, messages: Sequence[Message], topic: str | None, group: str | None = None
+    ) -> str:
+        from fakemq.biographies.diagnosis import diagnosis_of_sends
+
+        core = self._core
+        return self._explanation(
+            messages,
+            self._thread().call(
+                lambda: diagnosis_of_sends(core, self._biographer.chronicle(), topic or "")
+            ),
+        )
+
+    def _explanation(self, messages: Sequence[Message], diagnosis: Sequence[str]) -> str:
         from fakemq.assertions import explanation
         from fakemq.faults.handles import Fault
 
         pending = [Fault(self._thread, one) for one in self._core.faults.all() if one.pending]
-        return explanation(messages, self._diagnosis(topic, group), pending)
+        return explanation(messages, diagnosis, pending)
 
     def assert_sent(
         self,
@@ -193,7 +210,7 @@ class Contents:
         __tracebackhide__ = True
         if count == 0:
             self._check_topic(topic)
-        assert_sent(self, topic, count, bodies, keys, tags, self._explain)
+        assert_sent(self, topic, count, bodies, keys, tags, self._explain_sends)
 
     def assert_nothing_sent(self, topic: str) -> None:
         """No message is in ``topic``, which may not exist.

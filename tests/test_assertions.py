@@ -59,6 +59,12 @@ def test_what_was_sent(mq: fakemq.Cluster) -> None:
 
 def test_a_body_that_is_long_is_cut(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"x" * 1000])
+    mq.broker("broker-a").pause()
+    assert failure(lambda: mq.assert_sent("orders", 9))[2:4] == [
+        "most likely:",
+        "  broker-a-0 is paused",
+    ]
+    mq.broker("broker-a").resume()
     assert "x" * 60 not in "\n".join(failure(lambda: mq.assert_sent("orders", 2)))
 
 

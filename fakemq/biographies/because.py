@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.events import ClockMoved, Dispatched, Event, NodeStarted, NodeStopped
+from fakemq.events import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
 from fakemq.faults.events import FaultHit
 from fakemq.protocol.codes import ResponseCode
 
@@ -36,9 +36,17 @@ def named(event: Event) -> str:
         moved = {"advance": "advanced", "jump": "jumped"}.get(event.how)
         done = event.how if moved is None else f"{moved} {duration_text(event.by_ms)}"
         return f"after clock {done}"
+    if isinstance(event, ClockSkewed):
+        return f"after the clock of {event.node} was set {_ahead(event.skew_ms)}"
     if isinstance(event, NodeStopped):
         return f"after {event.node} {_DONE.get(event.how, event.how)}"
     return f"after {event.node} started" if isinstance(event, NodeStarted) else ""
+
+
+def _ahead(skew_ms: int) -> str:
+    if not skew_ms:
+        return "right"
+    return f"{duration_text(abs(skew_ms))} {'ahead' if skew_ms > 0 else 'behind'}"
 
 
 def missing(core: ClusterCore, slave: Broker) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from fakemq.events import (
+    ClockMoved,
+    ClockSkewed,
     DeadLettered,
     Delivered,
     Dispatched,
@@ -92,6 +94,8 @@ class Chronicle:
         self._epoch = journal.epoch
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
             AnswerWithheld: self._withheld,
+            ClockMoved: self._wall_moved,
+            ClockSkewed: self._wall_moved,
             DeadLettered: self._dead_lettered,
             Delivered: self._delivered,
             FaultHit: lambda entry: self.hits[entry.cause].append(entry),
@@ -113,10 +117,15 @@ class Chronicle:
             TransactionDiscarded: self._half_news,
             TransactionEnded: self._ended,
         }
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._walls: list[Entry] = []
+        """Jumps of the cluster's wall, and of those of nodes."""
         self._forget()
 
     def _forget(self) -> None:
-        """Begin anew: the records are others."""
+        """The records are others."""
         self.appended: dict[Record, Entry] = {}
         self.news: dict[Record, list[Entry]] = defaultdict(list)
         """What befell a record without making another of it."""
@@ -146,7 +155,7 @@ class Chronicle:
         """Take in what is new; all again, if the journal was cleared or has forgotten much."""
         journal = self._journal
         if self._epoch != journal.epoch or len(self.appended) > 2 * max(len(journal), 1):
-            self._forget()
+            self._begin_anew()
             self._epoch, self._read_seq = journal.epoch, 0
         if self._read_seq == journal.last_seq:
             return
@@ -159,6 +168,19 @@ class Chronicle:
     def client(self, node: str, peer: str) -> str:
         """The id of the client at an address, as its heartbeats say; "" if it never sent one."""
         return self._clients.get((node, peer), "")
+
+    def skew_ms(self, node: str, seq: int) -> int:
+        """How far a node's clock was ahead of the cluster's when an entry was written."""
+        skews = (one.event for one in self._walls if one.seq < seq and one.event.node == node)
+        return next((one.skew_ms for one in reversed([*skews]) if isinstance(one, ClockSkewed)), 0)
+
+    def wall_jump(self, node: str, since_seq: int, until_seq: int) -> Entry | None:
+        """The last jump of the time that a node knows, between two entries."""
+        for one in reversed(self._walls):
+            own = one.event.node == node or isinstance(one.event, ClockMoved)
+            if own and since_seq < one.seq < until_seq:
+                return one
+        return None
 
     def record_at(self, broker: str, topic: str, queue_id: int, offset: int) -> Record | None:
         """The record at a place of a queue."""
@@ -205,6 +227,11 @@ class Chronicle:
         source = self.made_from.pop(record, None)
         if source is not None:
             self.made[source[0]] = [one for one in self.made[source[0]] if one[0] != record]
+
+    def _wall_moved(self, entry: Entry) -> None:
+        event = entry.event
+        if isinstance(event, ClockSkewed) or getattr(event, "how", "") == "jump":
+            self._walls.append(entry)
 
     def _dispatched(self, entry: Entry) -> None:
         event = entry.event

@@ -1,8 +1,8 @@
 """What most likely keeps messages from being consumed: the first lines of a failing test's report.
 
 Every finding names messages and one reason. Reasons that are certain come first: a broker that is
-down, a delay that is not over, a group without members. Faults that hit come next, as they explain
-what nothing else does; what only looks unfinished comes last.
+down, a delay that is not over. Faults that hit come next, as they explain what nothing else does;
+what may follow from them, a group without members, and what only looks unfinished come last.
 """
 
 from __future__ import annotations
@@ -68,15 +68,34 @@ def diagnosis(
     return [*certain, *patient.faults(), *patient.uncertain()]
 
 
+def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
+    """The findings about messages of a topic that are not there as expected, consumed or not."""
+    patient = _Patient(core, chronicle, topic, None, consumers=False)
+    down = [
+        f"{broker.name} is {broker.state}"
+        for broker in core.brokers.values()
+        if broker.state != "running" and not broker.config.is_slave
+    ]
+    return [*patient.certain(), *down, *patient.faults()]
+
+
 class _Patient:
     def __init__(
-        self, core: ClusterCore, chronicle: Chronicle, topic: str | None, group: str | None
+        self,
+        core: ClusterCore,
+        chronicle: Chronicle,
+        topic: str | None,
+        group: str | None,
+        *,
+        consumers: bool = True,
     ) -> None:
         self._core = core
         self._chronicle = chronicle
         self._topics = None if topic is None else {topic, retry_topic(group or "")}
         """Those that are asked about; None for all."""
         self._group = group
+        self._consumers = consumers
+        """Whether it matters who has got them."""
         self._uncertain = Findings()
 
     def certain(self) -> list[str]:
@@ -95,7 +114,7 @@ class _Patient:
                 continue
             if event.topic.startswith(DLQ_PREFIX):
                 found.add(event.topic, "a dead letter: its group gave it up", self._name(record))
-            else:
+            elif self._consumers:
                 self._undelivered(found, record, event, broker)
         return found.lines() + copies.lines()
 

@@ -41,12 +41,7 @@ def why_not_delivered(
     groups = [group] if group is not None else _groups(core, chronicle, stored.topic)
     if not groups:
         return [Reason(f"no group has asked for {stored.topic}", certain=False)]
-    return [
-        Reason(f"no member of group {one} has pulled it", certain=False)
-        if (reason := _why_not(core, broker, stored, one)) is None
-        else Reason(reason)
-        for one in groups
-    ]
+    return [_why_not(core, broker, stored, one) for one in groups]
 
 
 def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
@@ -60,10 +55,17 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
     return list(found | chronicle.pulling.get(topic, {}))
 
 
-def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> str | None:
+def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
     members = inspection.members(core, group)
-    if not members:
-        return f"group {group} has no member"
+    if not members:  # which is what a fault may have brought about
+        return Reason(f"group {group} has no member", certain=False)
+    refused = _refused(broker, stored, group, {member.client_id for member in members})
+    if refused is not None:
+        return Reason(refused)
+    return Reason(f"no member of group {group} has pulled it", certain=False)
+
+
+def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str]) -> str | None:
     settings = broker.groups.snapshot().get(group)
     if settings is not None and not settings.consume_enable:
         return f"consume is disabled for group {group}"
@@ -86,6 +88,6 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
         topic=stored.topic, broker_name=broker.config.broker_name, queue_id=stored.queue_id
     )
     owner = broker.locks.snapshot().get(group, {}).get(queue)
-    if owner is not None and owner not in {member.client_id for member in members}:
+    if owner is not None and owner not in client_ids:
         return f"its queue is locked by {owner}, which is no member of group {group}"
     return None

@@ -108,6 +108,23 @@ def test_a_delayed_message(alone: fakemq.Cluster) -> None:
     assert waiting.message.biography == message.biography
 
 
+def test_a_clock_that_jumped_is_named_behind_what_comes_early(alone: fakemq.Cluster) -> None:
+    clock = alone.broker("broker-a").clock
+    clock.skew("3m")
+    with consuming(alone) as client:
+        client.send(Message("orders", b"later", properties={"DELAY": "5"}))
+        clock.skew("4m")
+        alone.clock.advance("1s")
+        assert client.take("orders", commit=False)
+    (message,) = alone.messages("orders")
+    behind = "after the clock of broker-a-0 was set 4m ahead, after clock advanced 1s"
+    assert [line.replace("CLIENT (ADDR)", "PEER") for line in lines(message)[2:]] == [
+        "12:00:00.000 delayed for orders at level 5 until 12:01:00.000",
+        f"12:00:01.000 delay over, in orders broker-a-0/0@0 — {behind}",
+        f"12:00:01.000 delivered 1st time to billing@PEER — {behind}",
+    ]
+
+
 def test_a_transaction(alone: fakemq.Cluster) -> None:
     with consuming(alone, member=False) as client:
         client.send_half(Message("orders", b"half"))
@@ -363,7 +380,7 @@ def test_what_woke_a_pull_is_behind_it_where_a_fault_is_for_others(alone: fakemq
 
 def test_a_lost_answer_is_not_behind_the_dispatch(alone: fakemq.Cluster) -> None:
     alone.faults.drop("SEND_MESSAGE_V2", at="before_reply")
-    with consuming(alone) as client, pytest.raises(RemotingError):
+    with consuming(alone) as client, pytest.raises(FakemqError):
         client.send(Message("orders", b"x"), timeout_ms=TIMEOUT_MS)
     stored, dispatched = alone.messages("orders")[0].biography
     assert stored.because == "fault 1 drop SEND_MESSAGE_V2, before_reply"
