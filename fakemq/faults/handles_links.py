@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 from fakemq.durations import Duration, Size, duration_ms, size_bytes
 from fakemq.errors import ConfigError
 from fakemq.faults import checked
-from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when
+from fakemq.faults.placing import Fault, FaultPlacing, Often, require_known, when_said
 from fakemq.faults.plan import ALWAYS, Point, When
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class LinkFaults(FaultPlacing):
         core, scope = self._core, _scope(self._core, ends, limits)
         often = Often(**{name: limits[name] for name in Often.__annotations__ if name in limits})  # type: ignore[literal-required, typeddict-item]
         must_fire = checked.flag("must_fire", often.get("must_fire", True))
-        count = when(often) if often.keys() - {"must_fire"} else usually
+        count = when_said(often, usually)
 
         def begin() -> Fault:
             links = plan_of(core)

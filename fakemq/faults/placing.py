@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fakemq.namesrv.namesrv import NameServer
 
 ActionT = TypeVar("ActionT")
+UsuallyT = TypeVar("UsuallyT")
 
 
 class Often(TypedDict, total=False):
@@ -59,10 +60,14 @@ def require_known(options: Iterable[str], known: Collection[str]) -> None:
             raise TypeError(f"a fault has no {name}={checked.near(name, known)}")
 
 
+def when_said(often: Often, usually: UsuallyT) -> When | UsuallyT:
+    """As `when`, but ``usually`` where nothing is said of how often."""
+    return when(often) if often.keys() - {"must_fire"} else usually
+
+
 def lasting(often: Often) -> When:
     """As `when`, but until the fault is removed where nothing is said."""
-    said = often.keys() - {"must_fire"}
-    return when(often) if said else ALWAYS
+    return when_said(often, ALWAYS)
 
 
 class Fault(Handle):
