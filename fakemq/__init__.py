@@ -36,6 +36,10 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> object:
     # On first use: the pytest plugin and the command line are imported by runs that never start
     # a cluster.
+    if name == "spark":  # fakemq.spark.register(…) without importing it by name
+        from importlib import import_module
+
+        return import_module("fakemq.spark")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 import zipfile
@@ -101,8 +100,3 @@ def copy_of_the_tree(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__", ".*", "build", "dist", "*.egg-info", "tests")
     shutil.copytree(ROOT, copy, symlinks=True, ignore=ignore)
     return copy
-
-
-def test_spark_says_that_it_is_not_there_yet() -> None:
-    with pytest.raises(ImportError, match=r"fakemq\.spark is not there yet"):
-        importlib.import_module("fakemq.spark")

@@ -1,0 +1,83 @@
+"""How to reach the cluster: the options that reading and writing have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import cast
+
+import msgspec
+
+from fakemq.client.blocking import Client
+from fakemq.client.options import ClientOptions
+from fakemq.errors import ConfigError
+from fakemq.protocol.command import SerializeType
+from fakemq.spark.options import PASS_THROUGH, Options
+
+CONNECTION_OPTIONS = ("nameServer",)
+
+_NAMESRV_ADDR = "namesrv.addr"
+
+
+def _flag(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+def _serialize_type(text: str) -> SerializeType:
+    return SerializeType[text.upper()]
+
+
+_SETTINGS: dict[str, tuple[str, Callable[[str], object], str]] = {
+    "createTopicKey": ("create_topic_key", str, "a topic"),
+    "compressMsgBodyOverHowmuch": ("compress_over_bytes", int, "a number of bytes"),
+    "maxMessageSize": ("max_message_bytes", int, "a number of bytes"),
+    "mqClientApiTimeout": ("api_timeout_ms", int, "milliseconds"),
+    "pollNameServerInterval": ("route_interval_ms", int, "milliseconds"),
+    "producerGroup": ("producer_group", str, "a group"),
+    "retryTimesWhenSendFailed": ("retry_times_when_send_failed", int, "a number"),
+    "sendMsgTimeout": ("send_timeout_ms", int, "milliseconds"),
+    "serialize.type": ("serialize_type", _serialize_type, "JSON or ROCKETMQ"),
+    "vipChannelEnabled": ("vip_channel", _flag, "true or false"),
+}
+"""What may follow ``rocketmq.``: Java's name; ours, how it is read, and what is wanted."""
+
+
+class Connection(msgspec.Struct, frozen=True):
+    """A cluster and the settings of its clients; goes to Spark's workers as it is."""
+
+    name_server: str
+    settings: dict[str, object]
+
+    def client(self, **more: object) -> Client:
+        """A client of the cluster; ``more`` are further options of it."""
+        return Client(self.name_server, **cast(ClientOptions, self.settings | more))
+
+
+def connection_of(options: Options) -> Connection:
+    """The cluster that the options name.
+
+    ConfigError where no name server is named, or a setting is unknown or cannot be.
+    """
+    spelt = {name.lower(): name for name in _SETTINGS}
+    given = options.under(PASS_THROUGH)
+    name_server = options.text("nameServer") or given.get(_NAMESRV_ADDR)
+    given.pop(_NAMESRV_ADDR, None)
+    if not name_server:
+        raise ConfigError(
+            f"{options.source}: option nameServer is missing: host:port of a name server,"
+            " several separated by semicolons"
+        )
+    settings: dict[str, object] = {}
+    for name, text in given.items():
+        if name not in spelt:
+            near = spelt[get_close_matches(name, spelt, 1, cutoff=0.0)[0]]
+            raise ConfigError(
+                f"{options.source}: there is no setting {PASS_THROUGH}{name};"
+                f" the nearest is {PASS_THROUGH}{near}"
+            )
+        ours, read, wanted = _SETTINGS[spelt[name]]
+        try:
+            settings[ours] = read(text)
+        except (ValueError, KeyError):
+            raise options.bad(f"{PASS_THROUGH}{spelt[name]}", wanted) from None
+    return Connection(name_server, settings)

@@ -1,0 +1,77 @@
+"""The options of a data source: looked up without regard to case, each known, each checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
+
+from fakemq.errors import ConfigError
+
+T = TypeVar("T")
+
+PASS_THROUGH = "rocketmq."
+"""Options that begin so are settings of the client; `fakemq.spark.connection` knows which."""
+
+
+class Options:
+    """What was given by ``.option(…)``; ``source`` is the format, for errors.
+
+    Names count without regard to case, as everywhere in Spark.
+    """
+
+    def __init__(self, source: str, given: Mapping[str, str]) -> None:
+        self.source = source
+        self._given = {name.lower(): value for name, value in given.items()}
+
+    def require_known(self, known: Iterable[str]) -> None:
+        """ConfigError for an option that is not in ``known``, naming the nearest that is."""
+        spelt = {name.lower(): name for name in known}
+        for name in self._given:
+            if name in spelt or name.startswith(PASS_THROUGH):
+                continue
+            near = get_close_matches(name, spelt, 1, cutoff=0.0)
+            raise ConfigError(
+                f"{self.source}: there is no option {name}; the nearest is {spelt[near[0]]}"
+            )
+
+    def text(self, name: str) -> str | None:
+        """The value of an option, stripped; None if it was not given."""
+        value = self._given.get(name.lower())
+        return None if value is None else str(value).strip()
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Yes or no; ConfigError unless it is written ``true`` or ``false``."""
+        text = self.text(name)
+        if text is None:
+            return default
+        if text.lower() not in ("true", "false"):
+            raise self.bad(name, "true or false")
+        return text.lower() == "true"
+
+    def number(self, name: str, default: T, *, least: int = 0) -> int | T:
+        """A whole number of at least ``least``; ``default`` if it was not given."""
+        text = self.text(name)
+        if text is None:
+            return default
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise self.bad(name, f"a whole number from {least} on")
+        return value
+
+    def bad(self, name: str, wanted: str) -> ConfigError:
+        """The error for an option whose value cannot be."""
+        return ConfigError(
+            f"{self.source}: option {name} is {self.text(name)!r}, where {wanted} is wanted"
+        )
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """The options that begin with ``prefix``, by what follows it, in lower case."""
+        return {
+            name.removeprefix(prefix): str(value).strip()
+            for name, value in self._given.items()
+            if name.startswith(prefix)
+        }

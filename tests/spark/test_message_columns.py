@@ -1,0 +1,107 @@
+"""Columns made from many records at once say what each record says."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow")
+
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.hosts import Host, format_host
+from fakemq.protocol.message import decode_records, encode_record
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.spark.message_columns import pulled_batch
+from fakemq.spark.record_table import RecordTable, positions_of
+from fakemq.spark.schema import message_schema
+
+HOSTS = st.sampled_from([("127.0.0.1", 10911), ("10.1.2.3", 65535), ("fe80::1", 9876)])
+TIMES_MS = st.integers(0, 4_000_000_000_000)
+NAMES = st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "colour", "größe"])
+VALUES = st.text("aé世 \x00", max_size=5)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> bytes:
+    sys_flag = draw(st.sampled_from([0, MessageSysFlag.COMPRESSED]))
+    body = draw(st.binary(max_size=40))
+    born: Host = draw(HOSTS)
+    stored: Host = draw(HOSTS)
+    properties = draw(st.lists(st.tuples(NAMES, VALUES), max_size=4))
+    return encode_record(
+        draw(st.sampled_from(["orders", "käse", ""])),
+        zlib.compress(body) if sys_flag else body,
+        "\x02".join(f"{name}\x01{value}" for name, value in properties),
+        queue_id=draw(st.integers(0, 2**31 - 1)),
+        born_host=born,
+        store_host=stored,
+        flag=draw(st.integers(-5, 5)),
+        sys_flag=sys_flag,
+        queue_offset=draw(st.integers(0, 2**62)),
+        physical_offset=draw(st.integers(0, 2**62)),
+        born_timestamp_ms=draw(TIMES_MS),
+        store_timestamp_ms=draw(TIMES_MS),
+        reconsume_times=draw(st.integers(0, 99)),
+        prepared_transaction_offset=draw(st.integers(0, 2**62)),
+    )
+
+
+@given(st.lists(records(), max_size=5))
+def test_every_column_is_what_the_record_says(some: list[bytes]) -> None:
+    data = b"".join(some)
+    rows = pulled_batch(data, "broker-a", include_properties=True).to_pylist()
+    messages = decode_records(data)
+    assert len(rows) == len(messages)
+    for row, message in zip(rows, messages, strict=True):
+        compressed = message.sys_flag & MessageSysFlag.COMPRESSED
+        assert row == {
+            "topic": message.topic,
+            "broker": "broker-a",
+            "queueId": message.queue_id,
+            "offset": message.queue_offset,
+            "key": message.keys,
+            "tags": message.tags,
+            "value": zlib.decompress(message.body) if compressed else message.body,
+            "timestamp": moment(message.store_timestamp_ms),
+            "bornTimestamp": moment(message.born_timestamp_ms),
+            "msgId": message.msg_id,
+            "offsetMsgId": message.offset_msg_id,
+            "bornHost": format_host(message.born_host),
+            "storeHost": format_host(message.store_host),
+            "sysFlag": message.sys_flag,
+            "reconsumeTimes": message.reconsume_times,
+            "commitLogOffset": message.physical_offset,
+            "properties": list(message.properties.items()),
+        }
+
+
+@given(st.lists(records(), min_size=1, max_size=3), st.data())
+def test_damage_is_told_and_never_breaks(some: list[bytes], data: st.DataObject) -> None:
+    whole = b"".join(some)
+    at = data.draw(st.integers(0, len(whole) - 1))
+    damaged = whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :]
+    starts = positions_of(whole)
+    table = RecordTable(damaged, starts)
+    for start, end, fits in zip(
+        starts.tolist(), [*starts.tolist()[1:], len(whole)], table.fitting.tolist(), strict=True
+    ):
+        if not start <= at < end:
+            assert fits, "a record is not concerned by damage to another"
+    cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
+    if cut and len(cut) not in {*starts.tolist(), len(whole)}:
+        with pytest.raises(RemoteProtocolError):
+            positions_of(cut)
+
+
+def test_properties_are_a_column_only_where_they_are_wanted() -> None:
+    assert "properties" not in pulled_batch(b"", "broker-a", include_properties=False).schema.names
+    batch = pulled_batch(b"", "broker-a", include_properties=True)
+    assert batch.schema == message_schema(include_properties=True)
+
+
+def moment(ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
