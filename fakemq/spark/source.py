@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.datasource import DataSource
 
 from fakemq.spark.options import Options
 from fakemq.spark.schema import message_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from fakemq.spark.batch_reader import RocketMQReader
+    from fakemq.spark.stream_reader import RocketMQStreamReader
 
 NAME = "rocketmq"
 
@@ -20,3 +28,15 @@ class RocketMQDataSource(DataSource):
     def schema(self) -> str:
         options = Options(NAME, self.options)
         return message_ddl(include_properties=options.flag("includeProperties", False))
+
+    def reader(self, schema: StructType) -> RocketMQReader:
+        from fakemq.spark.batch_reader import RocketMQReader
+        from fakemq.spark.read_options import read_options
+
+        return RocketMQReader(read_options(Options(NAME, self.options), streaming=False))
+
+    def streamReader(self, schema: StructType) -> RocketMQStreamReader:  # noqa: N802 - Spark's name
+        from fakemq.spark.read_options import read_options
+        from fakemq.spark.stream_reader import RocketMQStreamReader
+
+        return RocketMQStreamReader(read_options(Options(NAME, self.options), streaming=True))
