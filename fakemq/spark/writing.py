@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 PARCEL_BYTES_MAX = 1024 * 1024
 """Of one batch as it travels; a row that takes more goes by itself."""
+BATCHED_PROPERTIES_MAX = 30_000
+"""Bytes of properties that still go with others. 4.9.7 adds the batch's own to each message's, and
+beyond 32,767 together writes what nobody can read; of a message by itself it refuses them.
+"""
 BUFFERED_BYTES_MAX = 16 * 1024 * 1024
 
 hashed = lru_cache(maxsize=65_536)(java_string_hash)
@@ -90,6 +94,7 @@ class _Task:
             if (
                 row.is_delayed
                 or len(member) > self._parcel_bytes_max
+                or len(row.properties) > BATCHED_PROPERTIES_MAX
                 or topic.startswith(RETRY_PREFIX)
             ):
                 self._send_alone(row, queue)
