@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from fakemq.spark.batch_reader import RocketMQReader
+    from fakemq.spark.batch_writer import BatchWriter
     from fakemq.spark.stream_reader import RocketMQStreamReader
+    from fakemq.spark.stream_writer import StreamWriter
 
 NAME = "rocketmq"
 
@@ -42,3 +44,13 @@ class RocketMQDataSource(DataSource):
 
         options = Options(NAME, self.options)
         return RocketMQStreamReader(read_options(options, streaming=True, columns=schema.names))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        from fakemq.spark.batch_writer import BatchWriter
+
+        return BatchWriter(Options(NAME, self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        from fakemq.spark.stream_writer import StreamWriter
+
+        return StreamWriter(Options(NAME, self.options), schema)
