@@ -11,6 +11,7 @@ from fakemq.client.admin import Admin
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.parallel import Parallel
 from fakemq.client.producer import Producer
 from fakemq.client.pull_consumer import PullConsumer
 from fakemq.client.remoting import BlockingRemoting, local_ip
@@ -75,6 +76,10 @@ class Client:
     def run(self, operation: Operation[T]) -> T:
         """Do an operation to its end and give its result."""
         return self._remoting.run(operation)
+
+    def parallel(self) -> Parallel:
+        """What runs several operations at once over this client's connections."""
+        return Parallel(self._remoting)
 
     def poll(self, *, timeout_ms: int) -> None:
         """Wait for what brokers ask, that long at most, and answer it."""

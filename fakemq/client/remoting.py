@@ -96,6 +96,10 @@ class BlockingChannel:
                 raise RemotingTimeoutError(self.addr, timeout_ms)
         return self._responses.pop(opaque)
 
+    def take(self, opaque: int) -> RemotingCommand | None:
+        """The response to a request, if `poll` or another's `receive` took it already."""
+        return self._responses.pop(opaque, None)
+
     def poll(self, timeout_ms: int) -> bool:
         """Take what arrives within that time; False if nothing does.
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pyspark.sql.datasource import DataSource
 
 from fakemq.spark.options import Options
 from fakemq.spark.schema import message_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from fakemq.spark.batch_writer import BatchWriter
+    from fakemq.spark.stream_writer import StreamWriter
 
 NAME = "rocketmq"
 
@@ -20,3 +28,13 @@ class RocketMQDataSource(DataSource):
     def schema(self) -> str:
         options = Options(NAME, self.options)
         return message_ddl(include_properties=options.flag("includeProperties", False))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        from fakemq.spark.batch_writer import BatchWriter
+
+        return BatchWriter(Options(NAME, self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        from fakemq.spark.stream_writer import StreamWriter
+
+        return StreamWriter(Options(NAME, self.options), schema)
