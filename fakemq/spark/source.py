@@ -12,7 +12,9 @@ from fakemq.spark.schema import message_ddl
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from fakemq.spark.batch_reader import RocketMQReader
     from fakemq.spark.batch_writer import BatchWriter
+    from fakemq.spark.stream_reader import RocketMQStreamReader
     from fakemq.spark.stream_writer import StreamWriter
 
 NAME = "rocketmq"
@@ -38,3 +40,15 @@ class RocketMQDataSource(DataSource):
         from fakemq.spark.stream_writer import StreamWriter
 
         return StreamWriter(Options(NAME, self.options), schema)
+
+    def reader(self, schema: StructType) -> RocketMQReader:
+        from fakemq.spark.batch_reader import RocketMQReader
+        from fakemq.spark.read_options import read_options
+
+        return RocketMQReader(read_options(Options(NAME, self.options), streaming=False))
+
+    def streamReader(self, schema: StructType) -> RocketMQStreamReader:  # noqa: N802 - Spark's name
+        from fakemq.spark.read_options import read_options
+        from fakemq.spark.stream_reader import RocketMQStreamReader
+
+        return RocketMQStreamReader(read_options(Options(NAME, self.options), streaming=True))
