@@ -39,6 +39,12 @@ class Outcome(NamedTuple):
     failure: str
     messages: int = 0
     faults: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    """Each that ``failure`` counts."""
+    journal: tuple[str, ...] = ()
+    """The lines that ``replay --seed`` shows, if they were asked for."""
+    took_ms: int = 0
+    """Real time."""
 
 
 class Campaign:
@@ -177,7 +183,7 @@ class _Worker:
             self._process.join()
 
 
-def work(told: Connection, minutes: float, root: str) -> None:
+def work(told: Connection, minutes: float, root: str, *, journal: bool = False) -> None:
     """The life of a worker: seeds in, outcomes out, until nobody asks any more.
 
     Before an outcome it says None, as its seed begins.
@@ -189,20 +195,30 @@ def work(told: Connection, minutes: float, root: str) -> None:
         except EOFError:
             return
         told.send(None)  # it begins
-        told.send(outcome_of(seed, minutes, os.path.join(root, f"seed-{seed}")))
+        folder = os.path.join(root, f"seed-{seed}")
+        told.send(outcome_of(seed, minutes, folder, journal=journal))
 
 
-def outcome_of(seed: int, minutes: float, root: str) -> Outcome:
+def outcome_of(seed: int, minutes: float, root: str, *, journal: bool = False) -> Outcome:
     """Run one seed with its stores in ``root``; whatever it raises is its failure."""
+    began_ms, lines = real_elapsed_ms(), list[str]()
     try:
-        result = replay(draw_plan(seed, minutes), root)
+        result = replay(draw_plan(seed, minutes), root, lines.append if journal else None)
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        return Outcome(seed, f"{error!r} at {os.path.basename(place.filename)}:{place.lineno}")
+        failure = f"{error!r} at {os.path.basename(place.filename)}:{place.lineno}"
+        return Outcome(seed, failure, journal=tuple(lines), took_ms=real_elapsed_ms() - began_ms)
     shutil.rmtree(root, ignore_errors=True)  # there are none where stores are in memory
     failure = ""
     if result.violated:
         more = len(result.violated) - 1
         failure = f"{result.violated[0]}{f' (and {more} more)' if more else ''}"
-    faults = tuple(fault.name for fault in result.plan.faults)
-    return Outcome(seed, failure, result.messages, faults)
+    return Outcome(
+        seed,
+        failure,
+        result.messages,
+        tuple(fault.name for fault in result.plan.faults),
+        tuple(map(str, result.violated)),
+        tuple(lines),
+        real_elapsed_ms() - began_ms,
+    )
