@@ -7,7 +7,6 @@ another broker's.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -121,11 +120,7 @@ class Deliveries:
         """For an answer or the end of a pause, that long at most."""
         now_ms = real_elapsed_ms()
         until_ms = min((one.not_before_ms for one in self._pausing), default=now_ms + timeout_ms)
-        timeout_ms = max(0, min(timeout_ms, until_ms - now_ms))
-        if len(self._parallel):
-            self._parallel.wait(timeout_ms)
-        elif self._pausing:
-            time.sleep(timeout_ms / 1000)
+        self._parallel.wait(max(0, min(timeout_ms, until_ms - now_ms)))
 
     def _attempt(self, parcel: Parcel) -> Operation[SendResult]:
         producer, queue = self._client.producer, parcel.queue
