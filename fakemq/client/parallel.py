@@ -53,7 +53,10 @@ class Parallel:
         self._advance(operation, done, partial(next, operation))
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for responses, that long at most, and go on with the operations they are for."""
+        """Wait for responses, that long at most, and go on with the operations they are for.
+
+        Where no operation is under way, that time passes.
+        """
         now_ms = real_elapsed_ms()
         until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
         self._select(max(0, min(timeout_ms, until_ms - now_ms)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -215,7 +214,7 @@ def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Seque
                 raise DeliveryError(
                     f"rocketmq: no queue of topic {topic} to write to: {in_full(error)}"
                 ) from error
-        time.sleep(pause_ms / 1000)
+        client.parallel().wait(pause_ms)
         pause_ms = min(2 * pause_ms, LONGEST_PAUSE_MS)
 
 

@@ -13,6 +13,7 @@ from fakemq.client.operation import Operation, ask, tell
 from fakemq.client.parallel import Parallel
 from fakemq.client.remoting import BlockingRemoting
 from fakemq.errors import FakemqError
+from fakemq.machine_time import real_elapsed_ms
 from fakemq.protocol.command import RemotingCommand
 from tests.client import scripts
 from tests.client.play import client
@@ -103,3 +104,9 @@ def test_what_wants_no_answer_ends_at_once(parallel: Parallel, outcomes: Outcome
         parallel.start(telling(broker.addr), outcomes.append)
         assert outcomes == [5]
         assert len(parallel) == 0
+
+
+def test_time_passes_where_nothing_is_under_way(parallel: Parallel) -> None:
+    before_ms = real_elapsed_ms()
+    parallel.wait(20)
+    assert real_elapsed_ms() - before_ms >= 19

@@ -168,6 +168,22 @@ def test_rows_without_a_key_go_to_another_broker(mq: Cluster) -> None:
         mq.broker("broker-a").restart()
 
 
+def test_a_cluster_without_brokers_is_waited_for_as_long_as_asked(mq: Cluster) -> None:
+    mq.create_topic("orders", 1)
+    brokers = [mq.broker(name) for name in ("broker-a", "broker-b")]
+    for broker in brokers:
+        broker.kill()
+    try:
+        with pytest.raises(DeliveryError, match="no queue of topic orders to write to: No route"):
+            write(mq.namesrv_addr, rows(value=[b"0"]), {**TO_ORDERS, "deliveryTimeoutMs": "0"})
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(write, mq.namesrv_addr, rows(value=[b"0"]), TO_ORDERS)
+            brokers[1].restart()
+            assert writing.result(60).rows == 1
+    finally:
+        brokers[0].restart()
+
+
 def test_what_the_broker_says_reaches_the_user(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     mq.faults.error(
