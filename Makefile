@@ -4,7 +4,7 @@ BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup test lint scenarios bench campaign soak fuzz clean
+.PHONY: help serve setup test oldest-pyspark lint scenarios bench campaign soak fuzz clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -34,7 +34,18 @@ serve: .venv/.runtime
 
 setup: .venv/.development
 
-test: setup
+# The oldest PySpark that will do, beside the environment, which has the newest: tests/spark/test_oldest_pyspark.py.
+OLDEST_PYSPARK := 4.2.0
+
+.venv/.oldest-pyspark-$(OLDEST_PYSPARK): | .venv/.development
+	rm -rf .venv/oldest-pyspark .venv/.oldest-pyspark-*
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		--target .venv/oldest-pyspark pyspark==$(OLDEST_PYSPARK)
+	@touch $@
+
+oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
+
+test: oldest-pyspark
 	$(PYTEST) -n auto $(ARGS)
 
 lint: setup

@@ -26,6 +26,11 @@ def real_elapsed_ms() -> int:
     return _clock_gettime_ns(_MONOTONIC) // 1_000_000
 
 
+def real_wait_ms(time_ms: int) -> None:
+    """Wait that many milliseconds, for blocking programs alone."""
+    time.sleep(time_ms / 1000)
+
+
 class TimeSource(Protocol):
     """Where a clock reads real time; tests pass their own."""
 

@@ -13,7 +13,7 @@ from fakemq.client.routes import MASTER_ID, masters
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData
-from fakemq.protocol.bodies.stats import ConsumeStats
+from fakemq.protocol.bodies.stats import ConsumeStats, TopicOffset, TopicStatsTable
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
@@ -33,7 +33,7 @@ from fakemq.protocol.headers.query import (
     ViewMessageRequestHeader,
 )
 from fakemq.protocol.headers.rpc import RpcRequestHeader
-from fakemq.protocol.headers.topic import CreateTopicRequestHeader
+from fakemq.protocol.headers.topic import CreateTopicRequestHeader, GetTopicStatsInfoRequestHeader
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.java import LONG_MAX
 from fakemq.protocol.message import MessageExt
@@ -72,6 +72,13 @@ class Admin:
         )
         fields = yield from self._ask(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
         return SearchOffsetResponseHeader.decode(fields).offset
+
+    def topic_offsets(self, topic: str, addr: str) -> Operation[dict[MessageQueue, TopicOffset]]:
+        """First and next offset of the topic's queues that can be written to at one broker."""
+        header = GetTopicStatsInfoRequestHeader(topic=topic)
+        command = self._instance.command(RequestCode.GET_TOPIC_STATS_INFO, header)
+        response = yield from self._instance.invoke_ok(addr, command)
+        return TopicStatsTable.decode(response.body).offset_table
 
     def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
         """When the queue's first message was stored; -1 if there is none."""

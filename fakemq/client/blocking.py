@@ -11,9 +11,10 @@ from fakemq.client.admin import Admin
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Operation
 from fakemq.client.options import ClientConfig, ClientOptions
+from fakemq.client.parallel import Parallel
 from fakemq.client.producer import Producer
 from fakemq.client.pull_consumer import PullConsumer
-from fakemq.client.remoting import BlockingRemoting, local_ip
+from fakemq.client.remoting import BlockingChannel, BlockingRemoting, local_ip
 from fakemq.client.transaction_producer import TransactionProducer
 
 P = ParamSpec("P")
@@ -76,9 +77,17 @@ class Client:
         """Do an operation to its end and give its result."""
         return self._remoting.run(operation)
 
+    def parallel(self) -> Parallel:
+        """What runs several operations at once over this client's connections."""
+        return Parallel(self._remoting)
+
     def poll(self, *, timeout_ms: int) -> None:
         """Wait for what brokers ask, that long at most, and answer it."""
         self._remoting.poll(timeout_ms)
+
+    def channel(self, addr: str) -> BlockingChannel:
+        """The connection to an address, for several requests at once. RemotingConnectError."""
+        return self._remoting.channel(addr)
 
     def close(self) -> None:
         """Leave all groups and close every connection."""
@@ -100,6 +109,7 @@ class Client:
     update_route = _run(_instance, ClientInstance.update_route)
     publish_queues = _run(_instance, ClientInstance.publish_queues)
     subscribe_queues = _run(_instance, ClientInstance.subscribe_queues)
+    topic_names = _run(_instance, ClientInstance.topic_names)
     cluster_info = _run(_instance, ClientInstance.cluster_info)
     heartbeat = _run(_instance, ClientInstance.heartbeat)
     unregister = _run(_instance, ClientInstance.unregister)
@@ -124,6 +134,7 @@ class Client:
     max_offset = _run(_admin, Admin.max_offset)
     min_offset = _run(_admin, Admin.min_offset)
     search_offset = _run(_admin, Admin.search_offset)
+    topic_offsets = _run(_admin, Admin.topic_offsets)
     earliest_store_time_ms = _run(_admin, Admin.earliest_store_time_ms)
     view_message = _run(_admin, Admin.view_message)
     query_messages = _run(_admin, Admin.query_messages)

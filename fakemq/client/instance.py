@@ -18,7 +18,7 @@ from fakemq.protocol.bodies.heartbeat import (
     ProducerData,
 )
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.protocol.bodies.route import ClusterInfo, TopicRouteData
+from fakemq.protocol.bodies.route import ClusterInfo, TopicList, TopicRouteData
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.header import Header
@@ -217,6 +217,14 @@ class ClientInstance:
         if response.code != ResponseCode.SUCCESS:
             raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
         return ClusterInfo.decode(response.body)
+
+    def topic_names(self) -> Operation[list[str]]:
+        """Every topic that a name server knows, in no order."""
+        command = self.command(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
+        response = yield from self.ask_namesrv(command)
+        if response.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
+        return TopicList.decode(response.body).topic_list
 
     # -- membership ---------------------------------------------------------------------------
 

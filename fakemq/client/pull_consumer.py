@@ -19,6 +19,7 @@ from fakemq.protocol.bodies.queue import (
     UnlockBatchRequestBody,
 )
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.offset import (
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
@@ -104,10 +105,42 @@ class PullConsumer:
         Raises MQBrokerError, MQClientError, RemotingError.
         """
         broker = yield from self._addr(queue)
+        command = self.pull_request(
+            queue,
+            offset,
+            max_messages=max_messages,
+            expression=expression,
+            expression_type=expression_type,
+            sub_version=sub_version,
+            suspend_ms=suspend_ms,
+            commit_offset=None if broker.is_slave else commit_offset,
+        )
+        if timeout_ms is None:
+            timeout_ms = suspend_ms + SUSPENDED_PULL_MARGIN_MS if suspend_ms else PULL_TIMEOUT_MS
+        response = yield from ask(broker.addr, command, timeout_ms)
+        status = _STATUS_OF.get(response.code)
+        if status is None:
+            raise MQBrokerError(response.code, response.remark, broker.addr)
+        result = _pull_result(queue, status, response.ext_fields, response.body)
+        self._pull_from[queue] = result.suggest_which_broker_id
+        return _filtered(result, queue, expression, expression_type)
+
+    def pull_request(
+        self,
+        queue: MessageQueue,
+        offset: int,
+        *,
+        max_messages: int = 32,
+        expression: str | None = "*",
+        expression_type: str = "TAG",
+        sub_version: int = 0,
+        suspend_ms: int = 0,
+        commit_offset: int | None = None,
+    ) -> RemotingCommand:
+        """The request of one `pull`, for who sends it and reads the answer without it."""
         flags = PullSysFlag.SUSPEND if suspend_ms else 0
         flags |= PullSysFlag.SUBSCRIPTION if expression is not None else 0
-        if commit_offset is not None and not broker.is_slave:
-            flags |= PullSysFlag.COMMIT_OFFSET
+        flags |= PullSysFlag.COMMIT_OFFSET if commit_offset is not None else 0
         header = PullMessageRequestHeader(
             consumer_group=self.group,
             topic=queue.topic or "",
@@ -122,16 +155,7 @@ class PullConsumer:
             expression_type=expression_type,
             bname=queue.broker_name,
         )
-        if timeout_ms is None:
-            timeout_ms = suspend_ms + SUSPENDED_PULL_MARGIN_MS if suspend_ms else PULL_TIMEOUT_MS
-        command = self._instance.command(RequestCode.PULL_MESSAGE, header)
-        response = yield from ask(broker.addr, command, timeout_ms)
-        status = _STATUS_OF.get(response.code)
-        if status is None:
-            raise MQBrokerError(response.code, response.remark, broker.addr)
-        result = _pull_result(queue, status, response.ext_fields, response.body)
-        self._pull_from[queue] = result.suggest_which_broker_id
-        return _filtered(result, queue, expression, expression_type)
+        return self._instance.command(RequestCode.PULL_MESSAGE, header)
 
     def _addr(self, queue: MessageQueue) -> Operation[BrokerAddr]:
         routes = self._instance.routes

@@ -1,0 +1,116 @@
+"""Several operations at once over plain sockets, for one thread."""
+
+from __future__ import annotations
+
+import selectors
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from fakemq.client.errors import RemotingError, RemotingSendRequestError, RemotingTimeoutError
+from fakemq.client.operation import Call, Operation
+from fakemq.client.remoting import BlockingChannel, BlockingRemoting
+from fakemq.errors import FakemqError
+from fakemq.machine_time import real_elapsed_ms
+
+T = TypeVar("T")
+Done: TypeAlias = Callable[[T | FakemqError], None]
+"""Takes what an operation gave, or how it failed."""
+
+
+class _Outcome(NamedTuple, Generic[T]):
+    value: T | FakemqError
+
+
+class _Waiting(NamedTuple):
+    """A request that was sent, and who goes on with its response."""
+
+    channel: BlockingChannel
+    opaque: int
+    timeout_ms: int
+    until_ms: int
+    operation: Operation[Any]
+    done: Done[Any]
+
+
+class Parallel:
+    """Runs operations while others wait for their responses.
+
+    Which of two requests a broker does first is its own affair, even on one connection: start
+    what must come later when what must come before is done.
+    """
+
+    def __init__(self, remoting: BlockingRemoting) -> None:
+        self._remoting = remoting
+        self._waiting: list[_Waiting] = []
+
+    def __len__(self) -> int:
+        """How many operations are under way."""
+        return len(self._waiting)
+
+    def start(self, operation: Operation[T], done: Done[T]) -> None:
+        """Do an operation up to its first response; ``done`` is called by whoever ends it."""
+        self._advance(operation, done, partial(next, operation))
+
+    def wait(self, timeout_ms: int) -> None:
+        """Wait for responses, that long at most, and go on with the operations they are for."""
+        now_ms = real_elapsed_ms()
+        until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
+        self._select(max(0, min(timeout_ms, until_ms - now_ms)))
+        now_ms = real_elapsed_ms()
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            response = one.channel.take(one.opaque)
+            if response is not None:
+                self._advance(one.operation, one.done, partial(one.operation.send, response))
+            elif one.channel.closed:
+                self._fail(one, RemotingSendRequestError(one.channel.addr))
+            elif one.until_ms <= now_ms:
+                one.channel.close()
+                self._fail(one, RemotingTimeoutError(one.channel.addr, one.timeout_ms))
+            else:
+                self._waiting.append(one)
+
+    def _select(self, timeout_ms: int) -> None:
+        channels = {one.channel for one in self._waiting if not one.channel.closed}
+        with selectors.DefaultSelector() as selector:
+            for channel in channels:
+                selector.register(channel.socket, selectors.EVENT_READ, channel)
+            for key, _ in selector.select(timeout_ms / 1000):
+                try:
+                    key.data.poll(0)
+                except RemotingSendRequestError:
+                    continue  # it is closed now, which who waits sees
+
+    def _fail(self, one: _Waiting, error: RemotingError) -> None:
+        self._advance(one.operation, one.done, partial(one.operation.throw, error))
+
+    def _advance(self, operation: Operation[T], done: Done[T], resume: Callable[[], Call]) -> None:
+        outcome = self._next_request(operation, done, resume)
+        if outcome is not None:
+            done(outcome.value)
+
+    def _next_request(
+        self, operation: Operation[T], done: Done[T], resume: Callable[[], Call]
+    ) -> _Outcome[T] | None:
+        """Send what the operation asks for next; what it came to if it asks for nothing more."""
+        while True:
+            try:
+                call = resume()
+            except StopIteration as stop:
+                return _Outcome(stop.value)
+            except FakemqError as error:
+                return _Outcome(error)
+            try:
+                channel = self._remoting.channel(call.addr)
+                opaque = channel.send(call.command, timeout_ms=call.timeout_ms)
+            except RemotingError as error:
+                resume = partial(operation.throw, error)
+                continue
+            if not call.command.is_oneway:
+                until_ms = real_elapsed_ms() + call.timeout_ms
+                self._waiting.append(
+                    _Waiting(channel, opaque, call.timeout_ms, until_ms, operation, done)
+                )
+                return None
+            resume = partial(operation.send, None)

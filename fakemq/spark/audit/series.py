@@ -1,0 +1,73 @@
+"""Numbers over time, thinned so that a plot of them is bounded whatever the audit saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from fakemq.spark.audit.summary import Summary
+
+SHOWN_LINES = 8
+"""So many lines can be told apart."""
+SHOWN_POINTS = 600
+"""So many points of a line can be seen side by side."""
+
+
+class Line(NamedTuple):
+    """How far a group was behind over time: seconds since the epoch and messages."""
+
+    name: str
+    points: list[tuple[float, int]]
+
+    @property
+    def peak(self) -> tuple[float, int]:
+        """When it was furthest behind, and how far."""
+        return max(self.points, key=lambda point: (point[1], -point[0]))
+
+
+class Rate(NamedTuple):
+    """Deliveries per second from each of ``points`` on, averaged over ``width_s`` seconds."""
+
+    width_s: int
+    points: list[tuple[int, float]]
+
+
+def lag_lines(summary: Summary) -> list[Line]:
+    """A whole line for each topic and group, the furthest behind first."""
+    of: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for point in summary.lag:
+        of[f"{point.topic} / {point.group}"].append((point.at_ms / 1000, point.messages))
+    lines = [Line(name, sorted(points)) for name, points in of.items()]
+    return sorted(lines, key=lambda line: (-line.peak[1], line.name))
+
+
+def thinned(
+    points: list[tuple[float, int]], at_most: int = SHOWN_POINTS
+) -> list[tuple[float, int]]:
+    """At most so many points, in time; of those that are close the highest, and the last one."""
+    if len(points) <= at_most:
+        return points
+    begin, end = points[0][0], points[-1][0]
+    width = (end - begin) / (at_most - 1) or 1.0
+    highest: dict[int, tuple[float, int]] = {}
+    for point in points[:-1]:
+        cell = min(int((point[0] - begin) / width), at_most - 2)
+        if cell not in highest or point[1] > highest[cell][1]:
+            highest[cell] = point
+    return [*(highest[cell] for cell in sorted(highest)), points[-1]]
+
+
+def deliveries(summary: Summary, at_most: int = SHOWN_POINTS) -> Rate:
+    """Deliveries per second without gaps: a second in which there was none counts as zero."""
+    if not summary.delivered_per_second:
+        return Rate(1, [])
+    seconds = [second for second, _ in summary.delivered_per_second]
+    begin, end = min(seconds), max(seconds) + 1
+    width = -(-(end - begin) // at_most)
+    cells = [0] * -(-(end - begin) // width)
+    for second, number in summary.delivered_per_second:
+        cells[(second - begin) // width] += number
+    starts = range(begin, end, width)
+    return Rate(
+        width, [(at, of / min(width, end - at)) for at, of in zip(starts, cells, strict=True)]
+    )

@@ -1,0 +1,175 @@
+"""Parcels of messages on their way: several at once, each queue's in order, tried with patience.
+
+What goes to a fixed queue waits for what went there before, however often that had to be tried.
+What may go anywhere is sent as the client sends it, to queues in turn and after a failure to
+another broker's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from fakemq.client.blocking import Client
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.messages import Message, SendResult
+from fakemq.client.operation import Operation
+from fakemq.errors import FakemqError
+from fakemq.machine_time import real_elapsed_ms
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import ResponseCode
+
+IN_FLIGHT_MAX = 8
+"""Parcels that wait for their answers at once."""
+QUEUED_MAX = 64
+"""Parcels that were handed over and are not done; who hands over more waits."""
+
+FIRST_PAUSE_MS = 50
+LONGEST_PAUSE_MS = 2_000
+
+PASSING_CODES = frozenset((ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE))
+"""Answers that may be others soon, from the same broker."""
+
+
+class DeliveryError(FakemqError):
+    """Messages that could not be sent."""
+
+
+class Parcel:
+    """What is sent as one: a message, or a batch of so many; and what became of it so far."""
+
+    def __init__(
+        self, message: Message, queue: MessageQueue | None, batch_rows: int | None = None
+    ) -> None:
+        self.message = message
+        self.queue = queue
+        """The one that it must go to; None if any will do."""
+        self.batch_rows = batch_rows
+        """How many messages the body holds; None if it is one by itself."""
+        self.tries = 0
+        self.until_ms = 0
+        """When, of elapsed time, patience ends; 0 before the first try."""
+        self.not_before_ms = 0
+
+    @property
+    def rows(self) -> int:
+        return 1 if self.batch_rows is None else self.batch_rows
+
+    def __repr__(self) -> str:
+        where = ""
+        if self.queue is not None:
+            where = f" queue {self.queue.queue_id} of {self.queue.broker_name}"
+        messages = "message" if self.rows == 1 else "messages"
+        return f"{self.rows} {messages} to topic {self.message.topic}{where}"
+
+
+class Deliveries:
+    """Sends parcels over one client; ``sent`` hears of each that was acknowledged."""
+
+    def __init__(
+        self, client: Client, patience_ms: int, sent: Callable[[Parcel, SendResult], None]
+    ) -> None:
+        self._client = client
+        self._patience_ms = patience_ms
+        self._sent = sent
+        self._parallel = client.parallel()
+        self._lanes: dict[MessageQueue, deque[Parcel]] = {}
+        """By fixed queue: what is to be sent there, the first of it perhaps under way."""
+        self._ready: deque[Parcel] = deque()
+        self._pausing: list[Parcel] = []
+        self._open = 0
+        self._failure: FakemqError | None = None
+
+    def put(self, parcel: Parcel) -> None:
+        """Hand over a parcel; waits while too many are there. DeliveryError if one failed."""
+        while self._open >= QUEUED_MAX:
+            self._go_on(LONGEST_PAUSE_MS)
+        self._open += 1
+        if parcel.queue is None:
+            self._ready.append(parcel)
+        else:
+            lane = self._lanes.setdefault(parcel.queue, deque())
+            lane.append(parcel)
+            if len(lane) == 1:
+                self._ready.append(parcel)
+        self._go_on(0)
+
+    def flush(self) -> None:
+        """Wait until every parcel is acknowledged; DeliveryError if one cannot be sent."""
+        while self._open:
+            self._go_on(LONGEST_PAUSE_MS)
+
+    def _go_on(self, timeout_ms: int) -> None:
+        now_ms = real_elapsed_ms()
+        due = [one for one in self._pausing if one.not_before_ms <= now_ms]
+        self._pausing = [one for one in self._pausing if one.not_before_ms > now_ms]
+        self._ready.extend(due)
+        while self._ready and len(self._parallel) < IN_FLIGHT_MAX:
+            parcel = self._ready.popleft()
+            parcel.until_ms = parcel.until_ms or now_ms + self._patience_ms
+            parcel.tries += 1
+            self._parallel.start(self._attempt(parcel), partial(self._done, parcel))
+        soonest_ms = min((one.not_before_ms for one in self._pausing), default=now_ms + timeout_ms)
+        wait_ms = max(0, min(timeout_ms, soonest_ms - now_ms))
+        if len(self._parallel):
+            self._parallel.wait(0 if self._ready else wait_ms)
+        elif wait_ms and not self._ready:
+            time.sleep(wait_ms / 1000)
+        if self._failure is not None:
+            raise self._failure
+
+    def _attempt(self, parcel: Parcel) -> Operation[SendResult]:
+        producer, queue = self._client.producer, parcel.queue
+        if queue is not None and parcel.tries > 1:
+            # The broker may have come back at another address.
+            with suppress(RemotingError, MQBrokerError):  # what is known serves on
+                yield from self._client.instance.update_route(parcel.message.topic)
+        if parcel.batch_rows is None:
+            return (yield from producer.send(parcel.message, queue=queue))
+        return (yield from producer.send_encoded_batch(parcel.message, queue=queue))
+
+    def _done(self, parcel: Parcel, outcome: SendResult | FakemqError) -> None:
+        if isinstance(outcome, FakemqError):
+            self._failed(parcel, outcome)
+            return
+        self._open -= 1
+        if parcel.queue is not None:
+            lane = self._lanes[parcel.queue]
+            lane.popleft()
+            if lane:
+                self._ready.append(lane[0])
+        self._sent(parcel, outcome)
+
+    def _failed(self, parcel: Parcel, error: FakemqError) -> None:
+        now_ms = real_elapsed_ms()
+        if is_passing(error) and now_ms < parcel.until_ms:
+            pause_ms = min(FIRST_PAUSE_MS << min(parcel.tries, 10), LONGEST_PAUSE_MS)
+            parcel.not_before_ms = min(now_ms + pause_ms, parcel.until_ms)
+            self._pausing.append(parcel)
+            return
+        tries = f" in {parcel.tries} tries" if parcel.tries > 1 else ""
+        failure = DeliveryError(f"rocketmq: could not send {parcel}{tries}: {in_full(error)}")
+        failure.__cause__ = error
+        self._failure = self._failure or failure
+
+
+def is_passing(error: FakemqError) -> bool:
+    """Whether the same may well succeed a little later."""
+    if isinstance(error, MQBrokerError):
+        return error.code in PASSING_CODES
+    if not isinstance(error, MQClientError):
+        return isinstance(error, RemotingError)
+    if isinstance(error.__cause__, FakemqError):
+        return is_passing(error.__cause__)
+    # Else it is about the route; the topic had one when the task began.
+    return error.code != ResponseCode.MESSAGE_ILLEGAL
+
+
+def in_full(error: BaseException) -> str:
+    """The words of an error and of what caused it."""
+    if error.__cause__ is None or not isinstance(error, FakemqError):
+        return str(error)
+    return f"{error}; {in_full(error.__cause__)}"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakemq.client.errors import (
+    RemotingConnectError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
+from fakemq.client.operation import Operation, ask, tell
+from fakemq.client.parallel import Parallel
+from fakemq.client.remoting import BlockingRemoting
+from fakemq.errors import FakemqError
+from fakemq.protocol.command import RemotingCommand
+from tests.client import scripts
+from tests.client.play import client
+from tests.client.scripted_broker import ScriptedBroker, refused_addr
+
+TIMEOUT_MS = 5_000
+
+Outcomes = list[int | FakemqError]
+
+
+@pytest.fixture
+def parallel() -> Iterator[Parallel]:
+    remoting = BlockingRemoting(client().handle)
+    yield Parallel(remoting)
+    remoting.close()
+
+
+@pytest.fixture
+def outcomes() -> Outcomes:
+    return []
+
+
+def asking(addr: str, code: int = 34, timeout_ms: int = TIMEOUT_MS) -> Operation[int]:
+    response = yield from ask(addr, RemotingCommand(code), timeout_ms)
+    return response.code
+
+
+def until_done(parallel: Parallel) -> None:
+    while len(parallel):
+        parallel.wait(TIMEOUT_MS)
+
+
+def test_each_gets_its_own_response(parallel: Parallel, outcomes: Outcomes) -> None:
+    with ScriptedBroker(scripts.answers_in_reverse) as broker:
+        for code in (1, 2):
+            parallel.start(asking(broker.addr, code), outcomes.append)
+        assert len(parallel) == 2
+        assert outcomes == []
+        until_done(parallel)
+    assert sorted(one for one in outcomes if isinstance(one, int)) == [1, 2]
+
+
+def test_a_lost_connection_fails_all_that_wait_on_it(
+    parallel: Parallel, outcomes: Outcomes
+) -> None:
+    with ScriptedBroker(scripts.hangs_up, scripts.answers) as broker:
+        parallel.start(asking(broker.addr), outcomes.append)
+        until_done(parallel)
+        (failure,) = outcomes
+        assert isinstance(failure, RemotingSendRequestError)
+        parallel.start(asking(broker.addr), outcomes.append)
+        until_done(parallel)
+    assert outcomes[1] == 0
+
+
+def test_no_answer_in_time(parallel: Parallel, outcomes: Outcomes) -> None:
+    with ScriptedBroker(scripts.stays_silent) as broker:
+        parallel.start(asking(broker.addr, timeout_ms=30), outcomes.append)
+        until_done(parallel)
+    (failure,) = outcomes
+    assert isinstance(failure, RemotingTimeoutError)
+
+
+def test_who_is_not_there_is_thrown_into_the_operation(
+    parallel: Parallel, outcomes: Outcomes
+) -> None:
+    def second_try(addr: str) -> Operation[int]:
+        try:
+            return (yield from asking(refused_addr()))
+        except RemotingConnectError:
+            return (yield from asking(addr))
+
+    parallel.start(asking(refused_addr()), outcomes.append)
+    (failure,) = outcomes
+    assert isinstance(failure, RemotingConnectError)
+    with ScriptedBroker(scripts.answers) as broker:
+        parallel.start(second_try(broker.addr), outcomes.append)
+        until_done(parallel)
+    assert outcomes[1] == 0
+
+
+def test_what_wants_no_answer_ends_at_once(parallel: Parallel, outcomes: Outcomes) -> None:
+    def telling(addr: str) -> Operation[int]:
+        yield from tell(addr, RemotingCommand(34), TIMEOUT_MS)
+        return 5
+
+    with ScriptedBroker(scripts.hangs_up) as broker:
+        parallel.start(telling(broker.addr), outcomes.append)
+        assert outcomes == [5]
+        assert len(parallel) == 0

@@ -1,0 +1,57 @@
+"""What reads, writes and streams runs once more, with the oldest PySpark that will do.
+
+`make test` puts that into a folder beside the environment, where the newest is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fakemq.spark.requirements import OLDEST_PYSPARK
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".venv/oldest-pyspark"
+TESTS = ("test_versions.py", "test_register.py")
+"""One file at least for each part of PySpark that fakemq is called by."""
+
+
+def version_in_makefile() -> str:
+    found = re.search(r"^OLDEST_PYSPARK := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_the_oldest_is_the_first_release_of_its_line() -> None:
+    assert version_in_makefile() == ".".join(map(str, (*OLDEST_PYSPARK, 0)))
+
+
+@pytest.mark.slow  # a session of its own, and all that is in TESTS
+@pytest.mark.timeout(300)
+def test_all_of_it_works_with_the_oldest() -> None:
+    if not (FOLDER / "pyspark").exists():
+        missing = "the oldest PySpark is not there: make oldest-pyspark"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "SPARK_", "PYSPARK_", "PYTHONPATH"))
+    }
+    environment |= {"PYTHONPATH": str(FOLDER), "FAKEMQ_PYSPARK": version_in_makefile()}
+    files = [str(Path(__file__).parent / name) for name in TESTS]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *files],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=290,
+    )
+    assert done.returncode == 0, done.stdout
+    assert " skipped" not in done.stdout.splitlines()[-1], done.stdout
