@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import click
 
@@ -326,6 +326,44 @@ def replay(
     if seeds is not None:
         ctx.exit(command.run_campaign(seeds, minutes, jobs, click.echo))
     ctx.exit(command.replay_one(seed or 0, minutes, click.echo))
+
+
+@main.command()
+@click.argument("stores", metavar="STORE_DIR...", nargs=-1, required=True)
+@click.option(
+    "--acks", multiple=True, metavar="FILE", help="What producers were told. May be repeated."
+)
+@click.option(
+    "--deliveries", multiple=True, metavar="FILE", help="What consumers got. May be repeated."
+)
+@click.option("--journal", metavar="FILE", help="What --journal of fakemq wrote.")
+@click.option("--group", "groups", multiple=True, metavar="G", help="Only these consumers.")
+@click.option("--topic", "topics", multiple=True, metavar="T", help="Only these topics.")
+@click.option("--any-order", is_flag=True, help="Leave the order of deliveries out.")
+@click.option("--report", metavar="FILE.html", help="Write a report with plots, too.")
+@click.option("--output", metavar="DIR", help="Write every verdict there, as Parquet.")
+@click.option(
+    "--master", default="local[*]", show_default=True, metavar="URL", help="Spark's cluster."
+)
+@click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
+@click.pass_context
+def audit(ctx: click.Context, /, **options: Any) -> None:
+    """What became of every message: delivered, lost, duplicated, out of order or stuck, and why.
+
+    Joins the stores of masters and slaves, fakemq's or Java's, in DIR or as NAME=DIR, with what
+    producers and consumers wrote down; see docs/audit.md. The exit code is 1 if something was
+    found. Needs the extra "spark".
+    """
+    from fakemq.spark.requirements import require_pyspark
+
+    try:
+        require_pyspark()
+    except ImportError as error:
+        raise _BadInput(str(error)) from None
+    from fakemq.dump.command import write_line
+    from fakemq.spark.audit import command
+
+    ctx.exit(command.run(command.Options(**options), write_line))
 
 
 @main.command()

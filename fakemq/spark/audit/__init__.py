@@ -1,1 +1,110 @@
 """The audit: one verdict for every message, from what was acknowledged, stored and delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from fakemq.spark.audit import causes, pipeline, summarise
+from fakemq.spark.audit.pipeline import keep
+from fakemq.spark.audit.summary import Summary as Summary
+from fakemq.spark.audit.summary import Verdict as Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Audit", "Summary", "Verdict", "audit"]
+
+
+def audit(
+    spark: SparkSession,
+    *stores: str,
+    acks: Sequence[str] = (),
+    deliveries: Sequence[str] = (),
+    journal: str | None = None,
+    groups: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    any_order: bool = False,
+) -> Audit:
+    """What became of every message, by what the stores in these directories and files say.
+
+    A store is ``DIR``, of one node or of several below it, or ``NAME=DIR``. Files are JSON lines or
+    Parquet; docs/audit.md has what is in them. ``groups`` and ``topics`` limit what is judged;
+    ``any_order`` leaves the order of deliveries out. ConfigError for what cannot be read.
+    """
+    asked = pipeline.Asked(stores, acks, deliveries, journal, groups, topics, any_order)
+    return Audit(pipeline.tables(spark, asked), asked)
+
+
+class Audit:
+    """What was found, as tables that Spark computes when they are looked at."""
+
+    def __init__(self, tables: pipeline.Tables, asked: pipeline.Asked) -> None:
+        self._tables = tables
+        self._asked = asked
+        self._spark = tables.records.sparkSession
+
+    @cached_property
+    def verdicts(self) -> DataFrame:
+        """One row for each message and group, but for what cannot be judged."""
+        found = self._tables.verdicts.where(sf.col("verdict").isNotNull())
+        cause = self.findings.select("topic", "group", "msg_id", "cause")
+        return found.join(cause, ["topic", "group", "msg_id"], "left").select(
+            *("topic", "group", "msg_id", "verdict", "keys", "tags", "broker", "queue_id"),
+            *("offset", "phy_offset", "at_ms", "deliveries", "first_ms", "nodes"),
+            sf.coalesce("cause", sf.lit("")).alias("cause"),
+        )
+
+    @cached_property
+    def findings(self) -> DataFrame:
+        """The rows of `verdicts` that are lost, stuck, duplicated or out of order, and why."""
+        tables = self._tables
+        found = summarise.findings(tables.verdicts)
+        sends = causes.hits_of_sends(self._spark, tables.journal)
+        explained = causes.explained(found, self._events, sends, summarise.log_ends(tables))
+        return keep(explained)
+
+    @cached_property
+    def _events(self) -> DataFrame:
+        journal = self._tables.journal
+        return causes.frame(self._spark, [] if journal is None else causes.happenings(journal))
+
+    @cached_property
+    def lag(self) -> DataFrame:
+        """How many messages each group was behind, over time."""
+        return summarise.lag(self._tables.verdicts, *self.span)
+
+    @cached_property
+    def faults(self) -> DataFrame:
+        """What was done to the cluster, by its journal, and how many findings it explains."""
+        return causes.faults(self._spark, self._tables.journal, self._events, self.findings)
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """From when to when there is anything, in milliseconds since the epoch."""
+        return summarise.span(self._tables)
+
+    def summary(self, title: str = "") -> Summary:
+        """All of it, cut to what a screen has room for."""
+        tables, (begin_ms, end_ms) = self._tables, self.span
+        counts = summarise.counts(tables.verdicts)
+        messages = summarise.found_messages(self.findings)
+        found = sum(one.messages for one in counts if one.verdict in summarise.FINDINGS)
+        return Summary(
+            title=title or f"Audit of {', '.join(one.name for one in tables.nodes)}",
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+            counts=counts,
+            messages=messages,
+            messages_left_out=found - len(messages),
+            stores=summarise.stores(tables),
+            lag=summarise.lag_points(self.lag),
+            faults=summarise.fault_list(self.faults),
+            delivered_per_second=summarise.per_second(tables.taken),
+            latency_ms=summarise.latencies(tables.verdicts),
+            inputs=pipeline.inputs(self._asked, tables.nodes),
+            notes=summarise.notes(tables),
+        )

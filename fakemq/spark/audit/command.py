@@ -1,0 +1,111 @@
+"""What ``audit`` does, from the directories to the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.errors import ConfigError
+from fakemq.spark.audit import audit
+from fakemq.spark.audit.inputs import find_stores
+from fakemq.spark.audit.screen import lines
+from fakemq.spark.audit.summarise import FINDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from fakemq.spark.audit.summary import Summary
+
+FOUND = 1
+"""The exit code of an audit that found something."""
+
+Write = Callable[[str], None]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """The options of the command."""
+
+    stores: Sequence[str]
+    acks: Sequence[str] = ()
+    deliveries: Sequence[str] = ()
+    journal: str | None = None
+    groups: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    any_order: bool = False
+    report: str | None = None
+    output: str | None = None
+    master: str = "local[*]"
+    as_json: bool = False
+
+
+def run(options: Options, write: Write) -> int:
+    """Audit, show what was found, and give `FOUND`, or 0 if nothing was.
+
+    ConfigError for what cannot be read or written.
+    """
+    find_stores(options.stores)  # before a session is begun for nothing
+    if options.output is not None and os.path.exists(options.output):
+        raise ConfigError(f"{options.output}: is there already; name a directory that is not")
+    with session(options.master) as spark:
+        found = audit(
+            spark,
+            *options.stores,
+            acks=options.acks,
+            deliveries=options.deliveries,
+            journal=options.journal,
+            groups=options.groups,
+            topics=options.topics,
+            any_order=options.any_order,
+        )
+        summary = found.summary()
+        if options.output is not None:
+            found.verdicts.write.parquet(options.output)
+    if options.report is not None:
+        from fakemq.spark.audit.report import write_report
+
+        write_report(summary, options.report)
+    if options.as_json:
+        write(msgspec.json.encode(summary).decode())
+    else:
+        for line in lines(summary):
+            write(line)
+    return FOUND if has_findings(summary) else 0
+
+
+def has_findings(summary: Summary) -> bool:
+    """Whether anything is lost, stuck, duplicated or out of order."""
+    return any(one.verdict in FINDINGS for one in summary.counts)
+
+
+@contextmanager
+def session(master: str) -> Iterator[SparkSession]:
+    """The session that there is, or a new one for as long as the audit takes."""
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("fakemq audit")
+    for name, value in (
+        ("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()),
+        ("spark.log.level", "ERROR"),
+    ):
+        builder = builder.config(name, value)
+    if master.startswith("local"):
+        builder = builder.config("spark.ui.enabled", "false")
+        builder = builder.config("spark.driver.host", "127.0.0.1")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()

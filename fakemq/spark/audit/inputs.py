@@ -1,0 +1,79 @@
+"""What an audit reads: store directories by node, and files of other programs."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fakemq.dump.stored import find_nodes, is_node, require_logs
+from fakemq.errors import ConfigError
+
+
+class Node(NamedTuple):
+    """One node's store; the master of its broker, if there is one, has the id 0."""
+
+    name: str
+    broker: str
+    broker_id: int
+    root: str
+
+    @property
+    def is_master(self) -> bool:
+        return self.broker_id == 0
+
+
+def split_name(name: str) -> tuple[str, int]:
+    """Broker name and id of a node: ``broker-a-1`` is the first slave of ``broker-a``."""
+    broker, dash, number = name.rpartition("-")
+    return (broker, int(number)) if dash and broker and number.isdecimal() else (name, 0)
+
+
+def find_stores(specs: Sequence[str]) -> list[Node]:
+    """The nodes whose stores are in ``DIR``, or which are said as ``NAME=DIR``.
+
+    ConfigError for what is no store, and for two nodes of one name.
+    """
+    nodes = [node for spec in specs for node in _nodes_of(spec)]
+    by_name: dict[str, Node] = {}
+    for node in nodes:
+        other = by_name.setdefault(node.name, node)
+        if other is not node:
+            raise ConfigError(
+                f"{other.root} and {node.root} would both be {node.name}; say which is which"
+                f" as {node.broker}-0=DIR {node.broker}-1=DIR"
+            )
+    return sorted(nodes)
+
+
+def _nodes_of(spec: str) -> list[Node]:
+    name, equals, path = spec.partition("=")
+    if not equals or os.path.isdir(spec):
+        found = find_nodes(spec)
+        require_logs(found)
+        return [Node(one.name, *split_name(one.name), os.path.abspath(one.root)) for one in found]
+    if not name or "/" in name:
+        raise ConfigError(f"{spec}: there is no such directory, nor is it NAME=DIR")
+    if not is_node(path):
+        raise ConfigError(f"{path}: no store; behind {name}= goes the directory of one node")
+    require_logs(find_nodes(path))
+    return [Node(name, *split_name(name), os.path.abspath(path))]
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a file, or what is in a directory, is Parquet; all else is JSON lines.
+
+    ConfigError for what is not there. What Spark reads from elsewhere goes by its name.
+    """
+    if "://" in path:
+        return path.rstrip("/").endswith(".parquet")
+    if not os.path.exists(path):
+        raise ConfigError(f"{path}: there is no such file")
+    if os.path.isdir(path):
+        return bool(glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"), recursive=True))
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None

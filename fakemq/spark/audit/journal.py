@@ -1,0 +1,153 @@
+"""What a cluster's journal says of acknowledgements, deliveries, offsets and faults.
+
+The file of ``--journal`` is read by Spark, whatever its size; what it has is in
+`fakemq.journal_file`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
+
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.topics import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from fakemq.spark.audit.files import Rejected
+
+_LINE = """
+    seq long, at_ms long, node string, kind string, cause long,
+    fields struct<
+        topic: string, queue_id: int, queue_offset: long, phy_offset: long, msg_id: string,
+        size_bytes: int, response_code: int, offsets: array<bigint>, next_offset: long,
+        `group`: string, peer: string, offset: long, how: string, client_id: string, kind: string,
+        fault: int, what: string, `on`: string, log_offset: long, log_bytes: long, file: string,
+        cut_bytes: long, why: string, min_phy_offset: long>
+"""
+_KINDS = (
+    *("MessageChecked", "LogAppended", "RequestHandled", "Delivered", "OffsetCommitted"),
+    *("FaultHit", "FaultPlaced", "NodeStopped", "NodeStarted", "UnsyncedLost", "StoreRepaired"),
+    *("MemberChanged", "FilesExpired", "ClockMoved", "SnapshotRestored"),
+)
+_STATUS = {
+    ResponseCode.SUCCESS: "SEND_OK",
+    ResponseCode.FLUSH_DISK_TIMEOUT: "FLUSH_DISK_TIMEOUT",
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
+    ResponseCode.SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
+}
+"""Answers that say that a message is stored."""
+
+
+def broker_of(node: str) -> Column:
+    """The broker that a node belongs to, as `fakemq.spark.audit.inputs.split_name` has it."""
+    return sf.regexp_replace(node, "-[0-9]+$", "")
+
+
+class Journal:
+    """One file's entries, read once and kept by Spark while an audit looks at them."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        from fakemq.spark.audit.files import read_rows
+
+        needed = ("seq", "at_ms", "node", "kind")
+        lines, self.rejected = read_rows(
+            spark, path, _LINE, what="entries of a journal", needed=needed
+        )
+        self.path = path
+        self.entries = lines.where(sf.col("kind").isin(*_KINDS)).localCheckpoint(eager=False)
+
+    rejected: Rejected
+
+    def _of(self, kind: str, *fields: str) -> DataFrame:
+        return self.entries.where(sf.col("kind") == kind).select(
+            *("seq", "at_ms", "node", "cause"),
+            broker_of("node").alias("broker"),
+            *(sf.col(f"fields.{field}").alias(field) for field in fields),
+        )
+
+    def hits(self) -> DataFrame:
+        """Each time that a fault had an effect, with the ``request`` it befell, if it was one."""
+        hit = self._of("FaultHit", "fault", "what", "on")
+        # A fault may meet what another one has met before.
+        before = hit.select(sf.col("seq").alias("cause"), sf.col("cause").alias("earlier"))
+        return hit.join(before, "cause", "left").select(
+            *("seq", "at_ms", "node", "broker", "fault", "what", "on"),
+            sf.coalesce("earlier", "cause").alias("request"),
+        )
+
+    def appended(self) -> DataFrame:
+        """Every record that a master appended."""
+        return self._of(
+            "LogAppended", "topic", "queue_id", "queue_offset", "phy_offset", "msg_id", "size_bytes"
+        ).withColumnRenamed("cause", "request")
+
+    def acks(self) -> DataFrame:
+        """Sends whose answer went out and said that the message is stored."""
+        checked = (
+            self._of("MessageChecked", "topic", "queue_id")
+            .where(~sf.col("topic").startswith(RETRY_PREFIX))
+            .select(sf.col("cause").alias("request"), "topic", "queue_id")
+            .dropDuplicates(["request"])
+        )
+        appended = self.appended().select(
+            "request", "seq", "broker", "phy_offset", "queue_offset", "msg_id", "size_bytes"
+        )
+        answered = self._of("RequestHandled", "response_code").where(
+            sf.col("response_code").isin(*map(int, _STATUS))
+        )
+        hit = self.hits().select(sf.col("seq").alias("cause"), "request")
+        answered = answered.join(hit, "cause", "left").select(
+            sf.coalesce("request", "cause").alias("request"), "at_ms", "response_code"
+        )
+        status = sf.create_map(
+            *(sf.lit(one) for code, name in _STATUS.items() for one in (int(code), name))
+        )
+        return (
+            appended.join(checked, "request")
+            .join(answered, "request")
+            .select(
+                *("msg_id", "topic", "broker", "queue_id", "queue_offset", "phy_offset"),
+                *("at_ms", "seq", "request", "size_bytes"),
+                status[sf.col("response_code")].alias("status"),
+            )
+        )
+
+    def deliveries(self) -> DataFrame:
+        """Each message of each pull answer that left, with what was at its place by then."""
+        place = ["broker", "topic", "queue_id", "queue_offset"]
+        delivered = (
+            self._of("Delivered", "topic", "queue_id", "offsets", "group", "peer")
+            .select("*", sf.explode("offsets").alias("queue_offset"))
+            .drop("offsets", "cause", "node")
+        )
+        # A crash may have taken a record, and another one is at its place since.
+        appended = self.appended().select(*place, "msg_id", sf.col("seq").alias("appended_seq"))
+        by_then = sf.when(sf.col("appended_seq") < sf.col("seq"), sf.col("appended_seq"))
+        newest = sf.max_by("msg_id", by_then).alias("msg_id")
+        return (
+            delivered.join(appended, place, "left")
+            .groupBy(*place, "seq", "at_ms", "group", "peer")
+            .agg(newest)
+            .withColumn("msg_id", sf.nullif("msg_id", sf.lit("")))
+        )
+
+    def commits(self) -> DataFrame:
+        """Every offset that was committed, with the one that it replaced as ``from_offset``."""
+        queue = Window.partitionBy("broker", "group", "topic", "queue_id").orderBy("seq")
+        return self._of("OffsetCommitted", "group", "topic", "queue_id", "offset").withColumn(
+            "from_offset", sf.lag("offset").over(queue)
+        )
+
+    def happenings(self) -> DataFrame:
+        """What was done to nodes and groups: `fakemq.spark.audit.causes` says what it explains."""
+        return self.entries.where(
+            sf.col("kind").isin(
+                *("FaultHit", "NodeStopped", "NodeStarted", "UnsyncedLost", "StoreRepaired"),
+                *("MemberChanged", "FilesExpired", "SnapshotRestored"),
+            )
+            | ((sf.col("kind") == "ClockMoved") & (sf.col("fields.how") == "reset"))
+        )

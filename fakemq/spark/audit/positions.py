@@ -1,0 +1,126 @@
+"""How far groups and delay levels have come, as the config files of stores say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.dump.rows import Selection, config_rows, offset_rows
+from fakemq.dump.stored import StoredNode
+from fakemq.protocol.topics import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from fakemq.spark.audit.inputs import Node
+
+SYSTEM_GROUPS = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "__MONITOR_CONSUMER", "SELF_TEST_C_GROUP")
+"""Consumers that are tools. Source: common/MixAll.java (4.9.7)"""
+SYSTEM_GROUP_PREFIXES = ("CID_RMQ_SYS_", "CID_ONSAPI", "CID_ONS-HTTP-PROXY")
+
+
+class Position(NamedTuple):
+    """The offset that a group will consume next."""
+
+    broker: str
+    raw_topic: str
+    queue_id: int
+    group: str
+    offset: int
+
+
+class Delay(NamedTuple):
+    """The offset that a delay level will deliver next, in its queue of the schedule topic."""
+
+    broker: str
+    queue_id: int
+    offset: int
+
+
+class LogBegin(NamedTuple):
+    """Where the log of a broker begins, and whether its master's store was read."""
+
+    broker: str
+    master: str | None
+    log_begin: int
+
+
+class Positions(NamedTuple):
+    """What the config files of all nodes say."""
+
+    groups: list[Position]
+    delays: list[Delay]
+    logs: list[LogBegin]
+    filtered: set[tuple[str, str]]
+    """Topic and group of subscriptions by SQL92, whose choice cannot be repeated here."""
+
+
+def is_system_group(group: str) -> bool:
+    """Whether a group is RocketMQ's own."""
+    return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIXES)
+
+
+def read_positions(nodes: Iterable[Node]) -> Positions:
+    """What is in the ``config`` folders; a slave's counts where it is ahead, or alone.
+
+    How far delay levels are, slaves hear of later than their master acts: only one that is alone
+    is asked.
+    """
+    everything = Selection(None, None)
+    groups: dict[tuple[str, str, int, str], int] = {}
+    delays: dict[tuple[str, int], int] = {}
+    logs: dict[str, LogBegin] = {}
+    filtered = set()
+    for node in sorted(nodes, key=lambda one: one.broker_id):
+        stored = StoredNode(node.root)
+        first = logs.setdefault(
+            node.broker,
+            LogBegin(node.broker, node.name if node.is_master else None, stored.log.min_offset),
+        )
+        for row in offset_rows(stored, everything, _nobody):
+            offset = row["offset"]
+            if not isinstance(offset, int):
+                continue  # damaged there
+            if row["of"] == "consumer" and isinstance(row["queueId"], int):
+                key = node.broker, row["topic"], row["queueId"], row["name"]
+                groups[key] = max(groups.get(key, 0), offset)
+            elif row["of"] == "delay" and (first.master in (None, node.name)):
+                level = row["name"].removeprefix("level ")
+                if level.isdecimal():
+                    place = node.broker, int(level) - 1
+                    delays[place] = max(delays.get(place, 0), offset)
+        for row in config_rows(stored, everything, _nobody):
+            if row["of"] == "filter":
+                topic, _, group = row["name"].partition("@")
+                filtered.add((topic, group))
+    return Positions(
+        [Position(*key, offset) for key, offset in sorted(groups.items())],
+        [Delay(*key, offset) for key, offset in sorted(delays.items())],
+        list(logs.values()),
+        filtered,
+    )
+
+
+def groups_of(positions: Iterable[Position]) -> set[tuple[str, str]]:
+    """Topic and group of everyone who has an offset, tools and retries left out."""
+    return {
+        (one.raw_topic, one.group)
+        for one in positions
+        if not one.raw_topic.startswith(RETRY_PREFIX) and not is_system_group(one.group)
+    }
+
+
+def frames(spark: SparkSession, found: Positions) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """The positions of groups, those of delay levels, and the logs."""
+    return (
+        spark.createDataFrame(
+            found.groups,
+            "broker string, raw_topic string, queue_id int, `group` string, committed long",
+        ),
+        spark.createDataFrame(found.delays, "broker string, queue_id int, delay_offset long"),
+        spark.createDataFrame(found.logs, "broker string, master string, log_begin long"),
+    )
+
+
+def _nobody(size_bytes: int) -> None:
+    pass

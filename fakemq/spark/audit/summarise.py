@@ -1,0 +1,268 @@
+"""From the tables of an audit to what fits one screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
+
+from fakemq.spark.audit import messages as fates
+from fakemq.spark.audit.records import MESSAGE
+from fakemq.spark.audit.summary import Count, Fault, LagPoint, Message, Store, Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from fakemq.spark.audit.pipeline import Tables
+
+FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
+"""What makes a command end with 1, the worst first."""
+
+MESSAGES_AT_MOST = 10_000
+DAMAGED_AT_MOST = 1_000
+LAG_POINTS = 200
+SECONDS_AT_MOST = 100_000
+FAULTS_AT_MOST = 1_000
+_MS_A_SECOND = 1000
+
+
+def counts(verdicts: DataFrame) -> list[Count]:
+    """How many messages have which verdict, by topic and group."""
+    rows = (
+        verdicts.where(sf.col("verdict").isNotNull())
+        .groupBy("topic", "group", "verdict")
+        .count()
+        .collect()
+    )
+    order = list(Verdict)
+    found = [Count(row[0], row[1], Verdict(row[2]), row[3]) for row in rows]
+    return sorted(found, key=lambda one: (one.topic, one.group, order.index(one.verdict)))
+
+
+def findings(verdicts: DataFrame) -> DataFrame:
+    """The rows that a user has to look at."""
+    return verdicts.where(sf.col("verdict").isin(*(one.value for one in FINDINGS)))
+
+
+def found_messages(with_causes: DataFrame) -> list[Message]:
+    """The first of the findings, the worst in front."""
+    rank = sf.array_position(sf.array(*(sf.lit(one.value) for one in FINDINGS)), sf.col("verdict"))
+    rows = (
+        with_causes.orderBy(
+            rank, "topic", "group", "at_ms", "broker", "queue_id", "offset", "msg_id"
+        )
+        .limit(MESSAGES_AT_MOST)
+        .select(
+            *("topic", "group", "verdict", "msg_id", "keys", "broker", "queue_id", "offset"),
+            *("at_ms", "deliveries", "cause"),
+        )
+        .collect()
+    )
+    return [
+        Message(
+            topic=row.topic,
+            group=row.group,
+            verdict=Verdict(row.verdict),
+            msg_id=row.msg_id,
+            keys=row["keys"],
+            broker=row.broker,
+            queue_id=row.queue_id,
+            offset=row.offset,
+            at_ms=row.at_ms,
+            deliveries=row.deliveries,
+            cause=row.cause,
+        )
+        for row in rows
+    ]
+
+
+def stores(tables: Tables) -> list[Store]:
+    """What each node holds, and what it has not though it should."""
+    damaged: dict[str, list[str]] = {}
+    for row in tables.damage.limit(DAMAGED_AT_MOST).collect():
+        line = f"{row.file}:{row.filePosition}: {row.damage}"
+        damaged.setdefault(row.node, []).append(line)
+    held: dict[str, dict[str, int]] = {}
+    for row in (
+        tables.records.select(sf.explode("nodes").alias("node"), "kind")
+        .groupBy("node", "kind")
+        .count()
+        .collect()
+    ):
+        held.setdefault(row[0], {})[row[1]] = row[2]
+    begins = [(one.name, one.broker, _log_begin(one.root)) for one in tables.nodes]
+    spark = tables.records.sparkSession
+    nodes = spark.createDataFrame(begins, "node string, broker string, log_begin long")
+    missing: dict[str, int] = dict(
+        tables.records.where(sf.col("kind") == MESSAGE)
+        .where("readable")
+        .join(sf.broadcast(nodes), "broker")
+        .where(
+            (sf.col("phy_offset") >= sf.col("log_begin"))
+            & ~sf.array_contains("nodes", sf.col("node"))
+        )
+        .groupBy("node")
+        .count()
+        .collect()
+    )
+    return [
+        Store(one.name, held.get(one.name, {}), missing.get(one.name, 0), damaged.get(one.name, []))
+        for one in tables.nodes
+    ]
+
+
+def _log_begin(root: str) -> int:
+    from fakemq.dump.stored import StoredNode
+
+    return StoredNode(root).log.min_offset
+
+
+def span(tables: Tables) -> tuple[int, int]:
+    """From when to when there is anything, in milliseconds since the epoch; 0 for nothing."""
+    stored = tables.records.agg(sf.min("stored_ms"), sf.max("stored_ms")).first() or ()
+    taken = tables.taken.agg(sf.min("first_ms"), sf.max("first_ms")).first() or ()
+    told = tables.acks.agg(sf.min("at_ms"), sf.max("at_ms")).first() or ()
+    times = [one for pair in (stored, taken, told) for one in pair if one is not None]
+    return (min(times), max(times)) if times else (0, 0)
+
+
+def lag(verdicts: DataFrame, begin_ms: int, end_ms: int) -> DataFrame:
+    """Messages stored and not delivered yet, by topic and group, at the end of each step.
+
+    Of a group whose deliveries nobody wrote down only how far it is behind at the end.
+    """
+    step_ms = max(1, -(-(end_ms - begin_ms + 1) // LAG_POINTS))
+    mine = verdicts.where((sf.col("group") != "") & (sf.col("fate") == fates.STORED)).where(
+        sf.col("verdict").isNotNull()
+    )
+    stored = sf.when(sf.col("watched"), sf.col("stored_ms")).otherwise(sf.lit(end_ms))
+    got = sf.when(sf.col("watched"), sf.greatest("first_ms", "stored_ms")).otherwise(sf.lit(end_ms))
+    consumed = sf.when(sf.col("watched"), sf.col("first_ms").isNotNull()).otherwise(
+        sf.col("consumed")
+    )
+    changes = mine.select(
+        *("topic", "group"),
+        sf.explode(
+            sf.array(
+                sf.struct(stored.alias("ms"), sf.lit(1).alias("by")),
+                sf.struct(sf.when(consumed, got).alias("ms"), sf.lit(-1).alias("by")),
+            )
+        ).alias("change"),
+    ).where(sf.col("change.ms").isNotNull())
+    step = sf.floor((sf.col("change.ms") - begin_ms) / step_ms)
+    steps = changes.groupBy("topic", "group", step.alias("step")).agg(
+        sf.sum("change.by").alias("by")
+    )
+    so_far = Window.partitionBy("topic", "group").orderBy("step")
+    return steps.select(
+        *("topic", "group"),
+        sf.least(sf.lit(begin_ms) + (sf.col("step") + 1) * step_ms - 1, sf.lit(end_ms)).alias(
+            "at_ms"
+        ),
+        sf.sum("by").over(so_far).alias("messages"),
+    )
+
+
+def lag_points(frame: DataFrame) -> list[LagPoint]:
+    rows = frame.orderBy("topic", "group", "at_ms").collect()
+    return [LagPoint(row.topic, row.group, row.at_ms, row.messages) for row in rows]
+
+
+def per_second(taken: DataFrame) -> list[tuple[int, int]]:
+    """How many messages were delivered for the first time in each second that had any."""
+    second = sf.floor(sf.col("first_ms") / _MS_A_SECOND).alias("second")
+    rows = (
+        taken.where(sf.col("first_ms").isNotNull())
+        .groupBy(second)
+        .agg(sf.sum("times"))
+        .orderBy("second")
+        .limit(SECONDS_AT_MOST)
+        .collect()
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def latencies(verdicts: DataFrame) -> list[tuple[str, int, int, int]]:
+    """How long messages took from stored to first delivered, by topic and group."""
+    took = sf.greatest(sf.col("first_ms") - sf.col("stored_ms"), sf.lit(0))
+    rows = (
+        verdicts.where(sf.col("first_ms").isNotNull() & sf.col("stored_ms").isNotNull())
+        .groupBy("topic", "group")
+        .agg(sf.percentile_approx(took, [0.5, 0.99]).alias("some"), sf.max(took).alias("most"))
+        .orderBy("topic", "group")
+        .collect()
+    )
+    return [(f"{row.topic} / {row.group}", *row["some"], row.most) for row in rows]
+
+
+def notes(tables: Tables) -> list[str]:
+    """What could not be judged, and why."""
+    found = [line for one in tables.rejected for line in one.notes()]
+    rows = (
+        tables.messages.where(sf.col("fate") != fates.STORED).groupBy("topic", "fate").count()
+    ).collect()
+    for row in sorted(rows):
+        text = _FATES.get(row.fate)
+        if text is not None:
+            found.append(f"{row.topic}: {row[2]} messages {text}")
+    begun = (
+        tables.verdicts.where("verdict is null and unknown").groupBy("topic", "group").count()
+    ).collect()
+    found += [
+        f"{row.topic}: {row[2]} messages are not judged for {row.group}: stored before it began,"
+        " of a tag that it never got, or chosen by SQL92"
+        for row in sorted(begun)
+    ]
+    dead = tables.verdicts.where("dead").groupBy("topic", "group").count().collect()
+    found += [f"{row.topic}: {row[2]} messages ended in %DLQ%{row.group}" for row in sorted(dead)]
+    kept = tables.records.where((sf.col("kind") == MESSAGE) & sf.col("readable"))
+    alone = (
+        kept.join(sf.broadcast(tables.logs.where("master is not null")), "broker")
+        .where(~sf.array_contains("nodes", sf.col("master")))
+        .where(sf.col("phy_offset") >= sf.col("log_begin"))
+        .groupBy("broker", "master")
+        .count()
+        .collect()
+    )
+    found += [
+        f"{row[2]} messages of {row.broker} are on slaves only, behind the end of the log of"
+        f" {row.master}: they are lost unless a slave takes over"
+        for row in sorted(alone)
+    ]
+    return found
+
+
+_FATES = {
+    fates.EXPIRED: "were acknowledged and expired: their log begins behind them",
+    fates.ROLLED_BACK: "were rolled back by their producers",
+    fates.ABANDONED: "were half messages that nobody decided, and went to"
+    " TRANS_CHECK_MAX_TIME_TOPIC",
+    fates.UNPROMISED: "are in no store, and their producers were not told SEND_OK",
+}
+
+
+def log_ends(tables: Tables) -> DataFrame:
+    """Where the log of each broker's nodes ends, in words, by ``broker``."""
+    last = (
+        tables.records.select("broker", "phy_offset", sf.explode("nodes").alias("node"))
+        .groupBy("broker", "node")
+        .agg(sf.max("phy_offset").alias("last"))
+        .select(
+            "broker",
+            sf.concat(
+                *(sf.lit("the last record of "), "node", sf.lit(" is at ")),
+                sf.col("last").cast("string"),
+            ).alias("text"),
+        )
+    )
+    return last.groupBy("broker").agg(
+        sf.array_join(sf.array_sort(sf.collect_list("text")), ", ").alias("log_ends")
+    )
+
+
+def fault_list(faults: DataFrame) -> list[Fault]:
+    """The first of them, those that explain most in front."""
+    rows = faults.orderBy(sf.desc("messages"), "at_ms").limit(FAULTS_AT_MOST).collect()
+    found = [Fault(row.at_ms, row.node, row.text, row.messages) for row in rows]
+    return sorted(found, key=lambda one: one.at_ms)
