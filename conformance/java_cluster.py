@@ -1,4 +1,4 @@
-"""A real RocketMQ 4.9.7 cluster for tests: one name server and N masters, each a JVM.
+"""A real RocketMQ cluster for tests: one name server and N masters, each a JVM; 4.9.7 or 5.5.0.
 
 ``with JavaCluster(masters=2, topics={"orders": 8}) as cluster`` gives ``cluster.namesrv_addr`` and
 ``cluster.broker("broker-a")`` with ``stop``, ``kill``, ``start``, ``pause``, ``resume``. Everything
@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.java_jars import class_path
+from conformance.java_jars import REFERENCE, class_path
 from conformance.raw import call, create_topic, frame
 
 READY_TIMEOUT_S = 60.0
@@ -43,6 +43,11 @@ _LOGBACK = """<configuration>
 </configuration>
 """
 _GET_BROKER_CLUSTER_INFO = 106
+_LATER = {
+    # What 4.9.7 has not got, and what would make large files at a broker's start.
+    "timerWheelEnable": "false",
+    "enableCompaction": "false",
+}
 
 
 class JavaClusterError(Exception):
@@ -56,8 +61,17 @@ class _PortTakenError(JavaClusterError):
 class JavaNode:
     """One JVM of the cluster: the name server, or a broker."""
 
-    def __init__(self, name: str, home: Path, main: str, port: int, jvm: Sequence[str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        home: Path,
+        main: str,
+        port: int,
+        jvm: Sequence[str],
+        version: str = REFERENCE,
+    ) -> None:
         self.name = name
+        self.version = version
         self.port = port
         self.addr = f"127.0.0.1:{port}"
         self.home = home
@@ -94,16 +108,18 @@ class JavaNode:
             raise JavaClusterError(f"{self.name} runs already")
         conf = self.home / "conf"
         conf.mkdir(parents=True, exist_ok=True)
-        for kind in ("namesrv", "broker"):
-            log = self.home / f"{kind}.log"
-            (conf / f"logback_{kind}.xml").write_text(_LOGBACK.format(file=log))
+        for kind in ("namesrv", "broker"):  # 4.9.7 looks for these names
+            logback = conf / f"logback_{kind}.xml"
+            logback.write_text(_LOGBACK.format(file=self.home / "server.log"))
         config = self.home / "node.properties"
         config.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         command = [
             *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData"),
             # With TLS, Netty leaves a certificate in the temporary folder at every start.
             *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
-            *("-cp", class_path(), "conformance.Launcher", self._main, "-c", str(config)),
+            f"-Drmq.logback.configurationFile={logback}",  # what 5.5.0 looks for
+            *("-cp", class_path(self.version)),
+            *("conformance.Launcher", self._main, "-c", str(config)),
         ]
         with open(self.home / "stdout.log", "wb") as out:
             self._process = subprocess.Popen(
@@ -174,10 +190,16 @@ class JavaNode:
 class JavaBroker(JavaNode):
     """A master; ``store`` is its store directory."""
 
-    def __init__(self, name: str, home: Path, namesrv: JavaNode, jvm: Sequence[str]) -> None:
-        super().__init__(
-            name, home, "org.apache.rocketmq.broker.BrokerStartup", free_port(broker=True), jvm
-        )
+    def __init__(
+        self,
+        name: str,
+        home: Path,
+        namesrv: JavaNode,
+        jvm: Sequence[str],
+        version: str = REFERENCE,
+    ) -> None:
+        main = "org.apache.rocketmq.broker.BrokerStartup"
+        super().__init__(name, home, main, free_port(broker=True), jvm, version)
         self.store = home / "store"
         self._namesrv = namesrv
         self.config = {
@@ -199,7 +221,7 @@ class JavaBroker(JavaNode):
             # Two cores for everything: a stall must not turn into SYSTEM_BUSY.
             "waitTimeMillsInSendQueue": "10000",
             "osPageCacheBusyTimeOutMills": "10000",
-        }
+        } | (_LATER if version != REFERENCE else {})
 
     def is_ready(self) -> bool:
         """Whether it says so itself and the name server knows it."""
@@ -212,7 +234,8 @@ class JavaCluster:
     """A name server and ``masters`` masters named broker-a, broker-b, …; a context manager.
 
     ``topics`` maps names to queues per master; ``config`` holds broker properties for every
-    master; ``jvm`` replaces the small default heap. Raises JavaClusterError, JavaBuildError.
+    master; ``jvm`` replaces the small default heap; ``version`` is one of java_jars. Raises
+    JavaClusterError, JavaBuildError.
     """
 
     def __init__(
@@ -221,11 +244,13 @@ class JavaCluster:
         topics: Mapping[str, int] | None = None,
         config: Mapping[str, str] | None = None,
         jvm: Sequence[str] = SMALL_JVM,
+        version: str = REFERENCE,
     ) -> None:
         self._masters = masters
         self._topics = dict(topics or {})
         self._config = dict(config or {})
         self._jvm = jvm
+        self._version = version
         self._home: Path | None = None
         self.namesrv: JavaNode
         self.brokers: list[JavaBroker] = []
@@ -276,6 +301,7 @@ class JavaCluster:
             "org.apache.rocketmq.namesrv.NamesrvStartup",
             free_port(),
             self._jvm,
+            self._version,
         )
         self.namesrv.config = {
             "listenPort": str(self.namesrv.port),
@@ -285,7 +311,8 @@ class JavaCluster:
         self.brokers = []
         for index in range(self._masters):
             name = f"broker-{chr(ord('a') + index)}"
-            broker = JavaBroker(name, self._home / name, self.namesrv, self._jvm)
+            home = self._home / name
+            broker = JavaBroker(name, home, self.namesrv, self._jvm, self._version)
             broker.config |= self._config
             self.brokers.append(broker)
             broker.launch()
