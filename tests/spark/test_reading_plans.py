@@ -174,6 +174,7 @@ def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:
     [
         ({"subscribe": "order"}, UnknownTopicError, "topic order has no route"),
         ({"assign": {"orders": {"broker-c": [0]}}}, UnknownTopicError, "broker broker-c, queue 0"),
+        ({"sql": "number >"}, ConfigError, "option sql is 'number >', and broker broker-"),
         ({"nameServer": "127.0.0.1:1"}, NameServerError, "of 127.0.0.1:1: connect to"),
         ({"startingOffsets": {"orders": {"broker-a": {"0": 0}}}}, ConfigError, "says nothing of"),
         ({"startingOffsets": {"order": {"b": {"0": 0}}}}, ConfigError, "names what is not read"),
