@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+
 from conformance.java_cluster import JavaCluster
+from conformance.replicas import Node, java_slave, wait_in_step
 from fakemq.client import Client, Message
 from fakemq.machine_time import real_wait_ms, real_wall_ms
+from fakemq.spark.batch_reader import RocketMQReader
+from fakemq.spark.options import Options
+from fakemq.spark.read_options import read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,3 +103,28 @@ def test_a_stream_goes_on_after_a_restart_of_the_broker(
         send(client, range(COUNT, COUNT + 50))
     run()
     assert sorted(seen) == list(range(COUNT // 2, COUNT + 50))
+
+
+def test_a_slave_gives_what_its_lost_master_cannot(java: None, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        cluster = stack.enter_context(JavaCluster(topics={"orders": QUEUES}))
+        master = cluster.broker("broker-a")
+        node = Node(cluster.namesrv_addr, master.addr, master.store)
+        slave = stack.enter_context(java_slave(tmp_path, {}, node))
+        with Client(cluster.namesrv_addr) as client:
+            send(client, range(COUNT))
+        wait_in_step(node, slave)
+        given = Options("rocketmq", options(cluster, pullBatchSize="8"))
+        reader = RocketMQReader(read_options(given, streaming=False))
+        partitions = reader.partitions()
+        assert len(partitions) == QUEUES
+        reading = reader.read(partitions[0])
+        seen = [int(value) for value in values(reader.read(partitions[1]))]
+        master.kill()
+        for batches in (reading, reader.read(partitions[2])):
+            seen += [int(value) for value in values(batches)]
+    assert sorted(seen) == list(range(COUNT))
+
+
+def values(batches: Iterator[pa.RecordBatch]) -> list[bytes]:
+    return [value for batch in batches for value in batch["value"].to_pylist()]
