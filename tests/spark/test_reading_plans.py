@@ -230,6 +230,7 @@ def test_a_master_that_is_away_is_replaced_by_its_slave() -> None:
             f"m{number}".encode() for number in range(100)
         )
         assert len(rows(cluster)) == 100, "its slave tells the offsets, too"
+        assert len(rows(cluster, startingTimestamp="1")) == 100, "and the times"
         cluster.broker("broker-a-1").kill()
         with pytest.raises((BrokerAwayError, UnknownTopicError)):
             rows(cluster)
