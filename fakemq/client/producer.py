@@ -87,10 +87,30 @@ class Producer:
     ) -> Operation[SendResult]:
         """Send messages of one topic as one: all go to one queue, in their order."""
         batch = self._batch(messages)
+        unique_ids = [one.unique_id for one in messages]
+        return (
+            yield from self.send_encoded_batch(
+                batch, unique_ids, queue=queue, timeout_ms=timeout_ms
+            )
+        )
+
+    def send_encoded_batch(
+        self,
+        batch: Message,
+        unique_ids: Sequence[str] = (),
+        *,
+        queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> Operation[SendResult]:
+        """Send a batch whose body is made already, as by `fakemq.protocol.batch`.
+
+        ``unique_ids`` are those of its messages, for the result. Nobody looks into the body.
+        """
+        self._check(batch)
         if queue is None:
-            return (yield from self._send_in_turn(batch, messages, timeout_ms))
+            return (yield from self._send_in_turn(batch, unique_ids, timeout_ms))
         limit_ms = self._instance.config.send_timeout_ms if timeout_ms is None else timeout_ms
-        return (yield from self._send_to(batch, messages, queue, limit_ms))
+        return (yield from self._send_to(batch, unique_ids, queue, limit_ms))
 
     def send_oneway(
         self, message: Message, *, queue: MessageQueue | None = None
@@ -106,9 +126,12 @@ class Producer:
     # -- attempts -----------------------------------------------------------------------------
 
     def _send_in_turn(
-        self, message: Message, batch: Sequence[Message] | None, timeout_ms: int | None
+        self, message: Message, batch: Sequence[str] | None, timeout_ms: int | None
     ) -> Operation[SendResult]:
-        """Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)"""
+        """``batch`` are the unique ids in a batch, None for a message by itself.
+
+        Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)
+        """
         config, clock = self._instance.config, self._instance.time
         begin_ms = clock.elapsed_ms()
         limit_ms = config.send_timeout_ms if timeout_ms is None else timeout_ms
@@ -138,7 +161,7 @@ class Producer:
     def _send_to(
         self,
         message: Message,
-        batch: Sequence[Message] | None,
+        batch: Sequence[str] | None,
         queue: MessageQueue,
         timeout_ms: int,
     ) -> Operation[SendResult]:
@@ -152,7 +175,7 @@ class Producer:
         header = SendMessageResponseHeader.decode(response.ext_fields)
         return SendResult(
             status=status,
-            msg_id=",".join(one.unique_id for one in batch or (message,)),
+            msg_id=message.unique_id if batch is None else ",".join(batch),
             offset_msg_id=header.msg_id,
             queue=MessageQueue(
                 topic=message.topic, broker_name=queue.broker_name, queue_id=header.queue_id
@@ -177,7 +200,7 @@ class Producer:
     # -- commands -----------------------------------------------------------------------------
 
     def _command(
-        self, message: Message, batch: Sequence[Message] | None, queue: MessageQueue
+        self, message: Message, batch: Sequence[str] | None, queue: MessageQueue
     ) -> RemotingCommand:
         config, clock = self._instance.config, self._instance.time
         if batch is None and not message.unique_id:
@@ -237,9 +260,7 @@ class Producer:
                     self._instance.unique_ids.create(now_ms)
                 )
         wait = {names.WAIT_STORE_MSG_OK: _waits(first)}
-        batch = Message(first.topic, batch_body(messages), properties=wait)
-        self._check(batch)
-        return batch
+        return Message(first.topic, batch_body(messages), properties=wait)
 
     def _check(self, message: Message) -> None:
         """Source: client/Validators.java#checkMessage (4.9.7); names are left to the broker."""

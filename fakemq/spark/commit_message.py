@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pyspark.sql.datasource import WriterCommitMessage
 
-from fakemq.client.messages import Message, SendResult, SendStatus
-from fakemq.protocol import properties as names
+from fakemq.client.messages import SendResult, SendStatus
 
 QueueName = tuple[str, str, int]
 """Topic, broker, number of the queue."""
@@ -20,6 +19,7 @@ class Written(WriterCommitMessage):
     def __init__(self) -> None:
         self.rows = 0
         self.body_bytes = 0
+        """Of the values; what travels is more."""
         self.delayed = 0
         """Rows that got a delay level: they have no offset in their queue yet."""
         self.offsets: dict[QueueName, tuple[int, int]] = {}
@@ -27,17 +27,16 @@ class Written(WriterCommitMessage):
         self.statuses: Counter[str] = Counter()
         """Rows by what the broker said of storing them."""
 
-    def add(self, messages: Sequence[Message], result: SendResult) -> None:
+    def add(self, rows: int, result: SendResult, *, is_delayed: bool) -> None:
         """Count messages that were sent as one."""
-        self.rows += len(messages)
-        self.body_bytes += sum(len(one.body) for one in messages)
-        self.statuses[result.status.name] += len(messages)
-        if names.DELAY_TIME_LEVEL in messages[0].properties:
-            self.delayed += len(messages)
+        self.rows += rows
+        self.statuses[result.status.name] += rows
+        if is_delayed:
+            self.delayed += rows
             return
         queue = result.queue
         name = (queue.topic or "", queue.broker_name or "", queue.queue_id)
-        self._reach(name, result.queue_offset, result.queue_offset + len(messages) - 1)
+        self._reach(name, result.queue_offset, result.queue_offset + rows - 1)
 
     def _reach(self, name: QueueName, first: int, last: int) -> None:
         known_first, known_last = self.offsets.get(name, (first, last))

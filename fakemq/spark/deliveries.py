@@ -15,10 +15,8 @@ from functools import partial
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
-from fakemq.client.instance import NOT_FOUND_TOPIC_EXCEPTION
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.operation import Operation
-from fakemq.client.producer import BROKER_NOT_EXIST_EXCEPTION
 from fakemq.errors import FakemqError
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -41,22 +39,31 @@ class DeliveryError(FakemqError):
 
 
 class Parcel:
-    """Messages of one topic that are sent as one, and what became of them so far."""
+    """What is sent as one: a message, or a batch of so many; and what became of it so far."""
 
-    def __init__(self, topic: str, messages: list[Message], queue: MessageQueue | None) -> None:
-        self.topic = topic
-        self.messages = messages
+    def __init__(
+        self, message: Message, queue: MessageQueue | None, batch_rows: int | None = None
+    ) -> None:
+        self.message = message
         self.queue = queue
+        """The one that it must go to; None if any will do."""
+        self.batch_rows = batch_rows
+        """How many messages the body holds; None if it is one by itself."""
         self.tries = 0
         self.until_ms = 0
         """When, of elapsed time, patience ends; 0 before the first try."""
         self.not_before_ms = 0
 
+    @property
+    def rows(self) -> int:
+        return 1 if self.batch_rows is None else self.batch_rows
+
     def __repr__(self) -> str:
-        where = "" if self.queue is None else f" queue {self.queue.queue_id}"
-        broker = "" if self.queue is None else f" of {self.queue.broker_name}"
-        count = len(self.messages)
-        return f"{count} message{'s' * (count != 1)} to topic {self.topic}{where}{broker}"
+        where = ""
+        if self.queue is not None:
+            where = f" queue {self.queue.queue_id} of {self.queue.broker_name}"
+        messages = "message" if self.rows == 1 else "messages"
+        return f"{self.rows} {messages} to topic {self.message.topic}{where}"
 
 
 class Deliveries:
@@ -119,10 +126,10 @@ class Deliveries:
         if queue is not None and parcel.tries > 1:
             # The broker may have come back at another address.
             with suppress(RemotingError, MQBrokerError):  # what is known serves on
-                yield from self._client.instance.update_route(parcel.topic)
-        if len(parcel.messages) == 1:
-            return (yield from producer.send(parcel.messages[0], queue=queue))
-        return (yield from producer.send_batch(parcel.messages, queue=queue))
+                yield from self._client.instance.update_route(parcel.message.topic)
+        if parcel.batch_rows is None:
+            return (yield from producer.send(parcel.message, queue=queue))
+        return (yield from producer.send_encoded_batch(parcel.message, queue=queue))
 
     def _done(self, parcel: Parcel, outcome: SendResult | FakemqError) -> None:
         if isinstance(outcome, FakemqError):
@@ -155,13 +162,10 @@ def is_passing(error: FakemqError) -> bool:
         return error.code in PASSING_CODES
     if not isinstance(error, MQClientError):
         return isinstance(error, RemotingError)
-    cause = error.__cause__
-    if isinstance(cause, FakemqError):
-        return is_passing(cause)
-    # The topic had queues when the task began, or nothing would be sent to it.
-    return error.code in (NOT_FOUND_TOPIC_EXCEPTION, BROKER_NOT_EXIST_EXCEPTION) or (
-        "not exist" in str(error)
-    )
+    if isinstance(error.__cause__, FakemqError):
+        return is_passing(error.__cause__)
+    # Else it is about the route; the topic had one when the task began.
+    return error.code != ResponseCode.MESSAGE_ILLEGAL
 
 
 def in_full(error: BaseException) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.client.messages import SendStatus
+from fakemq.errors import ConfigError
+from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from fakemq.spark.connection import CONNECTION_OPTIONS, Connection, connection_of
 from fakemq.spark.options import Options
+from fakemq.spark.system_properties import SYSTEM_PROPERTIES
 
 WRITE_OPTIONS = (
     *CONNECTION_OPTIONS,
@@ -27,6 +30,8 @@ BATCH_SIZE_MAX = 32_767
 DELIVERY_TIMEOUT_MS = 120_000
 ROW_ID_PROPERTY = "SPARK_ROW_ID"
 NO_ROW_ID = "none"
+
+SEPARATORS = frozenset((NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR))
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
@@ -49,7 +54,9 @@ def write_options_of(options: Options) -> WriteOptions:
     """The options of a write; ConfigError for one that is unknown or cannot be."""
     options.require_known((*WRITE_OPTIONS, *_SPARKS_OWN))
     if options.text("path"):
-        raise options.bad("path", "none: name the topic by the option or the column topic; nothing")
+        raise ConfigError(
+            f"{options.source}: a path says nothing here: name the topic by the option topic"
+        )
     topic = options.text("topic")
     if topic == "":
         raise options.bad("topic", "the name of a topic")
@@ -57,6 +64,8 @@ def write_options_of(options: Options) -> WriteOptions:
     if batch_size > BATCH_SIZE_MAX:
         raise options.bad("batchSize", f"a whole number from 1 to {BATCH_SIZE_MAX}")
     row_id = options.text("rowIdProperty") or ROW_ID_PROPERTY
+    if row_id in SYSTEM_PROPERTIES or not SEPARATORS.isdisjoint(row_id):
+        raise options.bad("rowIdProperty", "a name that RocketMQ leaves to applications, or none")
     return WriteOptions(
         connection=connection_of(options),
         topic=topic,

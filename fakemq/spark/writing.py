@@ -14,29 +14,31 @@ from fakemq.client.messages import Message, SendResult
 from fakemq.machine_time import real_elapsed_ms
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.layout.twins import build_batch_member
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, decode_properties
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX
 from fakemq.spark.commit_message import Written
 from fakemq.spark.deliveries import LONGEST_PAUSE_MS, Deliveries, DeliveryError, Parcel, in_full
 from fakemq.spark.row_ids import RowIds
 from fakemq.spark.write_options import WriteOptions
-from fakemq.spark.write_rows import OutgoingRow, RowError, outgoing_rows
+from fakemq.spark.write_rows import OutgoingRow, RowEncoder, RowError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PARCEL_BYTES_MAX = 1024 * 1024
-"""Of one batch as it travels, beside what the broker adds to each message."""
+"""Of one batch as it travels; a row that takes more goes by itself."""
+BATCHED_PROPERTIES_MAX = 30_000
+"""Bytes of properties that still go with others. 4.9.7 adds the batch's own to each message's, and
+beyond 32,767 together writes what nobody can read; of a message by itself it refuses them.
+"""
 BUFFERED_BYTES_MAX = 16 * 1024 * 1024
-MESSAGE_OVERHEAD_BYTES = 256
-"""What a broker's record may have beside body, topic and properties, and the batch's frame."""
 
 hashed = lru_cache(maxsize=65_536)(java_string_hash)
 
 
-def write_rows(
-    batches: Iterable[pa.RecordBatch], options: WriteOptions, ids: RowIds | None
-) -> Written:
+def write_rows(batches: Iterable[pa.RecordBatch], options: WriteOptions, ids: RowIds) -> Written:
     """Send every row and wait for every acknowledgement.
 
     Raises DeliveryError, RowError, or what the client raises; what was sent by then stays sent.
@@ -49,97 +51,111 @@ def write_rows(
 
 
 class _Buffer:
-    """Messages for one fixed queue that are no parcel yet."""
+    """The members of a batch for one topic, perhaps for one queue of it, that are not sent yet."""
 
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
+    def __init__(self, topic: str, queue: MessageQueue | None) -> None:
+        self.topic = topic
+        self.queue = queue
+        self.members: list[bytes] = []
         self.size_bytes = 0
+
+    def parcel(self) -> Parcel:
+        """What is to be sent; the buffer is empty then."""
+        message = Message(self.topic, b"".join(self.members))
+        parcel = Parcel(message, self.queue, len(self.members))
+        self.members, self.size_bytes = [], 0
+        return parcel
 
 
 class _Task:
-    def __init__(self, client: Client, options: WriteOptions, ids: RowIds | None) -> None:
+    def __init__(self, client: Client, options: WriteOptions, ids: RowIds) -> None:
         self._client = client
         self._options = options
-        self._ids = ids
+        instance = client.instance
+        self._encoder = RowEncoder(
+            options, ids, lambda: instance.unique_ids.create(instance.time.wall_ms())
+        )
         self._written = Written()
         self._deliveries = Deliveries(client, options.delivery_timeout_ms, self._sent)
         self._queues: dict[str, Sequence[MessageQueue]] = {}
         """By topic, as they were when its first row came: a key keeps its queue to the end."""
         self._buffers: dict[MessageQueue, _Buffer] = {}
         self._buffered_bytes = 0
-        limit = client.instance.config.max_message_bytes
-        self._parcel_bytes_max = min(PARCEL_BYTES_MAX, limit)
+        self._parcel_bytes_max = min(PARCEL_BYTES_MAX, instance.config.max_message_bytes)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Send the rows of a batch, or keep them until a parcel is full."""
-        anywhere: dict[str, list[Message]] = {}
-        for row in outgoing_rows(batch, self._options, self._ids):
-            topic = row.message.topic
-            queues = self._queues_of(topic)
-            queue = _fixed_queue(row, queues)
-            if row.is_delayed or topic.startswith(RETRY_PREFIX):
-                self._alone(row, queue)
+        anywhere: dict[str, list[bytes]] = {}
+        for row in self._encoder.rows(batch):
+            topic, body = row.topic, row.body
+            self._written.body_bytes += len(body)
+            queue = _fixed_queue(row, self._queues_of(topic))
+            member = build_batch_member(0, 0, 0, body, row.properties)
+            if (
+                row.is_delayed
+                or len(member) > self._parcel_bytes_max
+                or len(row.properties) > BATCHED_PROPERTIES_MAX
+                or topic.startswith(RETRY_PREFIX)
+            ):
+                self._send_alone(row, queue)
             elif queue is None:
-                anywhere.setdefault(topic, []).append(row.message)
+                anywhere.setdefault(topic, []).append(member)
             else:
-                self._buffer(queue, row.message)
-        for topic, messages in anywhere.items():
-            self._spread(topic, messages)
+                self._buffer(queue, member)
+        for topic, members in anywhere.items():
+            self._spread(topic, members)
 
     def finish(self) -> Written:
         """Send what was kept and wait for every acknowledgement."""
-        for queue in list(self._buffers):
-            self._empty(queue)
+        self._empty_all()
         self._deliveries.flush()
         return self._written
 
     # -- rows to parcels ----------------------------------------------------------------------
 
-    def _alone(self, row: OutgoingRow, queue: MessageQueue | None) -> None:
+    def _send_alone(self, row: OutgoingRow, queue: MessageQueue | None) -> None:
         """What no batch may carry."""
-        if queue is not None:
-            self._empty(queue)
-        self._deliveries.put(Parcel(row.message.topic, [row.message], queue))
+        if queue in self._buffers:
+            self._empty(self._buffers[queue])
+        properties = decode_properties(row.properties.decode())
+        self._deliveries.put(Parcel(Message(row.topic, row.body, properties=properties), queue))
 
-    def _spread(self, topic: str, messages: list[Message]) -> None:
-        """To all queues evenly, and each batch to the next queue."""
-        queues = len(self._queues_of(topic))
-        most = min(self._options.batch_size, -(-len(messages) // queues))
-        parcel: list[Message] = []
-        size_bytes = 0
-        for message in messages:
-            message_bytes = _travelling_bytes(message)
-            if parcel and (
-                len(parcel) == most or size_bytes + message_bytes > self._parcel_bytes_max
+    def _spread(self, topic: str, members: list[bytes]) -> None:
+        """To all queues evenly, each batch to the next."""
+        most = min(self._options.batch_size, -(-len(members) // len(self._queues_of(topic))))
+        buffer = _Buffer(topic, None)
+        for member in members:
+            if (
+                len(buffer.members) == most
+                or buffer.size_bytes + len(member) > self._parcel_bytes_max
             ):
-                self._deliveries.put(Parcel(topic, parcel, None))
-                parcel, size_bytes = [], 0
-            parcel.append(message)
-            size_bytes += message_bytes
-        self._deliveries.put(Parcel(topic, parcel, None))
+                self._deliveries.put(buffer.parcel())
+            buffer.members.append(member)
+            buffer.size_bytes += len(member)
+        self._deliveries.put(buffer.parcel())
 
-    def _buffer(self, queue: MessageQueue, message: Message) -> None:
-        size_bytes = _travelling_bytes(message)
-        buffer = self._buffers.setdefault(queue, _Buffer())
-        if buffer.size_bytes + size_bytes > self._parcel_bytes_max:
-            self._empty(queue)
-        buffer.messages.append(message)
-        buffer.size_bytes += size_bytes
-        self._buffered_bytes += size_bytes
-        if len(buffer.messages) >= self._options.batch_size:
-            self._empty(queue)
-        elif self._buffered_bytes > BUFFERED_BYTES_MAX:
-            for one in list(self._buffers):
-                self._empty(one)
-
-    def _empty(self, queue: MessageQueue) -> None:
+    def _buffer(self, queue: MessageQueue, member: bytes) -> None:
         buffer = self._buffers.get(queue)
-        if buffer is None or not buffer.messages:
-            return
-        parcel = Parcel(queue.topic or "", buffer.messages, queue)
-        self._buffered_bytes -= buffer.size_bytes
-        buffer.messages, buffer.size_bytes = [], 0
-        self._deliveries.put(parcel)
+        if buffer is None:
+            buffer = self._buffers[queue] = _Buffer(queue.topic or "", queue)
+        if buffer.size_bytes + len(member) > self._parcel_bytes_max:
+            self._empty(buffer)
+        buffer.members.append(member)
+        buffer.size_bytes += len(member)
+        self._buffered_bytes += len(member)
+        if len(buffer.members) >= self._options.batch_size:
+            self._empty(buffer)
+        elif self._buffered_bytes > BUFFERED_BYTES_MAX:
+            self._empty_all()
+
+    def _empty(self, buffer: _Buffer) -> None:
+        if buffer.members:
+            self._buffered_bytes -= buffer.size_bytes
+            self._deliveries.put(buffer.parcel())
+
+    def _empty_all(self) -> None:
+        for buffer in self._buffers.values():
+            self._empty(buffer)
 
     # -- what came of them --------------------------------------------------------------------
 
@@ -147,10 +163,11 @@ class _Task:
         if result.status not in self._options.accept_statuses:
             accepted = ", ".join(sorted(one.name for one in self._options.accept_statuses))
             raise DeliveryError(
-                f"rocketmq: {parcel} were stored with {result.status.name},"
+                f"rocketmq: {parcel}: stored with {result.status.name},"
                 f" where the option acceptStatuses wants {accepted}"
             )
-        self._written.add(parcel.messages, result)
+        is_delayed = DELAY_TIME_LEVEL in parcel.message.properties
+        self._written.add(parcel.rows, result, is_delayed=is_delayed)
 
     def _queues_of(self, topic: str) -> Sequence[MessageQueue]:
         queues = self._queues.get(topic)
@@ -159,12 +176,6 @@ class _Task:
                 self._client, topic, self._options.delivery_timeout_ms
             )
         return queues
-
-
-def _travelling_bytes(message: Message) -> int:
-    properties = sum(len(name) + len(value) + 2 for name, value in message.properties.items())
-    # Four bytes are the most that a character takes.
-    return len(message.body) + 4 * properties + MESSAGE_OVERHEAD_BYTES
 
 
 def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQueue | None:
@@ -180,7 +191,7 @@ def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQue
         more = " …" if len(queues) > 20 else ""
         at = f" of broker {row.broker}" if row.broker is not None else ""
         raise RowError(
-            f"rocketmq: a row for topic {row.message.topic} is for queue {row.queue_id}{at}, which"
+            f"rocketmq: a row for topic {row.topic} is for queue {row.queue_id}{at}, which"
             f" is none that can be written; those are {known}{more}"
         )
     if row.sharding_key is None:

@@ -70,5 +70,5 @@ def test_both_faces_offer_the_same() -> None:
     def offered(face: type) -> set[str]:
         return {name for name in vars(face) if not name.startswith("_")}
 
-    assert offered(Client) - offered(AsyncClient) == {"channel", "close", "poll"}
+    assert offered(Client) - offered(AsyncClient) == {"channel", "close", "parallel", "poll"}
     assert offered(AsyncClient) <= offered(Client)

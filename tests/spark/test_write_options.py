@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from fakemq.client import SendStatus
+from fakemq.errors import ConfigError
+from tests.support.writes import options
+
+
+def test_what_is_not_said() -> None:
+    found = options(checkpointLocation="/c", queryName="q")
+    assert (found.topic, found.batch_size, found.delivery_timeout_ms) == (None, 1000, 120_000)
+    assert found.accept_statuses == set(SendStatus)
+    assert (found.row_id_property, found.write_id) == ("SPARK_ROW_ID", None)
+    assert not found.drop_system_properties
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_what_is_said() -> None:
+    found = options(
+        topic="orders",
+        batchSize="5",
+        deliveryTimeoutMs="0",
+        acceptStatuses="flush_disk_timeout",
+        rowIdProperty="None",
+        writeId="nightly",
+        dropSystemProperties="TRUE",
+    )
+    assert (found.topic, found.batch_size, found.delivery_timeout_ms) == ("orders", 5, 0)
+    assert found.accept_statuses == {SendStatus.SEND_OK, SendStatus.FLUSH_DISK_TIMEOUT}
+    assert (found.row_id_property, found.write_id) == (None, "nightly")
+    assert found.drop_system_properties
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("topics", "orders", "there is no option topics; the nearest is topic"),
+        ("topic", " ", "option topic is '', where the name of a topic is wanted"),
+        ("batchSize", "0", "option batchSize is '0', where a whole number from 1 on is wanted"),
+        ("batchSize", "40000", "option batchSize is '40000', where .* from 1 to 32767"),
+        ("deliveryTimeoutMs", "2s", "option deliveryTimeoutMs is '2s'"),
+        ("acceptStatuses", "OK", "where a list of SEND_OK, FLUSH_DISK_TIMEOUT"),
+        ("rowIdProperty", "KEYS", "option rowIdProperty is 'KEYS', where a name that RocketMQ"),
+        ("rowIdProperty", "a\x02b", "option rowIdProperty is .* where a name that RocketMQ"),
+        ("path", "/orders", "a path says nothing here: name the topic by the option topic"),
+    ],
+)
+def test_what_cannot_be(name: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        options(**{name: value})
