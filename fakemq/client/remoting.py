@@ -100,6 +100,11 @@ class BlockingChannel:
         """The response to a request, if `poll` or another's `receive` took it already."""
         return self._responses.pop(opaque, None)
 
+    def forget(self, opaque: int) -> None:
+        """Drop the response to a request, whether it has come or will."""
+        self._waiting.discard(opaque)
+        self._responses.pop(opaque, None)
+
     def poll(self, timeout_ms: int) -> bool:
         """Take what arrives within that time; False if nothing does.
 
