@@ -112,14 +112,20 @@ class Deliveries:
             parcel.until_ms = parcel.until_ms or now_ms + self._patience_ms
             parcel.tries += 1
             self._parallel.start(self._attempt(parcel), partial(self._done, parcel))
-        soonest_ms = min((one.not_before_ms for one in self._pausing), default=now_ms + timeout_ms)
-        wait_ms = max(0, min(timeout_ms, soonest_ms - now_ms))
-        if len(self._parallel):
-            self._parallel.wait(0 if self._ready else wait_ms)
-        elif wait_ms and not self._ready:
-            time.sleep(wait_ms / 1000)
+        if self._failure is None:
+            self._wait(timeout_ms)
         if self._failure is not None:
             raise self._failure
+
+    def _wait(self, timeout_ms: int) -> None:
+        """For an answer or the end of a pause, that long at most."""
+        now_ms = real_elapsed_ms()
+        until_ms = min((one.not_before_ms for one in self._pausing), default=now_ms + timeout_ms)
+        timeout_ms = max(0, min(timeout_ms, until_ms - now_ms))
+        if len(self._parallel):
+            self._parallel.wait(timeout_ms)
+        elif self._pausing:
+            time.sleep(timeout_ms / 1000)
 
     def _attempt(self, parcel: Parcel) -> Operation[SendResult]:
         producer, queue = self._client.producer, parcel.queue
