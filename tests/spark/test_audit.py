@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fakemq.spark.audit import Summary, Verdict, audit
-from tests.support.audit_runs import Run, clean_run, faulty_run
+from tests.support.audit_runs import clean_run, faulty_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,20 +48,3 @@ def test_every_lost_and_duplicated_message_is_named(spark: SparkSession, tmp_pat
     assert all("broker-a-0 was killed" in cause for cause in causes), causes
     (sent_twice,) = [one for one in summary.messages if one.keys == "sent-twice"]
     assert "drop SEND_MESSAGE_V2" in sent_twice.cause
-    _without_a_journal(spark, tmp_path, run)
-
-
-def _without_a_journal(spark: SparkSession, folder: Path, run: Run) -> None:
-    """What producers and consumers wrote down themselves says as much, but for the causes."""
-    acks, deliveries = folder / "acks.jsonl", folder / "deliveries.jsonl"
-    acks.write_text(
-        "".join(json.dumps({"topic": "orders", "msg_id": one}) + "\n" for one in sorted(run.sent))
-    )
-    (again,) = run.delivered_twice
-    rows = [{"group": "billing", "topic": "orders", "at_ms": at_ms, **again} for at_ms in (1, 2)]
-    deliveries.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    found = audit(spark, str(run.store), acks=[str(acks)], deliveries=[str(deliveries)])
-    named = found.findings.select("msg_id", "verdict", "cause").collect()
-    assert {row.msg_id for row in named if row.verdict == "lost"} == run.lost
-    assert {row.msg_id for row in named if row.verdict == "duplicated"} == run.duplicated
-    assert all(row.cause for row in named if row.verdict == "lost")
