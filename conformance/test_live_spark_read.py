@@ -17,9 +17,9 @@ from conformance.java_cluster import JavaCluster
 from conformance.replicas import Node, java_slave, wait_in_step
 from fakemq.client import Client, Message
 from fakemq.machine_time import real_wait_ms, real_wall_ms
-from fakemq.spark.batch_reader import RocketMQReader
 from fakemq.spark.options import Options
-from fakemq.spark.read_options import read_options
+from fakemq.spark.reading.batch_reader import RocketMQReader
+from fakemq.spark.reading.options import read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from fakemq import Cluster
-from fakemq.spark.read_options import READ_OPTIONS
+from fakemq.spark.reading.options import READ_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakemq.cluster import Cluster
+from fakemq.spark.records.schema import message_schema
 from fakemq.spark.requirements import OLDEST_PYSPARK
-from fakemq.spark.schema import message_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

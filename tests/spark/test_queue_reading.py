@@ -26,12 +26,12 @@ from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark import queue_reading
-from fakemq.spark.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.options import Options
-from fakemq.spark.planning import QueueRange
-from fakemq.spark.queue_reading import QueueReader, ReadError
-from fakemq.spark.read_options import ReadOptions, read_options
+from fakemq.spark.reading import queue_reading
+from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.options import ReadOptions, read_options
+from fakemq.spark.reading.planning import QueueRange
+from fakemq.spark.reading.queue_reading import QueueReader, ReadError
 
 QUEUE = MessageQueue(topic="orders", broker_name="broker-a", queue_id=3)
 MASTER, SLAVE = "1.1.1.1:1", "1.1.1.2:1"

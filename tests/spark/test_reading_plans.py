@@ -15,14 +15,14 @@ from fakemq import Cluster
 from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.batch_reader import RocketMQReader
-from fakemq.spark.bound_offsets import BrokerAwayError
-from fakemq.spark.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.options import Options
-from fakemq.spark.queue_bounds import find_bounds, first_at_or_after
-from fakemq.spark.queue_reading import ReadError
-from fakemq.spark.read_options import read_options
-from fakemq.spark.topics import NameServerError, UnknownTopicError
+from fakemq.spark.reading.batch_reader import RocketMQReader
+from fakemq.spark.reading.bound_offsets import BrokerAwayError
+from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.options import read_options
+from fakemq.spark.reading.queue_bounds import find_bounds, first_at_or_after
+from fakemq.spark.reading.queue_reading import ReadError
+from fakemq.spark.reading.topics import NameServerError, UnknownTopicError
 
 COUNT = 20
 """Messages in each of the four queues of ``orders``."""

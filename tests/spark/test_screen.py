@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.spark.audit.command import has_findings
-from fakemq.spark.audit.screen import LAGS_SHOWN, MESSAGES_SHOWN, lines
+from fakemq.spark.audit.report.screen import LAGS_SHOWN, MESSAGES_SHOWN, lines
 from tests.support.summaries import EMPTY, full
 
 

@@ -18,11 +18,11 @@ from fakemq import Cluster
 from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.options import Options
-from fakemq.spark.read_options import read_options
-from fakemq.spark.stream_reader import RocketMQStreamReader
-from fakemq.spark.topics import NameServerError, UnknownTopicError
+from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.options import read_options
+from fakemq.spark.reading.stream_reader import RocketMQStreamReader
+from fakemq.spark.reading.topics import NameServerError, UnknownTopicError
 
 ALL = ReadAllAvailable()
 Make = Callable[..., RocketMQStreamReader]
