@@ -18,6 +18,8 @@ STEP_TIMEOUT_S = 300.0
 """Of a start or a micro-batch, on the busiest of machines."""
 END_TIMEOUT_S = 1800.0
 TAIL_CHARACTERS = 6000
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that lives for seconds: it compiles less well, and takes a third less of the processor."""
 
 
 class JobError(Exception):
@@ -75,7 +77,7 @@ class RunningJob:
             "TMPDIR": str(home),
             "SPARK_LOCAL_DIRS": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={home}",
+            "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={home} {JVM}",
             "PYTHONPATH": str(ROOT),
         }
         with open(self._output, "ab") as output:
