@@ -6,6 +6,8 @@ A row at a time through `fakemq.protocol.message` costs several microseconds; Sp
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from mmap import mmap
 
 import numpy as np
 import numpy.typing as npt
@@ -46,11 +48,11 @@ class RecordTable:
     of fixed places mean anything. Layout: protocol/layout/record.py.
     """
 
-    def __init__(self, data: bytes, positions: Ints) -> None:
+    def __init__(self, data: bytes | mmap, positions: Ints) -> None:
         self.data = data
         self.positions = positions
-        self._bytes = np.frombuffer(data, np.uint8)
         self.size_bytes = self._ints(0, 4)
+        self.magic_code = self._ints(4, 4)
         self.body_crc = self._ints(8, 4)
         self.queue_id = self._ints(12, 4)
         self.flag = self._ints(16, 4)
@@ -83,15 +85,19 @@ class RecordTable:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def slices(self, begin: Ints, end: Ints) -> list[bytes]:
-        """The bytes between two columns of places."""
-        data = self.data
-        return [data[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+    def some(self, which: Sequence[int] | npt.NDArray[np.bool_]) -> RecordTable:
+        """Some of the records: by number, or by whether each is wanted."""
+        if isinstance(which, range) and which == range(len(self)):
+            return self
+        if not isinstance(which, np.ndarray):
+            which = np.array(which, np.int64)
+        return RecordTable(self.data, self.positions[which])
 
     def _ints(self, offset: int | Ints, width: int) -> Ints:
         """A signed big-endian number of ``width`` bytes in each record."""
-        at = (self.positions + offset)[:, None] + np.arange(width)
+        # A number from every byte on, of which a few are taken.
+        count = max(len(self.data) - width + 1, 0)
+        numbers = np.ndarray((count,), f">i{width}", self.data, strides=(1,))
         # A record that does not fit may point behind the data; what it reads there is not used.
-        raw = self._bytes[np.minimum(at, len(self._bytes) - 1)]
-        numbers: Ints = raw.view(f">i{width}").reshape(-1).astype(np.int64)
-        return numbers
+        chosen: Ints = numbers[np.minimum(self.positions + offset, count - 1)].astype(np.int64)
+        return chosen

@@ -2,14 +2,62 @@
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-NAME = "rocketmq-store"
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from fakemq.spark.options import Options
+from fakemq.spark.store_index import IndexPart, index_batches, index_parts
+from fakemq.spark.store_log import log_batches
+from fakemq.spark.store_options import NAME, StoreOptions, store_options
+from fakemq.spark.store_parts import LogPart, log_parts, nodes_of
+from fakemq.spark.store_queues import QueuePart, queue_batches, queue_parts
+from fakemq.spark.store_schema import store_ddl, wanted_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+_PARTS = {"log": log_parts, "consumequeue": queue_parts, "index": index_parts}
 
 
 class RocketMQStoreDataSource(DataSource):
-    """Reads a store directory, the fake's or Java's; what it takes is in docs/spark.md."""
+    """Reads a store directory, the fake's or Java's; what it takes is in docs/spark_store.md."""
 
     @classmethod
     def name(cls) -> str:
         return NAME
+
+    def schema(self) -> str:
+        options = store_options(Options(NAME, self.options))
+        nodes_of(options)
+        return store_ddl(options)
+
+    def reader(self, schema: StructType) -> StoreReader:
+        options = store_options(Options(NAME, self.options))
+        return StoreReader(options, wanted_schema(options, schema))
+
+
+class StoreReader(DataSourceReader):
+    """Makes the partitions on the driver, and their rows on the workers."""
+
+    def __init__(self, options: StoreOptions, schema: pa.Schema) -> None:
+        self.options = options
+        self._schema = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Of files and ranges of files; looks at names and sizes, reads no records."""
+        make = _PARTS[self.options.view]
+        return [part for node in nodes_of(self.options) for part in make(node, self.options)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition, about ten thousand at a time."""
+        match partition:
+            case LogPart():
+                return log_batches(partition, self.options, self._schema)
+            case QueuePart():
+                return queue_batches(partition, self.options, self._schema)
+            case IndexPart():
+                return index_batches(partition, self.options, self._schema)
+        return iter(())  # of a store without any records

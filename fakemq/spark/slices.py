@@ -1,0 +1,51 @@
+"""Pieces of one long row of bytes as Arrow arrays, without a Python object for each."""
+
+from __future__ import annotations
+
+from mmap import mmap
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+_HEX = np.frombuffer("".join(f"{one:02X}" for one in range(256)).encode(), np.uint16)
+"""The two digits of each byte, as one number."""
+
+
+def binaries(
+    data: bytes | mmap | pa.Buffer, begin: Ints, end: Ints, which: pa.Array | None = None
+) -> pa.Array:
+    """The bytes from each ``begin`` to its ``end``: pieces in order, that do not overlap.
+
+    ``which`` picks some of them, as `pyarrow.Array.take` does; null gives null.
+    """
+    count = len(begin)
+    if not count:
+        return pa.nulls(0 if which is None else len(which), pa.binary())
+    # Every other piece of this array is what lies between two that are wanted.
+    places = np.empty(2 * count, np.int32)
+    places[0::2] = begin
+    places[1::2] = end
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(data)]
+    pieces = pa.Array.from_buffers(pa.binary(), 2 * count - 1, buffers)
+    return pieces.take(pa.array(np.arange(0, 2 * count, 2)) if which is None else which)
+
+
+def strings(raw: pa.Array) -> pa.Array:
+    """Bytes as UTF-8; what is none is replaced as Python does it."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        texts = [None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()]
+        return pa.array(texts, pa.string())
+
+
+def hexadecimals(numbers: Ints) -> pa.Array:
+    """Sixteen digits each, capitals."""
+    digits = _HEX[numbers.astype(">i8").view(np.uint8)]
+    places = np.arange(len(numbers) + 1, dtype=np.int32) * 16
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(digits)]
+    return pa.Array.from_buffers(pa.string(), len(numbers), buffers)
