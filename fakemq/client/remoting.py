@@ -96,6 +96,11 @@ class BlockingChannel:
                 raise RemotingTimeoutError(self.addr, timeout_ms)
         return self._responses.pop(opaque)
 
+    def forget(self, opaque: int) -> None:
+        """Drop the response to a request, whether it has come or will."""
+        self._waiting.discard(opaque)
+        self._responses.pop(opaque, None)
+
     def poll(self, timeout_ms: int) -> bool:
         """Take what arrives within that time; False if nothing does.
 

@@ -67,6 +67,11 @@ def connection_of(options: Options) -> Connection:
             f"{options.source}: option nameServer is missing: host:port of a name server,"
             " several separated by semicolons"
         )
+    for addr in name_server.split(";"):
+        host, _, port = addr.strip().rpartition(":")
+        if not host or not port.isdecimal():
+            given_as = "nameServer" if options.text("nameServer") else PASS_THROUGH + _NAMESRV_ADDR
+            raise options.bad(given_as, "host:port, or several separated by semicolons,")
     settings: dict[str, object] = {}
     for name, text in given.items():
         if name not in spelt:

@@ -36,7 +36,7 @@ def ranges_between(start: Mapping[MessageQueue, int], end: Offsets) -> list[Queu
 def split(
     ranges: Sequence[QueueRange], min_partitions: int | None, max_records: int | None
 ) -> list[QueueRange]:
-    """At least ``min_partitions`` parts if there is enough to read, none of over ``max_records``.
+    """Some ``min_partitions`` parts if there are fewer ranges, none of over ``max_records``.
 
     Long ranges are cut in proportion to their length; each part is of one queue.
     """
@@ -56,7 +56,7 @@ def split(
 
 
 def _share(length: int, total: int, parts: int) -> int:
-    return max(round(length / total * parts), 1)
+    return max((2 * length * parts + total) // (2 * total), 1)  # Math.round
 
 
 def _cut(one: QueueRange, parts: int) -> list[QueueRange]:

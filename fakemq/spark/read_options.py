@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -28,6 +28,7 @@ from fakemq.spark.offsets import (
     parse_queues,
 )
 from fakemq.spark.options import Options
+from fakemq.spark.schema import message_schema
 
 T = TypeVar("T")
 
@@ -121,9 +122,19 @@ class ReadOptions(msgspec.Struct, frozen=True):
     commit_offsets: bool
 
 
-def read_options(options: Options, *, streaming: bool) -> ReadOptions:
-    """The options of a reader; ConfigError for one that is unknown, missing or cannot be."""
+def read_options(
+    options: Options, *, streaming: bool, columns: Sequence[str] | None = None
+) -> ReadOptions:
+    """The options of a reader; ConfigError for one that is unknown, missing or cannot be.
+
+    ``columns`` are those that a user's own schema names, which has no say here.
+    """
     options.require_known(READ_OPTIONS)
+    names = message_schema(include_properties=options.flag("includeProperties", False)).names
+    if columns is not None and list(columns) != names:
+        raise ConfigError(
+            f"{options.source}: the columns are {', '.join(names)}: leave schema() out"
+        )
     _refuse(options, *_not_for(streaming))
     strategy = options.text("startingOffsetsByTimestampStrategy") or "error"
     if strategy not in ("error", "latest"):

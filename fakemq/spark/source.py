@@ -33,10 +33,12 @@ class RocketMQDataSource(DataSource):
         from fakemq.spark.batch_reader import RocketMQReader
         from fakemq.spark.read_options import read_options
 
-        return RocketMQReader(read_options(Options(NAME, self.options), streaming=False))
+        options = Options(NAME, self.options)
+        return RocketMQReader(read_options(options, streaming=False, columns=schema.names))
 
     def streamReader(self, schema: StructType) -> RocketMQStreamReader:  # noqa: N802 - Spark's name
         from fakemq.spark.read_options import read_options
         from fakemq.spark.stream_reader import RocketMQStreamReader
 
-        return RocketMQStreamReader(read_options(Options(NAME, self.options), streaming=True))
+        options = Options(NAME, self.options)
+        return RocketMQStreamReader(read_options(options, streaming=True, columns=schema.names))

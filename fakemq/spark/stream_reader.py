@@ -16,12 +16,11 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from fakemq.client.blocking import Client
-from fakemq.client.errors import RemotingError
 from fakemq.client.pull_consumer import PullConsumer
 from fakemq.errors import FakemqError
 from fakemq.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.bound_offsets import resolved, surveyed
+from fakemq.spark.bound_offsets import Wait, resolved, surveyed
 from fakemq.spark.data_loss import report_data_loss
 from fakemq.spark.offsets import Nested, Offsets, flat, nested, queue_texts
 from fakemq.spark.planning import limited, ranges_between, split
@@ -29,14 +28,15 @@ from fakemq.spark.queue_bounds import Bounds, find_bounds
 from fakemq.spark.queue_reading import read_range
 from fakemq.spark.read_options import ReadOptions
 from fakemq.spark.stream_progress import reachable
-from fakemq.spark.topics import find_queues, is_wanted
+from fakemq.spark.topics import NameServerError, brokers_there, find_queues, is_wanted
 
 
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads on from the checkpoint; its offsets are `fakemq.spark.offsets`."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, wait: Wait = real_wait_ms) -> None:
         self._options = options
+        self._wait = wait
         self._client: Client | None = None
         self._until: dict[MessageQueue, Bounds] | None = None
         self._newest: Offsets = {}
@@ -51,7 +51,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Nested:  # noqa: N802 - Spark's name
         """Where a stream without a checkpoint starts."""
         client = self._connected()
-        bounds = surveyed(client, find_queues(client, self._options.wanted), self._options)
+        queues = find_queues(client, self._options.wanted)
+        bounds = surveyed(client, queues, self._options, self._wait)
         return nested(resolved(client, bounds, self._options.start, self._options))
 
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:  # noqa: N802 - Spark's name
@@ -106,14 +107,12 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _bounds(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
         """The bounds of the queues of brokers that answer; a name server has to."""
-        for tried in range(self._options.pulling.retries + 1):
-            if tried:
-                real_wait_ms(self._options.pulling.retry_interval_ms)
+        for _ in range(self._options.pulling.retries):
             try:
                 return self._bounds_now(begin)
-            except RemotingError as error:
-                failure = error
-        raise FakemqError(f"rocketmq: no name server answers: {failure}") from failure
+            except NameServerError:
+                self._wait(self._options.pulling.retry_interval_ms)
+        return self._bounds_now(begin)
 
     def _bounds_now(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
         client, wanted = self._connected(), self._options.wanted
@@ -127,7 +126,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _check_gone(self, client: Client, gone: set[MessageQueue]) -> None:
         """A broker that is away comes back; a queue that its broker has no more does not."""
-        brokers = client.cluster_info().broker_addr_table if gone else {}
+        brokers = brokers_there(client) if gone else set()
         lost = [one for one in gone if (one.broker_name or "") in brokers]
         if lost:
             report_data_loss(

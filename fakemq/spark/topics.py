@@ -6,7 +6,8 @@ import re
 from collections.abc import Container
 
 from fakemq.client.blocking import Client
-from fakemq.errors import ConfigError
+from fakemq.client.errors import MQBrokerError, RemotingError
+from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol import topics
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.offsets import queue_texts
@@ -31,15 +32,28 @@ class UnknownTopicError(ConfigError):
     """A topic or queue that is to be read is not there."""
 
 
+class NameServerError(FakemqError):
+    """No name server says what there is."""
+
+
 def find_queues(
     client: Client, wanted: Wanted, *, excused: Container[str] = ()
 ) -> list[MessageQueue]:
     """The readable queues of what is wanted, sorted; their routes are asked for now.
 
     UnknownTopicError for a topic without a route or a queue that is not there, unless the topic
-    is ``excused``; a pattern that nothing matches gives no queues. RemotingError where no name
+    is ``excused``; a pattern that nothing matches gives no queues. NameServerError where no name
     server answers.
     """
+    try:
+        return _found(client, wanted, excused)
+    except (RemotingError, MQBrokerError) as error:
+        raise NameServerError(
+            f"rocketmq: no name server says what to read, of {_name_servers(client)}: {error}"
+        ) from error
+
+
+def _found(client: Client, wanted: Wanted, excused: Container[str]) -> list[MessageQueue]:
     if wanted.queues is not None:
         return _assigned(client, wanted.queues, excused)
     names = wanted.topics if wanted.topics is not None else _matching(client, wanted.pattern or "")
@@ -53,6 +67,16 @@ def find_queues(
             )
         found += queues
     return sorted(found)
+
+
+def brokers_there(client: Client) -> set[str]:
+    """The names of the brokers that a name server knows. NameServerError"""
+    try:
+        return set(client.cluster_info().broker_addr_table)
+    except (RemotingError, MQBrokerError) as error:
+        raise NameServerError(
+            f"rocketmq: no name server names its brokers, of {_name_servers(client)}: {error}"
+        ) from error
 
 
 def is_wanted(wanted: Wanted, queue: MessageQueue) -> bool:

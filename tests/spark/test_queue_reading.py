@@ -1,0 +1,344 @@
+"""A worker reads every message of its range once, in order, or says what is the matter."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow")
+
+from fakemq.client.blocking import Client
+from fakemq.client.errors import (
+    RemotingConnectError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
+from fakemq.client.instance import ClientInstance
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.message import encode_record
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.spark import queue_reading
+from fakemq.spark.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.options import Options
+from fakemq.spark.planning import QueueRange
+from fakemq.spark.queue_reading import QueueReader, ReadError
+from fakemq.spark.read_options import ReadOptions, read_options
+
+QUEUE = MessageQueue(topic="orders", broker_name="broker-a", queue_id=3)
+MASTER, SLAVE = "1.1.1.1:1", "1.1.1.2:1"
+
+
+class Replica:
+    """A broker with offsets from ``first`` to ``end``; ``fails`` says what becomes of each pull."""
+
+    def __init__(
+        self, end: int, first: int = 0, *, fails: Iterator[str | None] | None = None, most: int = 32
+    ) -> None:
+        self.first, self.end, self.most = first, end, most
+        self.is_slave = False
+        self.fails = fails or iter(())
+        self.pulls: list[int] = []
+
+    def answer(self, fields: dict[str, str]) -> RemotingCommand:
+        offset, count = int(fields["queueOffset"]), min(int(fields["maxMsgNums"]), self.most)
+        self.pulls.append(offset)
+        if self.first <= offset < self.end:
+            found = range(offset, min(offset + count, self.end))
+            wanted = [one for one in found if self.tag(one) in fields["subscription"] + "*"]
+            body = b"".join(record(one, self.tag(one)) for one in wanted)
+            code = ResponseCode.SUCCESS if body else ResponseCode.PULL_RETRY_IMMEDIATELY
+            status = "FOUND" if body else "NO_MATCHED_MESSAGE"
+            return self.response(code, status, found[-1] + 1, body)
+        moved = ResponseCode.PULL_OFFSET_MOVED
+        if self.is_slave:
+            moved = ResponseCode.PULL_RETRY_IMMEDIATELY
+        if offset < self.first:
+            return self.response(moved, "OFFSET_TOO_SMALL", self.first)
+        if offset == self.end:
+            return self.response(ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE", offset)
+        return self.response(moved, "OFFSET_OVERFLOW_BADLY", self.end)
+
+    def response(self, code: int, status: str, begin: int, body: bytes = b"") -> RemotingCommand:
+        offsets = {"nextBeginOffset": begin, "minOffset": self.first, "maxOffset": self.end}
+        fields = {name: str(value) for name, value in offsets.items()}
+        return RemotingCommand(
+            code, fields | {"suggestWhichBrokerId": "0"}, body=body, remark=status
+        )
+
+    @staticmethod
+    def tag(offset: int) -> str:
+        return "*"
+
+
+class Channel:
+    """Asks one replica; its answers come in any case, unless it fails."""
+
+    def __init__(self, addr: str, replica: Replica) -> None:
+        self.addr, self.replica = addr, replica
+        self.answers: dict[int, RemotingCommand | Exception] = {}
+        self.opaque = 0
+        self.closed = False
+
+    def send(self, command: RemotingCommand, *, timeout_ms: int) -> int:
+        failure = next(self.replica.fails, None)
+        if failure == "send":
+            self.closed = True
+            raise RemotingSendRequestError(self.addr)
+        self.opaque += 1
+        self.answers[self.opaque] = self._answer(command, failure)
+        return self.opaque
+
+    def _answer(self, command: RemotingCommand, failure: str | None) -> RemotingCommand | Exception:
+        if failure == "receive":
+            return RemotingTimeoutError(self.addr, 1)
+        if failure == "busy":
+            return RemotingCommand(ResponseCode.SYSTEM_BUSY, remark="busy")
+        if failure == "garbage":
+            return RemotingCommand(ResponseCode.SUCCESS, {"nextBeginOffset": "soon"})
+        return self.replica.answer(command.ext_fields)
+
+    def receive(self, opaque: int, timeout_ms: int) -> RemotingCommand:
+        assert not self.closed, "nothing is asked of a closed connection"
+        answer = self.answers.pop(opaque)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def forget(self, opaque: int) -> None:
+        self.answers.pop(opaque, None)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Cluster:
+    """What `QueueReader` uses of a client; a replica that is None is away."""
+
+    def __init__(self, master: Replica | None, slave: Replica | None = None) -> None:
+        self.instance = ClientInstance("1.1.1.9:9")
+        self.replicas = {MASTER: master, SLAVE: slave}
+        self.channels: dict[str, Channel] = {}
+        self.instance.routes.brokers["broker-a"] = {0: MASTER}
+        if slave is not None:
+            slave.is_slave = True
+            self.instance.routes.brokers["broker-a"][1] = SLAVE
+        self.waits = 0
+
+    def update_route(self, topic: str) -> None:
+        assert topic == QUEUE.topic
+
+    def channel(self, addr: str) -> Channel:
+        replica = self.replicas[addr]
+        if replica is None:
+            raise RemotingConnectError(addr)
+        if addr not in self.channels or self.channels[addr].closed:
+            self.channels[addr] = Channel(addr, replica)
+        return self.channels[addr]
+
+    def read(self, start: int, end: int, **given: str) -> list[int]:
+        return [row["offset"] for row in self.rows(start, end, **given)]
+
+    def rows(self, start: int, end: int, **given: str) -> list[dict[str, Any]]:
+        part = QueueRange(QUEUE, start, end)
+        reader = QueueReader(cast(Client, self), part, options(**given), self.wait)
+        return [row for batch in reader.batches() for row in batch.to_pylist()]
+
+    def wait(self, time_ms: int) -> None:
+        self.waits += 1
+
+
+def options(**given: str) -> ReadOptions:
+    least = {"nameServer": "1.1.1.9:9", "subscribe": "orders", "fetchOffset.numRetries": "2"}
+    return read_options(Options("rocketmq", least | given), streaming=False)
+
+
+def record(offset: int, tag: str = "a", body: bytes = b"body", sys_flag: int = 0) -> bytes:
+    return encode_record(
+        "orders",
+        body,
+        f"TAGS\x01{tag}",
+        queue_id=QUEUE.queue_id,
+        born_host=("1.1.1.1", 1),
+        store_host=("1.1.1.1", 1),
+        flag=0,
+        sys_flag=sys_flag,
+        queue_offset=offset,
+        physical_offset=offset * 100,
+        born_timestamp_ms=1,
+        store_timestamp_ms=2,
+        reconsume_times=0,
+        prepared_transaction_offset=0,
+    )
+
+
+FAILURES = st.lists(st.sampled_from([None, None, None, "send", "receive", "busy", "garbage"]))
+
+
+@settings(max_examples=50)  # each builds a cluster and some batches
+@given(
+    st.integers(0, 200),
+    st.integers(1, 300),
+    st.integers(1, 40),
+    FAILURES,
+    st.none() | st.tuples(st.integers(0, 500), FAILURES),
+)
+def test_every_message_comes_once_and_in_order_whatever_fails(
+    start: int,
+    count: int,
+    most: int,
+    fails: list[str | None],
+    slave: tuple[int, list[str | None]] | None,
+) -> None:
+    # A master has all; a slave may be behind. Retries are bounded by what can fail.
+    master = Replica(start + count + 7, fails=iter(fails), most=most)
+    replica = Replica(slave[0], fails=iter(slave[1]), most=most) if slave else None
+    given = {"fetchOffset.numRetries": str(len(fails))}
+    cluster = Cluster(master, replica)
+    assert cluster.read(start, start + count, **given) == list(range(start, start + count))
+
+
+def test_batches_are_of_about_ten_thousand_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_reading, "BATCH_ROWS", 100)
+    part = QueueRange(QUEUE, 0, 1_000)
+    cluster = Cluster(Replica(1_000))
+    reader = QueueReader(cast(Client, cluster), part, options(), cluster.wait)
+    assert [len(batch) for batch in reader.batches()] == [128] * 7 + [104]
+    monkeypatch.setattr(queue_reading, "BATCH_BYTES", 1)
+    reader = QueueReader(cast(Client, cluster), part, options(), cluster.wait)
+    assert {len(batch) for batch in reader.batches()} == {32, 8}
+
+
+def test_pulls_go_ahead_while_answers_are_alike_and_not_beyond_the_end() -> None:
+    master = Replica(10_000)
+    assert Cluster(master).read(0, 500) == list(range(500))
+    assert master.pulls == list(range(0, 500, 32)), "none twice, none behind the end"
+
+
+def test_the_end_of_a_range_is_exact() -> None:
+    assert Cluster(Replica(100)).read(10, 15) == [10, 11, 12, 13, 14]
+
+
+def test_a_slave_gives_what_the_master_cannot() -> None:
+    cluster = Cluster(None, Replica(100))
+    assert cluster.read(0, 100) == list(range(100))
+    assert cluster.waits == 0, "a replica is asked at once"
+
+
+def test_a_slave_that_is_behind_is_no_data_loss() -> None:
+    with pytest.raises(ReadError) as error:
+        Cluster(None, Replica(60)).read(0, 100)
+    assert "read up to offset 60 of 100" in str(error.value)
+    assert "after 2 retries (fetchOffset.numRetries)" in str(error.value)
+    assert "topic orders, broker broker-a, queue 3" in str(error.value)
+
+
+def test_a_broker_that_stays_away_is_named_after_bounded_retries() -> None:
+    cluster = Cluster(None)
+    with pytest.raises(ReadError, match=f"connect to {MASTER} failed"):
+        cluster.read(0, 10)
+    assert cluster.waits == 2
+
+
+def test_a_refusal_is_told_at_once() -> None:
+    master = Replica(10)
+    master.answer = lambda fields: RemotingCommand(1, remark="no SQL92 here")  # type: ignore[method-assign]
+    cluster = Cluster(master)
+    with pytest.raises(ReadError, match=f"SYSTEM_ERROR .1. from {MASTER}: no SQL92 here"):
+        cluster.read(0, 10)
+    assert cluster.waits == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "there", "told"),
+    [
+        (40, 100, range(40, 90), "offsets 5 to 89 are wanted, and those there are 40 to 99"),
+        (0, 60, range(5, 60), "offsets 60 to 89 are wanted, and those there are 0 to 59"),
+        (0, 3, range(0), "offsets 5 to 89 are wanted, and those there are 0 to 2"),
+        (95, 100, range(0), "offsets 5 to 89 are wanted, and those there are 95 to 99"),
+    ],
+)
+def test_what_is_not_there_any_more_is_data_loss(
+    first: int, end: int, there: range, told: str
+) -> None:
+    with pytest.raises(DataLossError, match=f"queue 3: {told}"):
+        Cluster(Replica(end, first)).read(5, 90)
+    with pytest.warns(DataLossWarning, match=told) as warned:
+        assert Cluster(Replica(end, first)).read(5, 90, failOnDataLoss="false") == list(there)
+    assert len(warned) == 1
+
+
+def test_a_hole_in_a_queue_is_data_loss() -> None:
+    class Holed(Replica):
+        def answer(self, fields: dict[str, str]) -> RemotingCommand:
+            if fields["queueOffset"] != "32":
+                return super().answer(fields)
+            code = ResponseCode.PULL_RETRY_IMMEDIATELY
+            return self.response(code, "MESSAGE_WAS_REMOVING", 64)
+
+    with pytest.raises(DataLossError, match="offsets 32 to 63 are wanted and not there"):
+        Cluster(Holed(100)).read(0, 100)
+    with pytest.raises(DataLossError, match="offsets 32 to 63"):
+        Cluster(Holed(100)).read(0, 100, tags="*")
+    with pytest.warns(DataLossWarning):
+        offsets = Cluster(Holed(100)).read(0, 100, failOnDataLoss="false")
+    assert offsets == [*range(32), *range(64, 100)]
+
+
+class Tagged(Replica):
+    """Has "Aa" and "BB" by turns, whose hashes are one; gives both to who wants either."""
+
+    def answer(self, fields: dict[str, str]) -> RemotingCommand:
+        if int(fields["queueOffset"]) < 64:
+            return self.response(ResponseCode.PULL_RETRY_IMMEDIATELY, "NO_MATCHED_MESSAGE", 64)
+        return super().answer(fields | {"subscription": "AaBB"})
+
+    @staticmethod
+    def tag(offset: int) -> str:
+        return "BB" if offset % 2 else "Aa"
+
+
+def test_tags_of_one_hash_are_told_apart() -> None:
+    rows = Cluster(Tagged(200)).rows(0, 150, tags="BB")
+    assert [row["offset"] for row in rows] == list(range(65, 150, 2))
+    assert {row["tags"] for row in rows} == {"BB"}
+
+
+def test_a_slave_that_is_behind_skips_nothing_of_a_filtered_queue() -> None:
+    slave = Replica(60)
+    assert Cluster(Replica(100), slave).read(0, 90, sql="a > 5") == list(range(90))
+    with pytest.raises(ReadError):
+        Cluster(None, Replica(60)).read(70, 90, sql="a > 5")
+
+
+def test_bodies_are_as_they_were_sent_and_damage_is_told() -> None:
+    packed = zlib.compress(b"body" * 99)
+
+    class Compressing(Replica):
+        def answer(self, fields: dict[str, str]) -> RemotingCommand:
+            body = record(0, body=packed, sys_flag=MessageSysFlag.COMPRESSED)
+            return self.response(ResponseCode.SUCCESS, "FOUND", 1, body)
+
+    assert Cluster(Compressing(1)).rows(0, 1)[0]["value"] == b"body" * 99
+    packed = b"no zlib"
+    with pytest.raises(ReadError, match="offsets 0 to 0: a damaged message"):
+        Cluster(Compressing(1)).read(0, 1)
+
+
+def test_a_record_that_contradicts_itself_is_told() -> None:
+    class Torn(Replica):
+        def answer(self, fields: dict[str, str]) -> RemotingCommand:
+            response = super().answer(fields)
+            body = bytearray(response.body)
+            body[84:88] = b"\x00\x00\xff\xff"  # the size of the first body
+            return msgspec.structs.replace(response, body=bytes(body))
+
+    with pytest.raises(ReadError, match="a damaged message"):
+        Cluster(Torn(5)).read(0, 5)

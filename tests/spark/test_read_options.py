@@ -1,0 +1,123 @@
+"""What may be said of reading, and what is answered to the rest."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from fakemq.errors import ConfigError
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.spark.offsets import EARLIEST, LATEST
+from fakemq.spark.options import Options
+from fakemq.spark.read_options import Bound, ReadOptions, read_options
+
+QUEUE = MessageQueue(topic="t", broker_name="b", queue_id=0)
+JSON = '{"t": {"b": {"0": 5}}}'
+
+
+def read(*, streaming: bool = False, columns: list[str] | None = None, **given: str) -> ReadOptions:
+    least = {"nameServer": "127.0.0.1:9876", "subscribe": "orders"}
+    if given.keys() & {"topic", "assign", "subscribePattern"}:
+        del least["subscribe"]
+    given = {name.replace("__", "."): value for name, value in given.items()}
+    return read_options(Options("rocketmq", least | given), streaming=streaming, columns=columns)
+
+
+def refused(given: dict[str, str], *, streaming: bool) -> None:
+    read(streaming=streaming, columns=None, **given)
+
+
+def test_what_is_not_said_is_as_in_kafkas_connector() -> None:
+    batch, stream = read(), read(streaming=True)
+    assert (batch.start, batch.end) == (
+        Bound("startingOffsets", EARLIEST),
+        Bound("endingOffsets", LATEST),
+    )
+    assert stream.start == Bound("startingOffsets", LATEST)
+    assert batch.fail_on_data_loss
+    assert not batch.include_properties
+    assert not batch.pulling.is_filtered
+    assert batch.pulling.group == "spark-rocketmq-source"
+    assert pickle.loads(pickle.dumps(batch)) == batch
+
+
+def test_what_to_read_is_said_in_one_of_three_ways() -> None:
+    assert read(subscribe=" a , b,a,").wanted.topics == ("a", "b")
+    assert read(topic="a").wanted.topics == ("a",)
+    assert read(subscribePattern="a.*").wanted.pattern == "a.*"
+    assert read(assign='{"t": {"b": [0, 0]}}').wanted.queues == (QUEUE,)
+
+
+def test_a_time_goes_before_offsets() -> None:
+    start = read(startingTimestamp="7", startingOffsetsByTimestamp=JSON, startingOffsets=JSON).start
+    assert start == Bound("startingTimestamp", 7, by_time=True)
+    start = read(startingOffsetsByTimestamp=JSON, startingOffsets=JSON).start
+    assert start == Bound("startingOffsetsByTimestamp", each={QUEUE: 5}, by_time=True)
+    start = read(startingOffsets=JSON).start
+    assert (start.of(QUEUE), start.by_time) == (5, False)
+    assert read(endingTimestamp="9", endingOffsets=JSON).end.of(QUEUE) == 9
+
+
+def test_the_broker_chooses_by_tags_or_by_sql() -> None:
+    assert read(tags="a || b").pulling.expression == "a || b"
+    sql = read(sql="a > 5").pulling
+    assert (sql.expression, sql.expression_type) == ("a > 5", "SQL92")
+    assert read(group="G", groupIdPrefix="p").pulling.group == "G"
+    assert read(groupIdPrefix="p").pulling.group == "p-source"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"subscribe": ""}, "exactly one of subscribe, subscribePattern and assign"),
+        ({"topic": "a", "assign": "{}"}, "here is topic and assign"),
+        ({"subscribe": ","}, "a topic, or several"),
+        ({"subscribePattern": "("}, "a regular expression"),
+        ({"assign": "{}"}, '{"topic": {"broker-a": [0, 1]}}'),
+        ({"startingOffsets": "latest"}, "startingOffsets is 'latest'"),
+        ({"startingOffsets": '{"t": {"b": {"0": -1}}}'}, "no latest"),
+        ({"startingOffsets": '{"t": {"b": {"0": -3}}}'}, "-2 for earliest"),
+        ({"startingOffsets": "erliest"}, "earliest, latest or"),
+        ({"startingOffsets": '{"t": {"b": {"x": 1}}}'}, "got `str`"),
+        ({"endingOffsets": "earliest"}, "no earliest"),
+        ({"endingOffsets": '{"t": {"b": {"0": -2}}}'}, "no earliest"),
+        ({"startingTimestamp": "now"}, "startingTimestamp is 'now'"),
+        ({"startingOffsetsByTimestamp": '{"t": {"b": {"0": -1}}}'}, "milliseconds"),
+        ({"startingOffsetsByTimestampStrategy": "none"}, "error or latest"),
+        ({"tags": "a", "sql": "b > 1"}, "exclude each other"),
+        ({"tags": "||"}, "tags separated by ||"),
+        ({"pullBatchSize": "0"}, "from 1 on"),
+        ({"minPartitions": "many"}, "from 1 on"),
+        ({"maxOffsetsPerTrigger": "5"}, "means nothing to a batch"),
+        ({"nameServer": "localhost"}, "host:port"),
+        ({"startingOfsets": "latest"}, "the nearest is startingOffsets"),
+        ({"rocketmq__sendMsgTimeot": "5"}, "the nearest is rocketmq.sendMsgTimeout"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(given: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        refused(given, streaming=False)
+    assert told in str(refusal.value)
+    assert "rocketmq" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"endingOffsets": "latest"}, "means nothing to a stream"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "at most"),
+        ({"maxTriggerDelay": "soon"}, "a duration"),
+        ({"commitOffsets": "true"}, "wants option group"),
+    ],
+)
+def test_what_a_stream_cannot_have_is_refused(given: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        refused(given, streaming=True)
+
+
+def test_the_columns_are_not_a_users_to_choose() -> None:
+    with pytest.raises(ConfigError, match="leave schema"):
+        read(columns=["value"])
