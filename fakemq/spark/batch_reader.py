@@ -13,7 +13,7 @@ from fakemq.spark.offsets import queue_text
 from fakemq.spark.planning import QueueRange, ranges_between, split
 from fakemq.spark.queue_reading import read_range
 from fakemq.spark.read_options import ReadOptions
-from fakemq.spark.topics import find_queues
+from fakemq.spark.topics import check_expression, find_queues
 
 
 class RocketMQReader(DataSourceReader):
@@ -27,6 +27,7 @@ class RocketMQReader(DataSourceReader):
         options = self._options
         with options.connection.client() as client:
             queues = find_queues(client, options.wanted)
+            check_expression(client, queues, options.pulling)
             bounds = surveyed(client, queues, options)
             start = resolved(client, bounds, options.start, options)
             end = resolved(client, bounds, options.end, options)

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from fakemq.client.blocking import Client
-from fakemq.client.errors import MQBrokerError, RemotingError
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.pull_consumer import PULL_TIMEOUT_MS
 from fakemq.client.routes import MASTER_ID
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -45,7 +45,7 @@ def find_bounds(client: Client, queues: Iterable[MessageQueue]) -> Survey:
                 found.bounds.update(
                     _bounds(client, topic, here, addrs[broker_id], broker_id != MASTER_ID)
                 )
-            except (RemotingError, MQBrokerError) as error:
+            except (RemotingError, MQBrokerError, MQClientError) as error:
                 found.failures.setdefault(broker_name, error)  # what the master said, if anything
             else:
                 found.failures.pop(broker_name, None)
@@ -82,7 +82,10 @@ def first_at_or_after(client: Client, queue: MessageQueue, bounds: Bounds, time_
     low, high = bounds.min_offset, bounds.max_offset
     if low >= high:
         return high
-    hint = min(max(client.search_offset(queue, time_ms), low), high - 1)
+    try:
+        hint = min(max(client.search_offset(queue, time_ms), low), high - 1)
+    except (RemotingError, MQBrokerError, MQClientError):
+        hint = (low + high) // 2  # only a master is asked; a slave's messages are looked at
     step = 1
     if _is_older(client, queue, bounds, hint, time_ms):
         low = hint + 1

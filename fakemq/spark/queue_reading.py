@@ -84,6 +84,7 @@ class QueueReader:
             expression_type=pulling.expression_type,
         )
         self._wait = wait
+        self._addrs: dict[int, str] = {}
         self.offset = part.start
         """Of the next message to read."""
 
@@ -147,15 +148,19 @@ class QueueReader:
 
     def _replicas(self) -> list[_Replica]:
         """The master, if it is known, and its slaves; a broker once known stays so."""
-        queue, routes = self._part.queue, self._client.instance.routes
-        known = routes.brokers.get(queue.broker_name or "")
+        queue = self._part.queue
         try:
-            self._client.update_route(queue.topic or "")
+            # Not by update_route, which lists the topic's queues: of a thousand, for each of them.
+            data = self._client.run(self._client.instance.fetch_route(queue.topic or ""))
         except RemotingError:
-            if not known:
+            if not self._addrs:
                 raise
-        known = routes.brokers.get(queue.broker_name or "", {})
-        return [_Replica(known[one], one != MASTER_ID) for one in sorted(known)]
+        else:
+            for broker in data.broker_datas if data is not None else ():
+                if broker.broker_name == queue.broker_name:
+                    self._addrs = broker.broker_addrs
+        addrs = self._addrs
+        return [_Replica(addrs[one], one != MASTER_ID) for one in sorted(addrs)]
 
     def _given_up(self, error: FakemqError | None) -> ReadError:
         queue = self._part.queue

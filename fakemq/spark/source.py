@@ -19,7 +19,7 @@ NAME = "rocketmq"
 
 
 class RocketMQDataSource(DataSource):
-    """Reads and writes topics, by batch and by stream; what it takes is in docs/spark.md."""
+    """Reads and writes topics, by batch and by stream; what it takes is in docs/spark_read.md."""
 
     @classmethod
     def name(cls) -> str:

@@ -28,7 +28,13 @@ from fakemq.spark.queue_bounds import Bounds, find_bounds
 from fakemq.spark.queue_reading import read_range
 from fakemq.spark.read_options import ReadOptions
 from fakemq.spark.stream_progress import reachable
-from fakemq.spark.topics import NameServerError, brokers_there, find_queues, is_wanted
+from fakemq.spark.topics import (
+    NameServerError,
+    brokers_there,
+    check_expression,
+    find_queues,
+    is_wanted,
+)
 
 
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -41,6 +47,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until: dict[MessageQueue, Bounds] | None = None
         self._newest: Offsets = {}
         self._batch_at_ms: int | None = None
+        self._is_checked = False
 
     def __getstate__(self) -> dict[str, object]:
         # Workers get the options; sockets and what was seen stay on the driver.
@@ -117,6 +124,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _bounds_now(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
         client, wanted = self._connected(), self._options.wanted
         queues = find_queues(client, wanted, excused={one.topic or "" for one in begin})
+        if not self._is_checked:
+            check_expression(client, queues, self._options.pulling)
+            self._is_checked = True
         survey = find_bounds(client, queues)
         gone = {one for one in begin if one not in survey.bounds and is_wanted(wanted, one)}
         if gone:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, RemotingError
+from fakemq.client.pull_consumer import PullConsumer
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol import topics
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.subscription import is_tag_type
 from fakemq.spark.offsets import queue_texts
-from fakemq.spark.read_options import Wanted
+from fakemq.spark.read_options import Pulling, Wanted
 
 SYSTEM_TOPICS = frozenset(
     (
@@ -67,6 +69,25 @@ def _found(client: Client, wanted: Wanted, excused: Container[str]) -> list[Mess
             )
         found += queues
     return sorted(found)
+
+
+def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: Pulling) -> None:
+    """ConfigError where a broker does not understand option sql; one of each name is asked."""
+    if is_tag_type(pulling.expression_type):
+        return
+    consumer = PullConsumer(client.instance, pulling.group)
+    for queue in {one.broker_name: one for one in queues}.values():
+        try:
+            client.run(
+                consumer.check_expression(queue, pulling.expression, pulling.expression_type)
+            )
+        except MQBrokerError as error:
+            raise ConfigError(
+                f"rocketmq: option sql is {pulling.expression!r}, and broker {queue.broker_name}"
+                f" does not take it: {error}"
+            ) from error
+        except RemotingError:
+            continue  # who reads its queues will see
 
 
 def brokers_there(client: Client) -> set[str]:
