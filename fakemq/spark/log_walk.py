@@ -50,17 +50,17 @@ class LogFile:
         data, size_bytes = self.data, self.size_bytes
         positions: list[int] = []
         until = min(end, position + max_bytes, size_bytes - SMALLEST_RECORD_BYTES + 1)
-        unpack = _HEAD.unpack_from
-        while position < until and len(positions) < max_records:
+        # Locals, because this is run for every record.
+        unpack, add, magic_wanted = _HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
+        smallest_bytes = SMALLEST_RECORD_BYTES
+        for _ in range(max_records):
+            if position >= until:
+                break
             record_bytes, magic_code = unpack(data, position)
             behind = position + record_bytes
-            if (
-                magic_code != MESSAGE_MAGIC_CODE
-                or record_bytes < SMALLEST_RECORD_BYTES
-                or behind > size_bytes
-            ):
+            if magic_code != magic_wanted or record_bytes < smallest_bytes or behind > size_bytes:
                 break
-            positions.append(position)
+            add(position)
             position = behind
         return Run(positions, position)
 

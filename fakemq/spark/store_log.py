@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fakemq.protocol.java import crc32
 from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.log_walk import LogFile, Run
 from fakemq.spark.record_table import RecordTable
@@ -59,8 +59,9 @@ def _record_batches(
         numbers = [at for at in range(count) if at not in bad] if bad else range(count)
         if numbers:
             whole = table.some(numbers)
-            plain = {new: bodies[old] for new, old in enumerate(numbers) if old in bodies}
-            yield StoredColumns(part, whole, begin, plain).batch(schema)
+            if bad:
+                bodies = {new: bodies[old] for new, old in enumerate(numbers) if old in bodies}
+            yield StoredColumns(part, whole, begin, bodies).batch(schema)
         table = table.some(range(count, len(table)))
 
 
@@ -73,7 +74,7 @@ class LogReader:
         self._limit = min(part.limit, self._file.size_bytes)
 
     def stretches(self) -> Iterator[Stretch | Damage]:
-        """Whole records, about ten thousand at a time, and what is damaged, in the file's order."""
+        """Whole records, about ten thousand at a time, and what is damaged among them."""
         part, file = self._part, self._file
         if part.gap:
             yield Damage(0, None, part.gap)
@@ -155,12 +156,13 @@ class LogReader:
 
 def wrong_sums(table: RecordTable) -> dict[int, str]:
     """Which records have a body with another CRC than they say, and what is to be said of it."""
-    data, crc = memoryview(table.data), crc32
-    columns = (table.body_begin, table.body_end, table.body_crc)
-    places = zip(*(one.tolist() for one in columns), strict=True)
+    data, crc32 = table.data, zlib.crc32
+    begins, ends = table.body_begin.tolist(), table.body_end.tolist()
+    sums = [crc32(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+    is_sums = np.array(sums, np.int64) & 0x7FFF_FFFF
     # Java sums no empty body.
+    wrong = (is_sums != table.body_crc) & (table.body_begin != table.body_end)
     return {
-        at: f"CRC {crc(data[begin:end]):#x} of the body where {said:#x} is said"
-        for at, (begin, end, said) in enumerate(places)
-        if begin != end and crc(data[begin:end]) != said
+        at: f"CRC {is_sums[at]:#x} of the body where {table.body_crc[at]:#x} is said"
+        for at in np.flatnonzero(wrong).tolist()
     }

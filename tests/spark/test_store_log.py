@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
 
+import pyarrow as pa
+
+from fakemq.errors import StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.spark import log_walk, store_columns, store_options, store_parts
 from fakemq.spark.options import Options
 from fakemq.spark.store_log import log_batches
-from fakemq.spark.store_options import NAME, store_options
+from fakemq.spark.store_options import NAME
 from fakemq.spark.store_parts import log_parts, nodes_of
 from fakemq.spark.store_schema import store_fields
 
@@ -55,9 +60,7 @@ def write_log(root: Path, bodies: Sequence[bytes], file_bytes: int = FILE_BYTES)
 
 
 def read(root: Path, **given: str) -> list[dict[str, Any]]:
-    options = store_options(Options(NAME, {"path": str(root), **given}))
-    import pyarrow as pa
-
+    options = store_options.store_options(Options(NAME, {"path": str(root), **given}))
     schema = pa.schema([(name, arrow) for name, _, arrow in store_fields(options)])
     rows = []
     for node in nodes_of(options):
@@ -65,7 +68,7 @@ def read(root: Path, **given: str) -> list[dict[str, Any]]:
             for batch in log_batches(part, options, schema):
                 assert batch.schema == schema
                 rows += batch.to_pylist()
-    return rows
+    return sorted(rows, key=lambda row: (row["node"], row["file"], row["filePosition"]))
 
 
 def damage_of(rows: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
@@ -77,6 +80,14 @@ def flip(root: Path, at: int, bits: int = 0xFF) -> None:
     data = bytearray(path.read_bytes())
     data[at % FILE_BYTES] ^= bits
     path.write_bytes(data)
+
+
+def cut_small(patch: pytest.MonkeyPatch, part_bytes: int) -> None:
+    """Have parts of so many bytes, cut as if no record could be larger than these are."""
+    patch.setattr(store_parts, "LARGEST_RECORD_BYTES", 0)
+    patch.setattr(log_walk, "LARGEST_RECORD_BYTES", 400)
+    patch.setattr(store_options, "_LEAST_PARTITION_BYTES", 1)
+    patch.setattr(store_options, "_MAX_PARTITION_BYTES", part_bytes)
 
 
 BODIES = [b"body %d " % number * 10 for number in range(40)]
@@ -103,7 +114,7 @@ def test_every_record_is_a_row_of_what_it_says(tmp_path: Path) -> None:
     st.integers(0, 200),
     st.integers(1, 255),
 )
-@settings(max_examples=50)
+@settings(max_examples=20, deadline=None)  # writes and reads files
 def test_damage_costs_the_record_it_is_in_and_no_other(
     tmp_path_factory: pytest.TempPathFactory, hit: list[int], inside: int, bits: int
 ) -> None:
@@ -118,3 +129,157 @@ def test_damage_costs_the_record_it_is_in_and_no_other(
     for _, position, count in damage_of(rows):
         assert count > 0
         assert position + count <= FILE_BYTES
+
+
+@given(
+    st.integers(300, FILE_BYTES),
+    st.lists(st.tuples(st.integers(0, 9_000), st.integers(1, 255)), max_size=3),
+)
+@settings(max_examples=20, deadline=None)  # writes and reads files
+def test_however_it_is_cut_all_is_there_once(
+    tmp_path_factory: pytest.TempPathFactory, part_bytes: int, flips: list[tuple[int, int]]
+) -> None:
+    root = tmp_path_factory.mktemp("store") / "broker-a-0"
+    bodies = [b"x" * (number * 7 % 90) for number in range(40)]
+    write_log(root, bodies)
+    for at, bits in flips:
+        if (root / "commitlog" / f"{at // FILE_BYTES * FILE_BYTES:020}").exists():
+            flip(root, at, bits)
+    uncut = read(root)
+    with pytest.MonkeyPatch.context() as patch:
+        cut_small(patch, part_bytes)
+        assert read(root) == uncut
+
+
+def test_what_looks_like_a_record_in_a_body_is_no_boundary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = len(record(0, 0, b""))
+    inner = record(around - len("orders" + "KEYS_k0_UNIQ_KEY_U0") - 3, 7, b"inner")
+    places = write_log(tmp_path / "broker-a-0", [inner, b"next"])
+    body_at = (tmp_path / "broker-a-0/commitlog" / f"{0:020}").read_bytes().index(inner)
+    assert body_at == int.from_bytes(inner[28:36])  # it is a whole record that says it is here
+    for part_bytes in range(1, 500, 7):
+        cut_small(monkeypatch, part_bytes)
+        assert [row["commitLogOffset"] for row in read(tmp_path)] == places
+
+
+@pytest.mark.parametrize("written", range(0, 165, 3))
+def test_a_record_that_is_being_written_is_no_damage(tmp_path: Path, written: int) -> None:
+    places = write_log(tmp_path, BODIES[:5])
+    path = tmp_path / "commitlog" / f"{0:020}"
+    data = path.read_bytes()
+    path.write_bytes(data[: places[4] + written].ljust(FILE_BYTES, b"\0"))
+    assert [row["commitLogOffset"] for row in read(tmp_path)] == places[:4]
+
+
+def test_what_is_written_behind_the_plan_is_left_for_the_next_read(tmp_path: Path) -> None:
+    options = store_options.store_options(Options(NAME, {"path": str(tmp_path)}))
+    places = write_log(tmp_path, BODIES[:5])
+    path = tmp_path / "commitlog" / f"{0:020}"
+    data = path.read_bytes()
+    path.write_bytes(data[: places[3]].ljust(FILE_BYTES, b"\0"))
+    (node,) = nodes_of(options)
+    (part,) = log_parts(node, options)
+    path.write_bytes(data)
+    schema = pa.schema([("commitLogOffset", pa.int64())])
+    (batch,) = log_batches(part, options, schema)
+    assert batch["commitLogOffset"].to_pylist() == places[:3]
+
+
+def test_a_hole_is_damage_where_the_log_goes_on(tmp_path: Path) -> None:
+    places = write_log(tmp_path, BODIES)
+    for path in list((tmp_path / "commitlog").iterdir()):
+        data = path.read_bytes()
+        begin = int(path.name)
+        for number in (3, 4, 20):
+            at = places[number] - begin
+            if 0 <= at < FILE_BYTES:
+                size_bytes = len(record(0, number, BODIES[number]))
+                data = data[:at] + bytes(size_bytes) + data[at + size_bytes :]
+        path.write_bytes(data)
+    rows = read(tmp_path)
+    assert [row["commitLogOffset"] for row in rows if not row["damage"]] == [
+        place for number, place in enumerate(places) if number not in (3, 4, 20)
+    ]
+    first = next(row for row in rows if row["damage"])
+    assert (first["filePosition"], first["recordBytes"]) == (places[3], places[5] - places[3])
+    assert "zeros" in first["damage"]
+    message_columns = set(first) - {"node", "file", "filePosition", "recordBytes", "damage"}
+    assert {first[name] for name in message_columns} == {None}
+
+
+def test_a_missing_file_and_an_empty_one_are_damage(tmp_path: Path) -> None:
+    write_log(tmp_path, BODIES)
+    files = sorted((tmp_path / "commitlog").iterdir())
+    files[1].unlink()
+    files[2].write_bytes(bytes(FILE_BYTES))
+    found = [(row["file"][-4:], row["damage"]) for row in read(tmp_path) if row["damage"]]
+    assert found == [
+        ("4000", "the file before ends at 2000, this one begins at 4000"),
+        ("4000", "no record and no blank, and another file follows"),
+    ]
+
+
+def test_a_preallocated_file_costs_nothing(tmp_path: Path) -> None:
+    places = write_log(tmp_path, BODIES)
+    next_file = tmp_path / "commitlog" / f"{(places[-1] // FILE_BYTES + 1) * FILE_BYTES:020}"
+    with open(next_file, "wb") as file:
+        file.truncate(1 << 40)
+    assert len(read(tmp_path)) == len(BODIES)
+
+
+def test_a_body_is_given_as_it_was_sent_and_damage_where_it_cannot_be(tmp_path: Path) -> None:
+    log = tmp_path / "commitlog"
+    log.mkdir()
+    plain = b"again and " * 50
+    packed = zlib.compress(plain)
+    data = b""
+    for body in (packed, packed[:-9], packed, b"no zlib"):
+        data += record(len(data), 0, body, sys_flag=MessageSysFlag.COMPRESSED)
+    (log / f"{0:020}").write_bytes(data.ljust(FILE_BYTES, b"\0"))
+    rows = read(tmp_path)
+    assert [row["value"] for row in rows if not row["damage"]] == [plain, plain]
+    assert [row["damage"].partition(":")[0] for row in rows if row["damage"]] == [
+        "the body is no zlib",
+        "the body is no zlib",
+    ]
+
+
+def test_small_bodies_that_unpack_to_much_come_in_several_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_columns, "_MOST_UNPACKED_BYTES", 2_500)
+    log = tmp_path / "commitlog"
+    log.mkdir()
+    data = b""
+    for number in range(9):
+        body = zlib.compress(b"%d" % number * 1_000)
+        data += record(len(data), number, body, sys_flag=MessageSysFlag.COMPRESSED)
+    (log / f"{0:020}").write_bytes(data.ljust(FILE_BYTES, b"\0"))
+    options = store_options.store_options(Options(NAME, {"path": str(tmp_path)}))
+    (node,) = nodes_of(options)
+    (part,) = log_parts(node, options)
+    schema = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
+    batches = [batch.to_pylist() for batch in log_batches(part, options, schema)]
+    assert [len(batch) for batch in batches] == [3, 3, 3]
+    assert [row["value"] for batch in batches for row in batch] == [
+        b"%d" % number * 1_000 for number in range(9)
+    ]
+
+
+def test_modes_say_what_damage_does(tmp_path: Path) -> None:
+    places = write_log(tmp_path, BODIES)
+    flip(tmp_path, places[2] + 100)
+    assert len(damage_of(read(tmp_path, mode="permissive"))) == 1
+    assert len(read(tmp_path, mode="DROPMALFORMED")) == len(BODIES) - 1
+    with pytest.raises(StoreError, match=rf"commitlog/0{{20}}: position {places[2]}: CRC"):
+        read(tmp_path, mode="FAILFAST")
+
+
+def test_topics_and_times_are_chosen(tmp_path: Path) -> None:
+    write_log(tmp_path, BODIES)
+    flip(tmp_path, 100)
+    assert [row["damage"] is None for row in read(tmp_path, topic="bills, other")] == [False]
+    rows = read(tmp_path, topic="orders", startingTimestamp="2005", endingTimestamp="2010")
+    assert [row["offset"] for row in rows if not row["damage"]] == [5, 6, 7, 8, 9]

@@ -1,0 +1,89 @@
+"""Consume queues and indexes as rows, whole and damaged, without a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+
+from fakemq.dump.rows import Selection, index_rows, queue_rows
+from fakemq.dump.stored import find_nodes
+from fakemq.spark.options import Options
+from fakemq.spark.store_options import NAME, store_options
+from fakemq.spark.store_schema import store_fields
+from fakemq.spark.store_source import StoreReader
+from tests.dump.test_command import write_store
+
+
+def read(root: Path, **given: str) -> list[dict[str, Any]]:
+    options = store_options(Options(NAME, {"path": str(root), **given}))
+    schema = pa.schema([(name, arrow) for name, _, arrow in store_fields(options)])
+    reader = StoreReader(options, schema)
+    return [
+        row
+        for part in reader.partitions()
+        for batch in reader.read(part)
+        for row in batch.to_pylist()
+    ]
+
+
+def nobody(size_bytes: int) -> None:
+    """Told of progress."""
+
+
+def same(rows: list[dict[str, Any]], shown: list[dict[str, Any]], names: dict[str, str]) -> None:
+    found = sorted(tuple(row[column] for column in names) for row in rows)
+    assert found
+    assert found == sorted(tuple(row[field] for field in names.values()) for row in shown)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write_store(tmp_path)
+    return tmp_path
+
+
+def test_the_views_have_what_a_dump_has(root: Path) -> None:
+    (node,) = find_nodes(str(root))
+    queues = read(root, view="consumequeue")
+    assert {(row["recordFound"], row["damage"]) for row in queues} == {(True, None)}
+    columns = {"commitLogOffset": "phyOffset", "offset": "queueOffset"}
+    columns |= {name: name for name in ("topic", "queueId", "size", "tagsCode")}
+    same(queues, list(queue_rows(node, Selection(), nobody)), columns)
+    columns = {"commitLogOffset": "phyOffset"}
+    columns |= {name: name for name in ("file", "entry", "slot", "keyHash", "previousEntry")}
+    index = read(root, view="index")
+    same(index, list(index_rows(node, Selection(), nobody)), columns)
+    assert {row["topic"] for row in read(root, view="consumequeue", topic="orders")} == {"orders"}
+
+
+def test_entries_without_their_records_are_told(root: Path) -> None:
+    first = min((root / "commitlog").iterdir())
+    size_bytes = first.stat().st_size
+    first.unlink()
+    second = min((root / "commitlog").iterdir())
+    data = bytearray(second.read_bytes())
+    data[4] ^= 1  # the magic code of its first record
+    second.write_bytes(data)
+    told = {row["commitLogOffset"]: row["recordFound"] for row in read(root, view="consumequeue")}
+    wrong = {offset: found for offset, found in told.items() if found is not True}
+    assert wrong == {
+        **{offset: None for offset in told if offset < size_bytes},
+        int(second.name): False,
+    }
+
+
+def test_damaged_views_are_told(root: Path) -> None:
+    index = min((root / "index").iterdir())
+    index.write_bytes(index.read_bytes()[:20])
+    queue = min((root / "consumequeue/orders/0").iterdir())
+    queue.write_bytes(queue.read_bytes()[:20] + bytes(40) + queue.read_bytes()[60:])
+    (bad,) = [row for row in read(root, view="index") if row["damage"]]
+    assert bad["damage"] == "20 bytes are too few for a header"
+    (gap,) = [row for row in read(root, view="consumequeue") if row["damage"]]
+    assert (gap["filePosition"], gap["damage"]) == (20, "zeros where 2 entries should be")
