@@ -102,7 +102,7 @@ def _growth(
     for name, at in ((planning, 0), (reading, 1)):
         curve_ms = {size: median(cost[at] for cost in some) * 1e3 for size, some in costs.items()}
         yield from _curve(name, unit, curve_ms, "ms")
-        yield _straight(name, unit, curve_ms)
+        yield straight(name, unit, curve_ms)
     heap_mib = {size: one.heap_mib for size, one in held.items()}
     yield from _curve(driver, unit, heap_mib, "MiB")
     python_mib = held[most].python_mib - held[least].python_mib
@@ -125,7 +125,7 @@ def _curve(name: str, unit: str, values: Mapping[int, float], value_unit: str) -
         yield Figure(group="spark", name=name, x=x, x_unit=unit, value=value, unit=value_unit)
 
 
-def _straight(name: str, unit: str, curve_ms: Mapping[int, float]) -> Figure:
+def straight(name: str, unit: str, curve_ms: Mapping[int, float]) -> Figure:
     """What one costs of the most, in terms of one of the second most."""
     *_, (fewer, fewer_ms), (most, most_ms) = sorted(curve_ms.items())
     return Figure(
