@@ -20,7 +20,7 @@ from conformance.spark.running_job import (
 )
 from fakemq.client.blocking import Client
 from fakemq.protocol.message import MessageExt
-from fakemq.spark.write_options import ROW_ID_PROPERTY
+from fakemq.spark.writing.options import ROW_ID_PROPERTY
 
 PROGRAM = Path(__file__).with_name("count_job.py")
 SOURCE, TARGET = "Orders", "Counts"
