@@ -34,7 +34,8 @@ serve: .venv/.runtime
 
 setup: .venv/.development
 
-# The oldest PySpark that will do, beside the environment, which has the newest: tests/spark/test_oldest_pyspark.py.
+# The oldest PySpark that will do, beside the environment, which has the newest;
+# tests/spark/test_oldest_pyspark.py runs tests with it.
 OLDEST_PYSPARK := 4.2.0
 
 .venv/.oldest-pyspark-$(OLDEST_PYSPARK): | .venv/.development

@@ -16,9 +16,11 @@ from bench.table import HEADER, line, report
 
 GROUPS = (
     *("traffic", "store", "replication", "ready", "memory", "growth", "requests"),
-    *("start", "clock", "process", "leaks", "speed"),
+    *("start", "clock", "process", "leaks", "speed", "spark"),
 )
 """Each is a module of this folder; see ``bench.measure``."""
+ON_REQUEST = ("spark_job",)
+"""Groups that take many minutes, and are measured only where they are named."""
 BUILD = Path(__file__).parents[1] / "build" / "bench"
 
 
@@ -62,7 +64,7 @@ def measured(groups: Iterable[str], plan: Plan) -> Iterator[Figure]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {_known()}")
     parser.add_argument("--only", default="", metavar="TEXT", help="figures named like this")
     parser.add_argument("--rounds", type=int, default=3, help="of Java and the fake; the median")
     parser.add_argument("--runs", type=int, default=20, help="of what is short; the best counts")
@@ -73,12 +75,16 @@ def _arguments() -> argparse.Namespace:
         "--plot", type=Path, default=BUILD / "figures.svg", metavar="FILE", help=".svg or .png"
     )
     args = parser.parse_args()
-    unknown = set(args.groups) - set(GROUPS)
+    unknown = set(args.groups).difference(GROUPS, ON_REQUEST)
     if unknown:
-        parser.error(f"no group {', '.join(sorted(unknown))}; there are: {', '.join(GROUPS)}")
+        parser.error(f"no group {', '.join(sorted(unknown))}; there are: {_known()}")
     if min(args.rounds, args.runs) < 1:
         parser.error("--rounds and --runs are at least 1")
     return args
+
+
+def _known() -> str:
+    return f"{', '.join(GROUPS)}; only where they are named: {', '.join(ON_REQUEST)}"
 
 
 def _has_java() -> bool:

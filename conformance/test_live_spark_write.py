@@ -13,7 +13,7 @@ from fakemq.client import Client
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.java import java_string_hash
 from fakemq.protocol.message import MessageExt
-from fakemq.spark.write_options import ROW_ID_PROPERTY
+from fakemq.spark.writing.options import ROW_ID_PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -115,6 +115,7 @@ class AsyncClient:
 
     subscribe = _run(_consumer, PullConsumer.subscribe)
     pull = _run(_consumer, PullConsumer.pull)
+    check_expression = _run(_consumer, PullConsumer.check_expression)
     query_offset = _run(_consumer, PullConsumer.query_offset)
     update_offset = _run(_consumer, PullConsumer.update_offset)
     lock = _run(_consumer, PullConsumer.lock)

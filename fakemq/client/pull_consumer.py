@@ -11,7 +11,7 @@ from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import PullResult, PullStatus, pulled_messages
 from fakemq.client.operation import Operation, ask, tell
 from fakemq.client.routes import MASTER_ID, BrokerAddr
-from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
+from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
 from fakemq.protocol.bodies.queue import (
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -156,6 +156,24 @@ class PullConsumer:
             bname=queue.broker_name,
         )
         return self._instance.command(RequestCode.PULL_MESSAGE, header)
+
+    def check_expression(
+        self, queue: MessageQueue, expression: str, expression_type: str
+    ) -> Operation[None]:
+        """Ask the queue's broker whether it understands an expression; MQBrokerError if not.
+
+        A pull does not tell: with an expression that 4.9.7 cannot read it gives every message.
+
+        Source: client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7)
+        """
+        broker = yield from self._addr(queue)
+        body = CheckClientRequestBody(
+            client_id=self._instance.client_id,
+            group=self.group,
+            subscription_data=build_subscription(queue.topic or "", expression, expression_type),
+        )
+        command = self._instance.command(RequestCode.CHECK_CLIENT_CONFIG, body=body.encode())
+        yield from self._instance.invoke_ok(broker.addr, command)
 
     def _addr(self, queue: MessageQueue) -> Operation[BrokerAddr]:
         routes = self._instance.routes

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 from fakemq.spark.options import Options
-from fakemq.spark.schema import message_ddl
+from fakemq.spark.records.schema import message_ddl
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from fakemq.spark.batch_reader import RocketMQReader
-    from fakemq.spark.batch_writer import BatchWriter
-    from fakemq.spark.stream_reader import RocketMQStreamReader
-    from fakemq.spark.stream_writer import StreamWriter
+    from fakemq.spark.reading.batch_reader import RocketMQReader
+    from fakemq.spark.reading.stream_reader import RocketMQStreamReader
+    from fakemq.spark.writing.batch_writer import BatchWriter
+    from fakemq.spark.writing.stream_writer import StreamWriter
 
 NAME = "rocketmq"
 
 
 class RocketMQDataSource(DataSource):
-    """Reads and writes topics, by batch and by stream; what it takes is in docs/spark.md."""
+    """Reads and writes topics, by batch and by stream; what it takes is in docs/spark_read.md."""
 
     @classmethod
     def name(cls) -> str:
@@ -32,25 +32,25 @@ class RocketMQDataSource(DataSource):
         return message_ddl(include_properties=options.flag("includeProperties", False))
 
     def reader(self, schema: StructType) -> RocketMQReader:
-        from fakemq.spark.batch_reader import RocketMQReader
-        from fakemq.spark.read_options import read_options
+        from fakemq.spark.reading.batch_reader import RocketMQReader
+        from fakemq.spark.reading.options import read_options
 
         options = Options(NAME, self.options)
         return RocketMQReader(read_options(options, streaming=False, columns=schema.names))
 
     def streamReader(self, schema: StructType) -> RocketMQStreamReader:  # noqa: N802 - Spark's name
-        from fakemq.spark.read_options import read_options
-        from fakemq.spark.stream_reader import RocketMQStreamReader
+        from fakemq.spark.reading.options import read_options
+        from fakemq.spark.reading.stream_reader import RocketMQStreamReader
 
         options = Options(NAME, self.options)
         return RocketMQStreamReader(read_options(options, streaming=True, columns=schema.names))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        from fakemq.spark.batch_writer import BatchWriter
+        from fakemq.spark.writing.batch_writer import BatchWriter
 
         return BatchWriter(Options(NAME, self.options), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        from fakemq.spark.stream_writer import StreamWriter
+        from fakemq.spark.writing.stream_writer import StreamWriter
 
         return StreamWriter(Options(NAME, self.options), schema)

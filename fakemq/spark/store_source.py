@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from fakemq.spark.options import Options
-from fakemq.spark.store_index import IndexPart, index_batches, index_parts
-from fakemq.spark.store_log import log_batches
-from fakemq.spark.store_options import NAME, StoreOptions, store_options
-from fakemq.spark.store_parts import LogPart, log_parts, nodes_of
-from fakemq.spark.store_queues import QueuePart, queue_batches, queue_parts
-from fakemq.spark.store_schema import store_ddl, wanted_schema
+from fakemq.spark.stores.index import IndexPart, index_batches, index_parts
+from fakemq.spark.stores.log import log_batches
+from fakemq.spark.stores.options import NAME, StoreOptions, store_options
+from fakemq.spark.stores.parts import LogPart, log_parts, nodes_of
+from fakemq.spark.stores.queues import QueuePart, queue_batches, queue_parts
+from fakemq.spark.stores.schema import store_ddl, wanted_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

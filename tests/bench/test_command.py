@@ -92,7 +92,7 @@ def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
     assert "error: " in done.stderr
 
 
-@pytest.mark.parametrize("name", command.GROUPS)
+@pytest.mark.parametrize("name", [*command.GROUPS, *command.ON_REQUEST])
 def test_a_group_is_a_module(name: str) -> None:
     assert callable(importlib.import_module(f"bench.{name}").figures)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fakemq.spark.audit.answer import answer
+from fakemq.spark.audit.report.answer import answer
 from fakemq.spark.audit.summary import Count, Store, Summary, Verdict
 from tests.support.summaries import EMPTY, message
 

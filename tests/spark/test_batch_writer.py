@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakemq.cluster import Cluster
-from fakemq.spark.write_options import ROW_ID_PROPERTY
+from fakemq.spark.writing.options import ROW_ID_PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession

@@ -15,9 +15,9 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import Host, format_host
 from fakemq.protocol.message import decode_records, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark.message_columns import pulled_batch
-from fakemq.spark.record_table import RecordTable, positions_of
-from fakemq.spark.schema import message_schema
+from fakemq.spark.records.message_columns import pulled_batch
+from fakemq.spark.records.record_table import RecordTable, positions_of
+from fakemq.spark.records.schema import message_schema
 
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("10.1.2.3", 65535), ("fe80::1", 9876)])
 TIMES_MS = st.integers(0, 4_000_000_000_000)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.offsets import flat, nested, parse_offsets, parse_queues, queue_texts
+from fakemq.spark.reading.offsets import flat, nested, parse_offsets, parse_queues, queue_texts
 
 QUEUES = st.builds(
     MessageQueue,

@@ -17,8 +17,8 @@ from fakemq.spark.requirements import OLDEST_PYSPARK
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv/oldest-pyspark"
-TESTS = ("test_versions.py", "test_register.py")
-"""One file at least for each part of PySpark that fakemq is called by."""
+TESTS = ("test_versions.py", "test_register.py", "test_batch_writer.py", "test_recipes.py")
+"""Every part of PySpark that calls fakemq is in one: batches and streams, read limits, triggers."""
 
 
 def version_in_makefile() -> str:

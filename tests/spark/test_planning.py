@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.planning import QueueRange, limited, ranges_between, split
+from fakemq.spark.reading.planning import QueueRange, limited, ranges_between, split
 
 LENGTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=12)
 COUNTS = st.none() | st.integers(1, 60)

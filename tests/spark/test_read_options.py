@@ -10,9 +10,9 @@ pytest.importorskip("pyarrow")
 
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.offsets import EARLIEST, LATEST
 from fakemq.spark.options import Options
-from fakemq.spark.read_options import Bound, ReadOptions, read_options
+from fakemq.spark.reading.offsets import EARLIEST, LATEST
+from fakemq.spark.reading.options import Bound, ReadOptions, read_options
 
 QUEUE = MessageQueue(topic="t", broker_name="b", queue_id=0)
 JSON = '{"t": {"b": {"0": 5}}}'

@@ -15,14 +15,14 @@ from fakemq import Cluster
 from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.batch_reader import RocketMQReader
-from fakemq.spark.bound_offsets import BrokerAwayError
-from fakemq.spark.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.options import Options
-from fakemq.spark.queue_bounds import find_bounds, first_at_or_after
-from fakemq.spark.queue_reading import ReadError
-from fakemq.spark.read_options import read_options
-from fakemq.spark.topics import NameServerError, UnknownTopicError
+from fakemq.spark.reading.batch_reader import RocketMQReader
+from fakemq.spark.reading.bound_offsets import BrokerAwayError
+from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.options import read_options
+from fakemq.spark.reading.queue_bounds import find_bounds, first_at_or_after
+from fakemq.spark.reading.queue_reading import ReadError
+from fakemq.spark.reading.topics import NameServerError, UnknownTopicError
 
 COUNT = 20
 """Messages in each of the four queues of ``orders``."""
@@ -174,6 +174,7 @@ def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:
     [
         ({"subscribe": "order"}, UnknownTopicError, "topic order has no route"),
         ({"assign": {"orders": {"broker-c": [0]}}}, UnknownTopicError, "broker broker-c, queue 0"),
+        ({"sql": "number >"}, ConfigError, "option sql is 'number >', and broker broker-"),
         ({"nameServer": "127.0.0.1:1"}, NameServerError, "of 127.0.0.1:1: connect to"),
         ({"startingOffsets": {"orders": {"broker-a": {"0": 0}}}}, ConfigError, "says nothing of"),
         ({"startingOffsets": {"order": {"b": {"0": 0}}}}, ConfigError, "names what is not read"),
@@ -229,6 +230,7 @@ def test_a_master_that_is_away_is_replaced_by_its_slave() -> None:
             f"m{number}".encode() for number in range(100)
         )
         assert len(rows(cluster)) == 100, "its slave tells the offsets, too"
+        assert len(rows(cluster, startingTimestamp="1")) == 100, "and the times"
         cluster.broker("broker-a-1").kill()
         with pytest.raises((BrokerAwayError, UnknownTopicError)):
             rows(cluster)

@@ -14,7 +14,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from fakemq.errors import FakemqError
-from fakemq.spark.audit.report import page, write_report
+from fakemq.spark.audit.report.page import page, write_report
+from fakemq.spark.audit.report.tables import plain
 from fakemq.spark.audit.summary import (
     Count,
     Fault,
@@ -24,7 +25,6 @@ from fakemq.spark.audit.summary import (
     Summary,
     Verdict,
 )
-from fakemq.spark.audit.tables import plain
 from tests.support.summaries import EMPTY, NOON_MS, full
 
 EVIL = "<script>alert('$1$')</script><img src=x onerror=alert(1)>\"' & \x00\u202e\ud800 漢"
@@ -210,7 +210,7 @@ def test_the_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("fakemq.spark.audit.report.os.replace", full_disk)
+    monkeypatch.setattr("fakemq.spark.audit.report.page.os.replace", full_disk)
     with pytest.raises(FakemqError, match="No space left on device"):
         write_report(full(1), str(path))
     assert path.read_bytes() == written
@@ -230,7 +230,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path, where: str, why: str) -> 
 def test_without_matplotlib_there_are_tables_still() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from fakemq.spark.audit.report import page\n"
+        "from fakemq.spark.audit.report.page import page\n"
         "from tests.support.summaries import full\n"
         "print(page(full(3)).encode('ascii', 'replace').decode())"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fakemq.spark.audit.report import write_report
+from fakemq.spark.audit.report.page import write_report
 from tests.support.chromium import HEIGHT, WIDTH, chromium, opened
 from tests.support.summaries import full
 

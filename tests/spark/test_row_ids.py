@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.spark.row_ids import RowIds
+from fakemq.spark.writing.row_ids import RowIds
 
 CONTENTS = st.lists(st.lists(st.integers(0, 9), max_size=30), max_size=20)
 

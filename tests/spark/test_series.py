@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.spark.audit.series import deliveries, lag_lines, thinned
+from fakemq.spark.audit.report.series import deliveries, lag_lines, thinned
 from fakemq.spark.audit.summary import LagPoint
 from tests.support.summaries import EMPTY
 

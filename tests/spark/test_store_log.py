@@ -19,12 +19,15 @@ import pyarrow as pa
 from fakemq.errors import StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark import log_walk, store_columns, store_options, store_parts
 from fakemq.spark.options import Options
-from fakemq.spark.store_log import log_batches
-from fakemq.spark.store_options import NAME
-from fakemq.spark.store_parts import log_parts, nodes_of
-from fakemq.spark.store_schema import store_fields
+from fakemq.spark.stores import columns as store_columns
+from fakemq.spark.stores import log_walk
+from fakemq.spark.stores import options as store_options
+from fakemq.spark.stores import parts as store_parts
+from fakemq.spark.stores.log import log_batches
+from fakemq.spark.stores.options import NAME
+from fakemq.spark.stores.parts import log_parts, nodes_of
+from fakemq.spark.stores.schema import store_fields
 
 FILE_BYTES = 2_000
 

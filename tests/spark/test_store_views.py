@@ -14,9 +14,9 @@ import pyarrow as pa
 from fakemq.dump.rows import Selection, index_rows, queue_rows
 from fakemq.dump.stored import find_nodes
 from fakemq.spark.options import Options
-from fakemq.spark.store_options import NAME, store_options
-from fakemq.spark.store_schema import store_fields
 from fakemq.spark.store_source import StoreReader
+from fakemq.spark.stores.options import NAME, store_options
+from fakemq.spark.stores.schema import store_fields
 from tests.dump.test_command import write_store
 
 

@@ -16,12 +16,13 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 
 from fakemq import Cluster
 from fakemq.client import Client, Message
+from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
-from fakemq.spark.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.options import Options
-from fakemq.spark.read_options import read_options
-from fakemq.spark.stream_reader import RocketMQStreamReader
-from fakemq.spark.topics import NameServerError, UnknownTopicError
+from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
+from fakemq.spark.reading.options import read_options
+from fakemq.spark.reading.stream_reader import RocketMQStreamReader
+from fakemq.spark.reading.topics import NameServerError, UnknownTopicError
 
 ALL = ReadAllAvailable()
 Make = Callable[..., RocketMQStreamReader]
@@ -197,6 +198,8 @@ def test_what_cannot_be_read_is_told(cluster: Cluster, stream: Make) -> None:
         stream(cluster, subscribe="order").initialOffset()
     with pytest.raises(UnknownTopicError, match="topic order has no route"):
         stream(cluster, subscribe="orders,order").latestOffset(at(0, 0), ALL)
+    with pytest.raises(ConfigError, match="does not support consumer to filter"):
+        stream(cluster, sql="a > 5").latestOffset(at(0, 0), ALL)
     with pytest.raises(NameServerError, match=r"of 127\.0\.0\.1:1"):
         stream(cluster, nameServer="127.0.0.1:1").latestOffset(at(0, 0), ALL)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from fakemq.spark.audit.report.tables import CELL_CHARACTERS, SHOWN_MESSAGES, lines_of, plain
 from fakemq.spark.audit.summary import Count, Fault, Store, Verdict
-from fakemq.spark.audit.tables import CELL_CHARACTERS, SHOWN_MESSAGES, lines_of, plain
 from tests.support.summaries import EMPTY, NOON_MS, full, message
 
 WHOLE = r"""Audit of one

@@ -6,8 +6,8 @@ from itertools import count
 import pytest
 
 from fakemq.protocol.properties import decode_properties
-from fakemq.spark.row_ids import RowIds
-from fakemq.spark.write_rows import OutgoingRow, RowEncoder, RowError
+from fakemq.spark.writing.row_ids import RowIds
+from fakemq.spark.writing.rows import OutgoingRow, RowEncoder, RowError
 from tests.support.writes import options, rows
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from fakemq.cluster import Cluster
 from fakemq.protocol.java import java_string_hash
-from fakemq.spark.deliveries import DeliveryError
-from fakemq.spark.write_options import ROW_ID_PROPERTY
-from fakemq.spark.write_rows import RowError
+from fakemq.spark.writing.deliveries import DeliveryError
+from fakemq.spark.writing.options import ROW_ID_PROPERTY
+from fakemq.spark.writing.rows import RowError
 from fakemq.views import Message
 from tests.support.writes import rows, write
 

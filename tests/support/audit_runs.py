@@ -29,6 +29,8 @@ class Run(NamedTuple):
     sent: set[str]
     lost: set[str]
     duplicated: set[str]
+    delivered_twice: list[dict[str, object]]
+    """Message and place of those among the duplicated that are stored once."""
 
 
 def drained(client: Consumer, topic: str, begin: int = 0) -> int:
@@ -81,7 +83,7 @@ def clean_run(folder: Path) -> Run:
         sent.append(client.send(Message(TOPIC, b"last", keys="last")))
         mq.clock.advance("11s")
     ids = {one.msg_id for one in sent} | set(batch.msg_id.split(","))
-    return Run(store, journal, ids, set(), set())
+    return Run(store, journal, ids, set(), set(), [])
 
 
 def faulty_run(folder: Path) -> Run:
@@ -112,6 +114,16 @@ def faulty_run(folder: Path) -> Run:
         drained(client, TOPIC, next_offset)
         mq.clock.advance("30s")
         there = {one.msg_id for one in mq.messages(TOPIC)}
-    lost = {one.msg_id for one in doubtful} - there
-    twice = {sent[10].msg_id, again.properties["UNIQ_KEY"]}
-    return Run(store, journal, {one.msg_id for one in (*sent, *doubtful)}, lost, twice)
+    twice = {
+        "msg_id": again.properties["UNIQ_KEY"],
+        "queue_id": again.queue_id,
+        "offset": again.queue_offset,
+    }
+    return Run(
+        store,
+        journal,
+        {one.msg_id for one in (*sent, *doubtful)},
+        {one.msg_id for one in doubtful} - there,
+        {sent[10].msg_id, again.properties["UNIQ_KEY"]},
+        [twice],
+    )

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from fakemq.spark.commit_message import Written
 from fakemq.spark.options import Options
-from fakemq.spark.row_ids import RowIds
-from fakemq.spark.write_options import WriteOptions, write_options_of
-from fakemq.spark.writing import write_rows
+from fakemq.spark.writing.commit_message import Written
+from fakemq.spark.writing.options import WriteOptions, write_options_of
+from fakemq.spark.writing.parcels import write_rows
+from fakemq.spark.writing.row_ids import RowIds
 
 TYPES = {
     "value": pa.binary(),

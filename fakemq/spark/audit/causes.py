@@ -331,6 +331,10 @@ def _by_stores() -> Column:
     phy = sf.col("phy_offset")
     missing = (
         sf.when(
+            sf.col("delay_over"),
+            sf.lit("its delay is over, and what was delivered then is in no store"),
+        )
+        .when(
             sf.size(sf.coalesce("nodes", sf.array())) > 0,
             sf.concat(sf.lit("is on "), sf.array_join("nodes", ", "), sf.lit(" only")),
         )
@@ -341,7 +345,8 @@ def _by_stores() -> Column:
                 sf.col("log_ends"),
             ),
         )
-        .otherwise(sf.concat(sf.lit("is in no store of "), broker))
+        .when(broker != "", sf.concat(sf.lit("is in no store of "), broker))
+        .otherwise(sf.lit("is in no store"))
     )
     places = sf.transform(
         "places",

@@ -13,7 +13,7 @@ import msgspec
 from fakemq.errors import ConfigError
 from fakemq.spark.audit import audit
 from fakemq.spark.audit.inputs import find_stores
-from fakemq.spark.audit.screen import lines
+from fakemq.spark.audit.report.screen import lines
 from fakemq.spark.audit.summarise import FINDINGS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(options: Options, write: Write) -> int:
         if options.output is not None:
             found.verdicts.write.parquet(options.output)
     if options.report is not None:
-        from fakemq.spark.audit.report import write_report
+        from fakemq.spark.audit.report.page import write_report
 
         write_report(summary, options.report)
     if options.as_json:

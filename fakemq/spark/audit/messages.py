@@ -118,6 +118,7 @@ def messages(records: DataFrame, acks: DataFrame, logs: DataFrame) -> DataFrame:
         _first("phy_offset", "phy_offset"),
         _first("stored_ms", "at_ms", sf.lit(0)).alias("at_ms"),
         sf.col("first.stored_ms").alias("stored_ms"),
+        (sf.coalesce("passed", sf.lit(0)) > 0).alias("delay_over"),
         fate().alias("fate"),
     )
 

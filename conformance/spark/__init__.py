@@ -1,0 +1,1 @@
+"""A streaming job as a user would write it, and what it must live through."""

@@ -1,0 +1,31 @@
+"""Colours by what they mean: the page says in its style what each is in the dark and the light."""
+
+from __future__ import annotations
+
+import re
+
+from fakemq.spark.audit.report.series import SHOWN_LINES
+from fakemq.spark.audit.summary import Verdict
+
+INK, FAINT, ALARM = "#fa0101", "#fa0102", "#fa0103"
+"""Text and axes, grid, and what marks faults."""
+VERDICTS = {verdict: f"#fa02{number:02x}" for number, verdict in enumerate(Verdict)}
+LINES = [f"#fa03{number:02x}" for number in range(SHOWN_LINES)]
+
+_PROPERTIES = {
+    INK: "--ink",
+    FAINT: "--faint",
+    ALARM: "--alarm",
+    **{color: f"--{verdict.name.lower()}" for verdict, color in VERDICTS.items()},
+    **{color: f"--line-{number}" for number, color in enumerate(LINES)},
+}
+
+
+def css(color: str) -> str:
+    """A colour of this module as a style sheet asks for it."""
+    return f"var({_PROPERTIES[color]})"
+
+
+def themed(svg: str) -> str:
+    """An SVG drawn in these colours, in those of the page that it stands in."""
+    return re.sub("#fa0[1-3][0-9a-f]{2}", lambda found: css(found[0]), svg)

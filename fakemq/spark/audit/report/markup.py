@@ -1,0 +1,132 @@
+"""Tables and plots as HTML; whatever comes from the data is escaped here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import TYPE_CHECKING
+
+from fakemq.spark.audit.report.answer import BAD
+from fakemq.spark.audit.report.colors import css
+from fakemq.spark.audit.report.tables import Column, Table, plain
+
+if TYPE_CHECKING:
+    from fakemq.spark.audit.report.plots import Key, Plot
+
+FILTERED_FROM = 10
+"""A table of fewer rows is read faster than filtered."""
+
+_LINE_CHARACTERS = 40
+"""What is longer stands in several lines, lest it make a table as wide as it is."""
+
+_CLASSES = {verdict.value: verdict.name.lower() for verdict in BAD}
+
+
+def text_of(text: str) -> str:
+    """A text of the data as HTML, for elements and attributes."""
+    return escape(plain(text))
+
+
+def section(title: str, parts: Iterable[str]) -> str:
+    """A headline and what belongs below it; nothing if there is nothing."""
+    inside = "\n".join(part for part in parts if part)
+    return f"<section>\n<h2>{escape(title)}</h2>\n{inside}\n</section>" if inside else ""
+
+
+def aside(text: str) -> str:
+    """Small print of our own; nothing if there is none."""
+    return f'<p class="aside">{escape(text)}.</p>' if text else ""
+
+
+def items(texts: Iterable[str]) -> str:
+    """A list; nothing if it is empty."""
+    inside = "".join(f"<li>{text_of(text)}</li>\n" for text in texts)
+    return f"<ul>\n{inside}</ul>" if inside else ""
+
+
+def table(one: Table, verdicts: Iterable[str] = ()) -> str:
+    """A table with its filter, which has a choice of ``verdicts`` if there are some."""
+    if not one.rows:
+        return aside(one.left_out)
+    return "\n".join(_table(one, list(verdicts)))
+
+
+def _table(one: Table, verdicts: list[str]) -> Iterator[str]:
+    if len(one.rows) >= FILTERED_FROM:
+        yield _filter(one, verdicts)
+    # Scrolled by keyboard, too, so it has a name and takes the focus.
+    yield (
+        f'<div class="wide rows" role="region" tabindex="0" aria-labelledby="{one.name}-caption">'
+        f'\n<table id="{one.name}">\n<caption id="{one.name}-caption">{escape(one.caption)}'
+        "</caption>\n<thead><tr>"
+    )
+    for column in one.columns:
+        yield f'<th scope="col"{_class(_kind(column))}>{text_of(column.name)}</th>'
+    yield "</tr></thead>\n<tbody>"
+    for row in one.rows:
+        cells = zip(row, one.columns, strict=True)
+        yield f"<tr>{''.join(_cell(*cell, not number) for number, cell in enumerate(cells))}</tr>"
+    yield "</tbody>\n</table>\n</div>"
+    yield aside(one.left_out)
+
+
+def _cell(text: str, column: Column, heads: bool) -> str:
+    found = _CLASSES.get(text if column.name == "verdict" else column.name)
+    marked = "zero" if column.kind == "number" and text == "0" else found
+    long = "long" if column.kind == "text" and len(text) > _LINE_CHARACTERS else None
+    classes = _class(_kind(column), marked, long)
+    if heads:
+        return f'<th scope="row"{classes}>{text_of(text)}</th>'
+    return f"<td{classes}>{text_of(text)}</td>"
+
+
+def _kind(column: Column) -> str | None:
+    return None if column.kind == "text" else column.kind
+
+
+def _class(*names: str | None) -> str:
+    there = " ".join(name for name in names if name)
+    return f' class="{there}"' if there else ""
+
+
+def _filter(one: Table, verdicts: list[str]) -> str:
+    choice = ""
+    if verdicts:
+        options = "".join(f"<option>{escape(verdict)}</option>" for verdict in verdicts)
+        choice = (
+            '<label>Verdict <select name="verdict"><option value="">all</option>'
+            f"{options}</select></label>"
+        )
+    # Hidden until the script that makes it work shows it.
+    return (
+        f'<form class="filter" data-table="{one.name}" hidden>'
+        f'<label>Filter <input name="words" type="search"></label>{choice}'
+        '<output aria-live="polite"></output></form>'
+    )
+
+
+def figure(plot: Plot, numbers: str = "") -> str:
+    """A plot, its legend, and its ``numbers`` as a table that can be opened."""
+    head, _, inside = plot.svg.partition(">")
+    parts = (
+        "<figure>",
+        f"<figcaption>{text_of(plot.title)}</figcaption>",
+        f'<div class="wide" role="region" tabindex="0" aria-label="{text_of(plot.title)}">',
+        f'{head} role="img" aria-labelledby="{plot.name}-title {plot.name}-desc">',
+        f'<title id="{plot.name}-title">{text_of(plot.title)}</title>',
+        f'<desc id="{plot.name}-desc">{text_of(plot.description)}</desc>{inside}',
+        "</div>",
+        f'<ul class="legend">{"".join(map(_legend, plot.legend))}</ul>' * bool(plot.legend),
+        aside(f"Left out: {plot.left_out}") if plot.left_out else "",
+        f"<details><summary>The numbers</summary>\n{numbers}\n</details>" * bool(numbers),
+        "</figure>",
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _legend(key: Key) -> str:
+    return (
+        '<li><svg viewBox="0 0 32 8" aria-hidden="true"><path d="M0 4H32" fill="none"'
+        f' stroke-width="2" stroke-dasharray="{key.dashes}" style="stroke: {css(key.color)}"/>'
+        f"</svg>{text_of(key.name)}</li>"
+    )

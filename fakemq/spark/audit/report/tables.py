@@ -1,0 +1,242 @@
+"""The tables of an audit, the same for a terminal and for the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from fakemq.dump.show import time_text
+from fakemq.spark.audit.report.answer import BAD, answer
+from fakemq.spark.audit.report.series import deliveries, lag_lines
+from fakemq.spark.audit.summary import Fault, Summary, Verdict
+
+SHOWN_MESSAGES = 50
+"""So many messages a terminal shows; the report has more."""
+SHOWN_DAMAGES = 500
+CELL_CHARACTERS = 200
+"""What is longer is cut, for keys may be kilobytes."""
+
+KINDS = ("message", "half", "op", "delayed", "retry", "dlq")
+"""Kinds of records in the order of a message's life; others follow."""
+_WORST_FIRST = (*BAD, Verdict.PENDING, Verdict.DELIVERED)
+
+
+class Column(NamedTuple):
+    """A headline, and what stands below it."""
+
+    name: str
+    kind: Literal["text", "number", "time"] = "text"
+
+
+class Table(NamedTuple):
+    """Rows of plain text, as it came from the data; ``left_out`` says what is not among them."""
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[tuple[str, ...]]
+    left_out: str = ""
+
+
+def counts_table(summary: Summary) -> Table:
+    """Messages by verdict of each topic and group; those with bad verdicts come first."""
+    of: dict[tuple[str, str], Counter[Verdict]] = {}
+    for count in summary.counts:
+        of.setdefault((count.topic, count.group), Counter())[count.verdict] += count.messages
+    order = sorted(of, key=lambda key: (*(-of[key][verdict] for verdict in BAD), key))
+    columns = [Column("topic"), Column("group"), *(Column(v.value, "number") for v in _WORST_FIRST)]
+    return Table(
+        "counts",
+        "Messages by topic, group and verdict; one that several groups consume counts for each",
+        (*columns, Column("all", "number")),
+        [
+            (
+                *(topic, group or "nobody"),
+                *(f"{of[topic, group][verdict]:,}" for verdict in _WORST_FIRST),
+                f"{of[topic, group].total():,}",
+            )
+            for topic, group in order
+        ],
+    )
+
+
+def messages_table(summary: Summary, at_most: int) -> Table:
+    """What became of which message, the worst first, and why."""
+    rank = {verdict: number for number, verdict in enumerate(_WORST_FIRST)}
+    found = sorted(
+        summary.messages, key=lambda m: (rank[m.verdict], m.at_ms, m.topic, m.group, m.offset)
+    )
+    left_out = summary.messages_left_out + max(0, len(found) - at_most)
+    return Table(
+        "messages",
+        "Messages that are not as they should be",
+        (
+            *(Column("message"), Column("verdict"), Column("cause"), Column("topic")),
+            *(
+                Column("group"),
+                Column("keys"),
+                Column("queue and offset"),
+                Column("at, UTC", "time"),
+            ),
+            Column("deliveries", "number"),
+        ),
+        [
+            (
+                *(one.msg_id, one.verdict.value, one.cause or "unknown", one.topic),
+                *(one.group or "nobody", one.keys, f"{one.broker}/{one.queue_id}@{one.offset}"),
+                *(time_text(one.at_ms), f"{one.deliveries:,}"),
+            )
+            for one in found[:at_most]
+        ],
+        f"{left_out:,} more messages are left out; the counts have them all" * bool(left_out),
+    )
+
+
+def stores_table(summary: Summary) -> Table:
+    """What each node's store holds."""
+    others = {kind for store in summary.stores for kind in store.records} - set(KINDS)
+    kinds = (*KINDS, *sorted(others))
+    return Table(
+        "stores",
+        "Records in the store of each node by kind",
+        (
+            Column("node"),
+            *(Column(kind, "number") for kind in (*kinds, "missing", "damaged ranges")),
+        ),
+        [
+            (
+                store.node,
+                *(f"{store.records.get(kind, 0):,}" for kind in kinds),
+                *(f"{store.missing:,}", f"{len(store.damaged):,}"),
+            )
+            for store in summary.stores
+        ],
+    )
+
+
+def damage_table(summary: Summary) -> Table:
+    """A row for each damaged range of a store."""
+    rows = [(store.node, damage) for store in summary.stores for damage in store.damaged]
+    left_out = len(rows) - SHOWN_DAMAGES
+    return Table(
+        "damage",
+        "Damaged ranges of stores",
+        (Column("node"), Column("damage")),
+        rows[:SHOWN_DAMAGES],
+        f"{left_out:,} more damaged ranges are left out" * (left_out > 0),
+    )
+
+
+def faults_table(summary: Summary) -> Table:
+    """Faults as numbered in the plots, and how many messages each explains."""
+    return Table(
+        "faults",
+        "Faults, and how many messages they explain",
+        (
+            *(Column("fault", "number"), Column("at, UTC", "time"), Column("node")),
+            *(Column("what happened"), Column("messages", "number")),
+        ),
+        [
+            (str(number), time_text(one.at_ms), one.node, one.text, f"{one.messages:,}")
+            for number, one in enumerate(in_time(summary), 1)
+        ],
+    )
+
+
+def in_time(summary: Summary) -> list[Fault]:
+    """Faults in the order in which they are numbered."""
+    return sorted(summary.faults, key=lambda fault: fault.at_ms)
+
+
+def latency_table(summary: Summary) -> Table:
+    """From stored to first delivered, the slowest first."""
+    slowest = sorted(summary.latency_ms, key=lambda one: (-one[2], -one[3], one[0]))
+    return Table(
+        "latency",
+        "Milliseconds from stored to first delivered",
+        (
+            *(Column("topic / group"), Column("half within", "number")),
+            *(Column("99 % within", "number"), Column("all within", "number")),
+        ),
+        [(name, *(f"{ms:,}" for ms in percentiles)) for name, *percentiles in slowest],
+    )
+
+
+def lag_table(summary: Summary) -> Table:
+    """How far behind each group was at worst and at last."""
+    rows = []
+    for line in lag_lines(summary):
+        (at_s, most), (_, last) = line.peak, line.points[-1]
+        rows.append((line.name, f"{most:,}", time_text(round(at_s * 1000)), f"{last:,}"))
+    return Table(
+        "lag",
+        "Messages behind by topic and group",
+        (
+            *(Column("topic / group"), Column("at most", "number")),
+            *(Column("which was at, UTC", "time"), Column("at last", "number")),
+        ),
+        rows,
+    )
+
+
+def deliveries_table(summary: Summary) -> Table:
+    """The numbers of the plot."""
+    rate = deliveries(summary)
+    per = f", mean of {rate.width_s:,} s each" * (rate.width_s > 1)
+    return Table(
+        "deliveries",
+        f"Deliveries per second{per}",
+        (Column("from, UTC", "time"), Column("per second", "number")),
+        [(time_text(at * 1000), f"{number:,.10g}") for at, number in rate.points],
+    )
+
+
+def plain(text: str) -> str:
+    """A text of the data that can be shown: one line, nothing that steers, not too long."""
+    if not text.isprintable():
+        text = repr(text)[1:-1]
+    more = len(text) - CELL_CHARACTERS
+    return text if more <= 0 else f"{text[:CELL_CHARACTERS]}… ({more:,} characters more)"
+
+
+def lines_of(summary: Summary) -> Iterator[str]:
+    """What an audit found, as lines for a terminal; the answer first."""
+    yield plain(summary.title)
+    yield f"{time_text(summary.begin_ms)} to {time_text(summary.end_ms)} UTC"
+    yield answer(summary).text
+    for table in (
+        counts_table(summary),
+        messages_table(summary, SHOWN_MESSAGES),
+        stores_table(summary),
+        damage_table(summary),
+        faults_table(summary),
+        lag_table(summary),
+        latency_table(summary),
+    ):
+        if table.rows or table.left_out:
+            yield ""
+            yield from _lines(table)
+    for name, texts in (("Could not be judged", summary.notes), ("Read", summary.inputs)):
+        if texts:
+            yield ""
+            yield f"{name}:"
+            yield from (f"  {plain(text)}" for text in texts)
+
+
+def _lines(table: Table) -> Iterator[str]:
+    rows = [[plain(cell) for cell in row] for row in table.rows]
+    names = [column.name for column in table.columns]
+    widths = [max(map(len, cells)) for cells in zip(names, *rows, strict=True)]
+    yield f"{table.caption}:"
+    for row in (names, *rows):
+        cells = zip(row, table.columns, widths, strict=True)
+        yield (
+            "  "
+            + "  ".join(
+                cell.rjust(width) if column.kind == "number" else cell.ljust(width)
+                for cell, column, width in cells
+            ).rstrip()
+        )
+    if table.left_out:
+        yield f"  {table.left_out}"

@@ -1,0 +1,1 @@
+"""Topics as rows, by batch and by stream."""

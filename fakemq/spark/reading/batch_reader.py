@@ -1,0 +1,47 @@
+"""Reading by batch: where queues start and end is settled once, when the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from fakemq.errors import ConfigError
+from fakemq.spark.reading.bound_offsets import resolved, surveyed
+from fakemq.spark.reading.offsets import queue_text
+from fakemq.spark.reading.options import ReadOptions
+from fakemq.spark.reading.planning import QueueRange, ranges_between, split
+from fakemq.spark.reading.queue_reading import read_range
+from fakemq.spark.reading.topics import check_expression, find_queues
+
+
+class RocketMQReader(DataSourceReader):
+    """Reads from ``startingOffsets`` to ``endingOffsets``."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[InputPartition]:
+        """ConfigError, FakemqError"""
+        options = self._options
+        with options.connection.client() as client:
+            queues = find_queues(client, options.wanted)
+            check_expression(client, queues, options.pulling)
+            bounds = surveyed(client, queues, options)
+            start = resolved(client, bounds, options.start, options)
+            end = resolved(client, bounds, options.end, options)
+        for queue in queues:
+            if start[queue] > end[queue]:
+                raise ConfigError(
+                    f"rocketmq: {queue_text(queue)}: {options.start.option} begins at"
+                    f" {start[queue]}, behind {options.end.option} at {end[queue]}"
+                )
+        ranges = ranges_between(start, end)
+        parts = split(ranges, options.min_partitions, options.max_records_per_partition)
+        return [InputPartition(part) for part in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        part = partition.value
+        # Spark makes one partition of nothing where there is none.
+        return read_range(part, self._options) if isinstance(part, QueueRange) else iter(())

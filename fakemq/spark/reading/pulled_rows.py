@@ -1,0 +1,46 @@
+"""What many pulls of one queue gave as one batch of rows: exactly those that are wanted."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.subscription import build_subscription, is_tag_type
+from fakemq.spark.reading.options import Pulling, ReadOptions
+from fakemq.spark.reading.planning import QueueRange
+from fakemq.spark.records.message_columns import message_columns
+from fakemq.spark.records.record_table import RecordTable, positions_of
+from fakemq.spark.records.schema import message_schema
+
+
+def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> pa.RecordBatch:
+    """The messages in joined bodies of answers that lie in the range and have a wanted tag.
+
+    A broker knows tags by hash alone, and gives no fewer messages because a range ends.
+    RemoteProtocolError for a record, or a compressed body, that is damaged.
+
+    Source: client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7)
+    """
+    table = RecordTable(data, positions_of(data))
+    if not table.fitting.all():
+        at = int(table.positions[~table.fitting][0])
+        raise RemoteProtocolError(f"the record at {at} of {len(data)} bytes contradicts itself")
+    inside = (table.queue_offset >= part.start) & (table.queue_offset < part.end)
+    if not inside.all():
+        table = RecordTable(data, table.positions[inside])
+    with_properties = options.include_properties
+    columns = message_columns(table, part.queue.broker_name, include_properties=with_properties)
+    batch = pa.RecordBatch.from_arrays(
+        columns, schema=message_schema(include_properties=with_properties)
+    )
+    tags = _tags(options.pulling)
+    if not tags:
+        return batch
+    return batch.filter(pc.is_in(batch["tags"], pa.array(tags, pa.string())))
+
+
+def _tags(pulling: Pulling) -> list[str]:
+    if not is_tag_type(pulling.expression_type):
+        return []
+    return list(build_subscription("", pulling.expression, pulling.expression_type).tags_set)

@@ -1,0 +1,292 @@
+"""What a worker does: pull a range of one queue, whole and in order, whichever broker goes away.
+
+The next pull is on its way while the last answer is looked at. A broker that fails is asked again,
+or a replica of it, from the offset reached.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from fakemq.client.blocking import Client
+from fakemq.client.errors import MQBrokerError, RemotingError
+from fakemq.client.messages import PullStatus
+from fakemq.client.pull_consumer import PullConsumer
+from fakemq.client.remoting import BlockingChannel
+from fakemq.client.routes import MASTER_ID
+from fakemq.errors import FakemqError
+from fakemq.machine_time import real_wait_ms
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
+from fakemq.protocol.header import parse_long
+from fakemq.protocol.headers.pull import PullMessageResponseHeader
+from fakemq.spark.reading.bound_offsets import Wait
+from fakemq.spark.reading.data_loss import report_data_loss
+from fakemq.spark.reading.offsets import queue_text
+from fakemq.spark.reading.options import RETRIES, ReadOptions
+from fakemq.spark.reading.planning import QueueRange
+from fakemq.spark.reading.pulled_rows import pulled_rows
+
+BATCH_ROWS = 10_000
+BATCH_BYTES = 16 * 1024 * 1024
+"""What an Arrow batch is made of at most, but for the last answer."""
+
+PULLS_AHEAD = 8
+"""So many pulls are on their way while each gives as many messages as the one before.
+
+Half of them are asked for in one piece, or each would wake the broker by itself.
+"""
+
+_NOTHING_MATCHED = "NO_MATCHED_MESSAGE"
+"""Source: store/GetMessageStatus.java, which a broker names in its remark (4.9.7)"""
+
+_ANSWERS = frozenset(int(status.value) for status in PullStatus)
+_BUSY = frozenset((ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE))
+
+
+class ReadError(FakemqError):
+    """A queue cannot be read to the end of its range."""
+
+
+class _UnavailableError(FakemqError):
+    """This broker cannot give it now; itself later, or another, may."""
+
+
+class _Asked(NamedTuple):
+    """A pull whose answer is awaited."""
+
+    opaque: int
+    offset: int
+
+
+class _Replica(NamedTuple):
+    addr: str
+    is_slave: bool
+
+
+class QueueReader:
+    """Reads one range once. ``wait`` is given milliseconds between rounds of asking."""
+
+    def __init__(self, client: Client, part: QueueRange, options: ReadOptions, wait: Wait) -> None:
+        self._client = client
+        self._part = part
+        self._options = options
+        self._pulling = options.pulling
+        pulling = options.pulling
+        # One request for all pulls: building its header anew costs as much as a third of a pull.
+        self._request = PullConsumer(client.instance, pulling.group).pull_request(
+            part.queue,
+            part.start,
+            max_messages=pulling.batch_size,
+            expression=pulling.expression,
+            expression_type=pulling.expression_type,
+        )
+        self._wait = wait
+        self._addrs: dict[int, str] = {}
+        self.offset = part.start
+        """Of the next message to read."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The range's messages, about 10,000 to a batch. ReadError, DataLossError."""
+        bodies: list[bytes] = []
+        rows = size_bytes = 0
+        first = self.offset
+        for body, most_rows in self._answers():
+            bodies.append(body)
+            rows += most_rows
+            size_bytes += len(body)
+            # What is asked for ahead is on its way while this is converted.
+            if rows >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
+                yield self._batch(b"".join(bodies), first, rows)
+                bodies.clear()
+                rows = size_bytes = 0
+                first = self.offset
+        if bodies:
+            yield self._batch(b"".join(bodies), first, rows)
+
+    def _batch(self, data: bytes, first: int, rows: int) -> pa.RecordBatch:
+        end = min(self.offset, self._part.end)
+        try:
+            batch = pulled_rows(data, self._part, self._options)
+        except RemoteProtocolError as error:
+            raise ReadError(
+                f"rocketmq: {queue_text(self._part.queue)}, offsets {first} to {end - 1}:"
+                f" a damaged message: {error}"
+            ) from error
+        if batch.num_rows != rows and not self._pulling.is_filtered:
+            self._lost(f"offsets {first} to {end - 1} hold {batch.num_rows} messages only", end)
+        return batch
+
+    # -- who is asked -------------------------------------------------------------------------
+
+    def _answers(self) -> Iterator[tuple[bytes, int]]:
+        """The bodies of answers, and how many messages each may have."""
+        rounds = 0
+        error: FakemqError | None = None
+        while self.offset < self._part.end:
+            if rounds > self._pulling.retries:
+                raise self._given_up(error) from error
+            if rounds:
+                self._wait(self._pulling.retry_interval_ms)
+            rounds += 1
+            before = self.offset
+            try:
+                replicas = self._replicas()
+            except RemotingError as failure:
+                error = failure
+                continue
+            for replica in replicas:
+                try:
+                    yield from self._pulled_from(replica)
+                except (RemotingError, _UnavailableError) as failure:
+                    error = failure
+                if self.offset > before:
+                    rounds = 0
+                    break
+
+    def _replicas(self) -> list[_Replica]:
+        """The master, if it is known, and its slaves; a broker once known stays so."""
+        queue = self._part.queue
+        try:
+            # Not by update_route, which lists the topic's queues: of a thousand, for each of them.
+            data = self._client.run(self._client.instance.fetch_route(queue.topic or ""))
+        except RemotingError:
+            if not self._addrs:
+                raise
+        else:
+            for broker in data.broker_datas if data is not None else ():
+                if broker.broker_name == queue.broker_name:
+                    self._addrs = broker.broker_addrs
+        addrs = self._addrs
+        return [_Replica(addrs[one], one != MASTER_ID) for one in sorted(addrs)]
+
+    def _given_up(self, error: FakemqError | None) -> ReadError:
+        queue = self._part.queue
+        names = ";".join(self._client.instance.name_servers.addrs)
+        return ReadError(
+            f"rocketmq: {queue_text(queue)}: read up to offset {self.offset} of {self._part.end},"
+            f" and no replica gives more after {self._pulling.retries} retries ({RETRIES}):"
+            f" {error or f'name server {names} knows no broker {queue.broker_name}'}"
+        )
+
+    # -- pulling ------------------------------------------------------------------------------
+
+    def _pulled_from(self, replica: _Replica) -> Iterator[tuple[bytes, int]]:
+        """What one broker gives, to the end of the range; raises where it gives no more."""
+        channel = self._client.channel(replica.addr)
+        asked: deque[_Asked] = deque()
+        try:
+            yield from self._answered(channel, asked, replica)
+        finally:
+            _forget(channel, asked)
+
+    def _answered(
+        self, channel: BlockingChannel, asked: deque[_Asked], replica: _Replica
+    ) -> Iterator[tuple[bytes, int]]:
+        lost: RemotingError | None = None
+        count = 0
+        self._ask(channel, asked, [self.offset])
+        while asked:
+            response = self._receive(channel, asked.popleft().opaque)
+            begin = self.offset
+            try:
+                body, self.offset = self._judged(response, replica)
+            except ProtocolError as error:
+                raise _UnavailableError(
+                    f"{replica.addr} does not answer as a broker: {error}"
+                ) from error
+            if asked and asked[0].offset != self.offset:
+                _forget(channel, asked)
+            before, count = count, self.offset - begin
+            depth = PULLS_AHEAD if before == count and not self._pulling.is_filtered else 1
+            ahead = asked[-1].offset + count if asked else self.offset
+            next_ones = range(ahead, self._part.end, max(count, 1))[: depth - len(asked)]
+            if next_ones and len(asked) <= depth // 2:
+                try:
+                    self._ask(channel, asked, next_ones)
+                except RemotingError as error:
+                    lost = error  # what has come is given first
+                    asked.clear()
+            if body:
+                rows = min(self.offset, self._part.end) - begin
+                if self._pulling.is_filtered:
+                    rows = min(rows, self._pulling.batch_size)
+                yield body, rows
+        if lost is not None:
+            raise lost
+
+    def _ask(self, channel: BlockingChannel, asked: deque[_Asked], offsets: Sequence[int]) -> None:
+        opaques = channel.send_all(self._requests(offsets), timeout_ms=self._pulling.timeout_ms)
+        asked.extend(map(_Asked, opaques, offsets))
+
+    def _requests(self, offsets: Iterable[int]) -> Iterator[RemotingCommand]:
+        for offset in offsets:
+            self._request.ext_fields["queueOffset"] = str(offset)
+            yield self._request
+
+    def _receive(self, channel: BlockingChannel, sent: int) -> RemotingCommand:
+        try:
+            return channel.receive(sent, self._pulling.timeout_ms)
+        except RemotingError:
+            channel.close()
+            raise
+
+    def _judged(self, response: RemotingCommand, replica: _Replica) -> tuple[bytes, int]:
+        """An answer's messages, and where the next pull begins."""
+        queue, offset, code = self._part.queue, self.offset, response.code
+        if code == ResponseCode.SUCCESS:
+            begin = parse_long(response.ext_fields.get("nextBeginOffset", ""))
+            if begin > offset:
+                return response.body, begin
+        if code not in _ANSWERS:
+            refusal = MQBrokerError(code, response.remark, replica.addr)
+            unknown_yet = replica.is_slave and code == ResponseCode.TOPIC_NOT_EXIST
+            if code in _BUSY or unknown_yet:
+                raise _UnavailableError(str(refusal))
+            raise ReadError(f"rocketmq: {queue_text(queue)}: {refusal}") from refusal
+        header = PullMessageResponseHeader.decode(response.ext_fields)
+        begin = header.next_begin_offset
+        if code == ResponseCode.PULL_RETRY_IMMEDIATELY and begin > offset:
+            if response.remark == _NOTHING_MATCHED and self._pulling.is_filtered:
+                return b"", begin
+            if not replica.is_slave:
+                self._lost(f"offsets {offset} to {begin - 1} are wanted and not there", begin)
+                return b"", begin
+        if replica.is_slave or header.min_offset <= offset < header.max_offset:
+            # A slave may be behind, and says many things by one code; its master is asked again.
+            raise _UnavailableError(
+                f"{replica.addr} does not give offset {offset} of those it has,"
+                f" {header.min_offset} to {header.max_offset - 1}: {response.remark}"
+            )
+        end = self._part.end
+        goes_on = min(header.min_offset, end) if offset < header.min_offset else end
+        self._lost(
+            f"offsets {offset} to {end - 1} are wanted, and those there are"
+            f" {header.min_offset} to {header.max_offset - 1}",
+            goes_on,
+        )
+        return b"", goes_on
+
+    def _lost(self, what: str, goes_on: int) -> None:
+        report_data_loss(
+            f"{queue_text(self._part.queue)}: {what}",
+            f"reading goes on at {goes_on}",
+            fail=self._options.fail_on_data_loss,
+        )
+
+
+def _forget(channel: BlockingChannel, asked: deque[_Asked]) -> None:
+    """Take no notice of answers that would come to pulls from elsewhere."""
+    while asked:
+        channel.forget(asked.pop().opaque)
+
+
+def read_range(part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """The messages of a range, by a client of its own."""
+    with options.connection.client() as client:
+        yield from QueueReader(client, part, options, real_wait_ms).batches()

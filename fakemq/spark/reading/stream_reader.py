@@ -1,0 +1,179 @@
+"""Reading by stream: from batch to batch, as far as there is something or is allowed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from fakemq.client.blocking import Client
+from fakemq.client.pull_consumer import PullConsumer
+from fakemq.errors import FakemqError
+from fakemq.machine_time import real_elapsed_ms, real_wait_ms
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.spark.reading.bound_offsets import Wait, resolved, surveyed
+from fakemq.spark.reading.data_loss import report_data_loss
+from fakemq.spark.reading.offsets import Nested, Offsets, flat, nested, queue_texts
+from fakemq.spark.reading.options import ReadOptions
+from fakemq.spark.reading.planning import limited, ranges_between, split
+from fakemq.spark.reading.queue_bounds import Bounds, find_bounds
+from fakemq.spark.reading.queue_reading import read_range
+from fakemq.spark.reading.stream_progress import reachable
+from fakemq.spark.reading.topics import (
+    NameServerError,
+    brokers_there,
+    check_expression,
+    find_queues,
+    is_wanted,
+)
+
+
+class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads on from the checkpoint; its offsets are `fakemq.spark.reading.offsets`."""
+
+    def __init__(self, options: ReadOptions, wait: Wait = real_wait_ms) -> None:
+        self._options = options
+        self._wait = wait
+        self._client: Client | None = None
+        self._until: dict[MessageQueue, Bounds] | None = None
+        self._newest: Offsets = {}
+        self._batch_at_ms: int | None = None
+        self._is_checked = False
+
+    def __getstate__(self) -> dict[str, object]:
+        # Workers get the options; sockets and what was seen stay on the driver.
+        return RocketMQStreamReader(self._options).__dict__
+
+    # -- offsets ------------------------------------------------------------------------------
+
+    def initialOffset(self) -> Nested:  # noqa: N802 - Spark's name
+        """Where a stream without a checkpoint starts."""
+        client = self._connected()
+        queues = find_queues(client, self._options.wanted)
+        bounds = surveyed(client, queues, self._options, self._wait)
+        return nested(resolved(client, bounds, self._options.start, self._options))
+
+    def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:  # noqa: N802 - Spark's name
+        """Where the batch ends that begins at ``start``; ``start`` itself if there is none."""
+        begin = flat(start)
+        bounds = self._bounds(begin) if self._until is None else self._until
+        ends = reachable(begin, bounds, fail=self._options.fail_on_data_loss)
+        ranges = ranges_between(begin, ends)
+        if self._waits_for_more(sum(map(len, ranges)), limit):
+            return start
+        if isinstance(limit, ReadMaxRows):
+            ends |= limited(ranges, limit.max_rows)
+        if ends != begin:
+            self._batch_at_ms = real_elapsed_ms()
+        return nested(ends)
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """As many as ``maxOffsetsPerTrigger`` says, or all there are."""
+        options = self._options
+        if options.max_offsets_per_trigger is not None:
+            return ReadMaxRows(options.max_offsets_per_trigger)
+        if options.min_offsets_per_trigger is not None:
+            return ReadMinRows(options.min_offsets_per_trigger)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """What comes after this is left for another run."""
+        self._until = self._bounds({})
+
+    def reportLatestOffset(self) -> Nested | None:  # noqa: N802 - Spark's name
+        """How far the queues were filled when they were last looked at."""
+        return nested(self._newest) if self._newest else None
+
+    def _waits_for_more(self, count: int, limit: ReadLimit) -> bool:
+        """Whether there is too little yet. A limit comes alone in Python, so this goes by options.
+
+        Source: Spark, KafkaMicroBatchStream#delayBatch
+        """
+        least = self._options.min_offsets_per_trigger
+        if least is None or isinstance(limit, ReadAllAvailable) or self._until is not None:
+            return False
+        if self._batch_at_ms is None or count >= least:
+            return False
+        return real_elapsed_ms() - self._batch_at_ms < self._options.max_trigger_delay_ms
+
+    # -- what there is ------------------------------------------------------------------------
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            self._client = self._options.connection.client()
+        return self._client
+
+    def _bounds(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
+        """The bounds of the queues of brokers that answer; a name server has to."""
+        for _ in range(self._options.pulling.retries):
+            try:
+                return self._bounds_now(begin)
+            except NameServerError:
+                self._wait(self._options.pulling.retry_interval_ms)
+        return self._bounds_now(begin)
+
+    def _bounds_now(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
+        client, wanted = self._connected(), self._options.wanted
+        queues = find_queues(client, wanted, excused={one.topic or "" for one in begin})
+        if not self._is_checked:
+            check_expression(client, queues, self._options.pulling)
+            self._is_checked = True
+        survey = find_bounds(client, queues)
+        gone = {one for one in begin if one not in survey.bounds and is_wanted(wanted, one)}
+        if gone:
+            self._check_gone(client, {one for one in gone if one not in queues})
+        self._newest |= {queue: one.max_offset for queue, one in survey.bounds.items()}
+        return survey.bounds
+
+    def _check_gone(self, client: Client, gone: set[MessageQueue]) -> None:
+        """A broker that is away comes back; a queue that its broker has no more does not."""
+        brokers = brokers_there(client) if gone else set()
+        lost = [one for one in gone if (one.broker_name or "") in brokers]
+        if lost:
+            report_data_loss(
+                f"{queue_texts(lost)}: the stream has read it, and its broker has it no more",
+                "it is left where it is",
+                fail=self._options.fail_on_data_loss,
+            )
+
+    # -- batches ------------------------------------------------------------------------------
+
+    def partitions(self, start: Nested, end: Nested) -> Sequence[InputPartition]:
+        """The same for the same offsets and options, as a batch that is done again needs it."""
+        options = self._options
+        ranges = ranges_between(flat(start), flat(end))
+        parts = split(ranges, options.min_partitions, options.max_records_per_partition)
+        return [InputPartition(part) for part in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_range(partition.value, self._options)
+
+    def commit(self, end: Nested) -> None:
+        """With ``commitOffsets`` the group learns how far the stream has come.
+
+        The last one of a run comes with the next run's first batch, as Spark has it.
+        """
+        if not self._options.commit_offsets:
+            return
+        client = self._connected()
+        consumer = PullConsumer(client.instance, self._options.pulling.group)
+        for queue, offset in flat(end).items():
+            try:
+                client.run(consumer.update_offset(queue, offset, oneway=False))
+            except FakemqError as error:
+                # The stream's own place is its checkpoint; this only tells others of it.
+                warnings.warn(f"rocketmq: offsets not committed: {error}", stacklevel=2)
+
+    def stop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None

@@ -1,0 +1,1 @@
+"""Records as columns, thousands at a time."""

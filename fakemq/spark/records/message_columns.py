@@ -1,0 +1,167 @@
+"""Records as the columns of `fakemq.spark.records.schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fakemq.protocol.compression import unpack
+from fakemq.protocol.hosts import format_host, unpack_host
+from fakemq.protocol.properties import KEYS, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.sysflag import MessageSysFlag, compression_name
+from fakemq.spark.records.property_table import PropertyTable
+from fakemq.spark.records.record_table import Ints, RecordTable, positions_of
+from fakemq.spark.records.schema import MESSAGE_FIELDS, PROPERTIES_FIELD, TIMESTAMP, message_schema
+from fakemq.spark.records.slices import binaries, hexadecimals, strings
+
+_YEAR_1_MS = -62_135_596_800_000
+_YEAR_10000_MS = 253_402_300_800_000
+
+
+def pulled_batch(body: bytes, broker: str, *, include_properties: bool) -> pa.RecordBatch:
+    """The messages in the body of a pull response, bodies as they were sent.
+
+    RemoteProtocolError for what is no row of records, or a body that cannot be unpacked.
+    """
+    table = RecordTable(body, positions_of(body))
+    columns = message_columns(table, broker, include_properties=include_properties)
+    return pa.RecordBatch.from_arrays(
+        columns, schema=message_schema(include_properties=include_properties)
+    )
+
+
+def message_columns(
+    table: RecordTable, broker: str | None, *, include_properties: bool
+) -> list[pa.Array]:
+    """The columns of `MESSAGE_FIELDS`, and of `PROPERTIES_FIELD` if wanted.
+
+    Every record must fit. RemoteProtocolError if a compressed body cannot be unpacked.
+    """
+    columns = MessageColumns(table, broker)
+    fields = (*MESSAGE_FIELDS, PROPERTIES_FIELD) if include_properties else MESSAGE_FIELDS
+    return [columns.column(name) for name, _, _ in fields]
+
+
+class MessageColumns:
+    """The columns of records that all fit, each made when it is asked for."""
+
+    def __init__(
+        self,
+        table: RecordTable,
+        broker: str | None,
+        unpacked: Mapping[int, bytes] | None = None,
+    ) -> None:
+        """``unpacked`` is what the compressed bodies are, by the record's number, if known."""
+        self._table = table
+        self._unpacked = unpacked
+        self._broker = broker
+
+    @staticmethod
+    def knows(name: str) -> bool:
+        """Whether there is such a column."""
+        return name in _MAKE
+
+    def column(self, name: str) -> pa.Array:
+        """One of the columns in `fakemq.spark.records.schema`."""
+        return _MAKE[name](self)
+
+    def brokers(self) -> pa.Array:
+        return pa.repeat(pa.scalar(self._broker, pa.string()), len(self._table))
+
+    def bodies(self) -> pa.Array:
+        """The bodies as they were sent."""
+        table = self._table
+        raw = binaries(table.data, table.body_begin, table.body_end)
+        packed = np.flatnonzero(table.sys_flag & MessageSysFlag.COMPRESSED)
+        if not len(packed):
+            return raw
+        bodies = raw.to_pylist()
+        for at in packed.tolist():
+            known = self._unpacked
+            bodies[at] = unpacked_body(table, at) if known is None else known[at]
+        return pa.array(bodies, pa.binary())
+
+    def msg_ids(self) -> pa.Array:
+        """The unique ids, or the offset's where a message has none."""
+        unique = self.properties.values(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
+        return pc.coalesce(unique, self.offset_ids) if unique.null_count else unique
+
+    @cached_property
+    def properties(self) -> PropertyTable:
+        table = self._table
+        return PropertyTable(binaries(table.data, table.properties_begin, table.properties_end))
+
+    @cached_property
+    def offset_ids(self) -> pa.Array:
+        """Source: common/message/MessageDecoder.java#createMessageId (4.9.7)"""
+        table = self._table
+        hosts = self._by_host(_hex, table.born_host_end + 8, table.store_host_end)
+        return pc.binary_join_element_wise(hosts, hexadecimals(table.physical_offset), "")
+
+    def topics(self) -> pa.Array:
+        return strings(binaries(self._table.data, self._table.topic_begin, self._table.topic_end))
+
+    def born_hosts(self) -> pa.Array:
+        return self._by_host(_host, self._table.positions + 48, self._table.born_host_end)
+
+    def store_hosts(self) -> pa.Array:
+        return self._by_host(_host, self._table.born_host_end + 8, self._table.store_host_end)
+
+    def _by_host(self, text: Callable[[bytes], str], begin: Ints, end: Ints) -> pa.Array:
+        """A text for each host; there are few different ones."""
+        coded = binaries(self._table.data, begin, end).dictionary_encode()
+        texts = pa.array([text(one) for one in coded.dictionary.to_pylist()], pa.string())
+        return texts.take(coded.indices)
+
+
+def unpacked_body(table: RecordTable, at: int) -> bytes:
+    """What a compressed body was; raises as `fakemq.protocol.compression.unpack` does."""
+    packed = table.data[int(table.body_begin[at]) : int(table.body_end[at])]
+    return unpack(compression_name(int(table.sys_flag[at])), packed)
+
+
+def _hex(packed: bytes) -> str:
+    return packed.hex().upper()
+
+
+def _host(packed: bytes) -> str:
+    return format_host(unpack_host(packed))
+
+
+def timestamps(ms: Ints) -> pa.Array:
+    """Milliseconds since the epoch as Spark's timestamps; null outside the years 1 to 9999.
+
+    A client says itself when a message was born, and Spark cannot give other years to Python.
+    """
+    wrong = (ms < _YEAR_1_MS) | (ms >= _YEAR_10000_MS)
+    return pa.array(ms * 1000, mask=wrong if wrong.any() else None).cast(TIMESTAMP)
+
+
+def int_column(numbers: Ints) -> pa.Array:
+    """Numbers of 32 bits."""
+    return pa.array(numbers.astype(np.int32))
+
+
+_MAKE: dict[str, Callable[[MessageColumns], pa.Array]] = {
+    "topic": MessageColumns.topics,
+    "broker": MessageColumns.brokers,
+    "queueId": lambda of: int_column(of._table.queue_id),
+    "offset": lambda of: pa.array(of._table.queue_offset),
+    "key": lambda of: of.properties.values(KEYS),
+    "tags": lambda of: of.properties.values(TAGS),
+    "value": MessageColumns.bodies,
+    "timestamp": lambda of: timestamps(of._table.store_timestamp_ms),
+    "bornTimestamp": lambda of: timestamps(of._table.born_timestamp_ms),
+    "msgId": MessageColumns.msg_ids,
+    "offsetMsgId": lambda of: of.offset_ids,
+    "bornHost": MessageColumns.born_hosts,
+    "storeHost": MessageColumns.store_hosts,
+    "sysFlag": lambda of: int_column(of._table.sys_flag),
+    "reconsumeTimes": lambda of: int_column(of._table.reconsume_times),
+    "commitLogOffset": lambda of: pa.array(of._table.physical_offset),
+    "properties": lambda of: of.properties.maps(),
+}

@@ -1,0 +1,84 @@
+"""The properties of many records at once; what they mean is `decode_properties`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from fakemq.protocol.properties import (
+    NAME_VALUE_SEPARATOR,
+    PROPERTY_SEPARATOR,
+    decode_properties,
+)
+from fakemq.spark.records.slices import Ints, binaries, strings
+
+
+class PropertyTable:
+    """The entries that have a name and a value, in the order of their records."""
+
+    def __init__(self, texts: pa.Array) -> None:
+        self._texts = texts
+        places = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1].astype(np.int64)
+        self._data = texts.buffers()[2]
+        self._raw = raw = np.frombuffer(self._data, np.uint8)
+        between = np.flatnonzero(raw == ord(PROPERTY_SEPARATOR))
+        # In order, the first of these is where the first entry begins and ends, and so on.
+        begin = np.sort(np.concatenate((places[:-1], between + 1)), kind="stable")
+        end = np.sort(np.concatenate((between, places[1:])), kind="stable")
+        middle = _first_in(np.flatnonzero(raw == ord(NAME_VALUE_SEPARATOR)), begin, end)
+        counts = np.diff(np.searchsorted(between, places)) + 1
+        record = np.repeat(np.arange(len(texts)), counts)
+        kept = (begin < middle) & (middle + 1 < end)
+        if not kept.all():
+            record, begin, middle, end = (one[kept] for one in (record, begin, middle, end))
+        self._record: Ints = record
+        self._name_begin: Ints = begin
+        self._name_end: Ints = middle
+        self._value_begin: Ints = middle + 1
+        self._value_end: Ints = end
+
+    def values(self, name: str) -> pa.Array:
+        """The last value of a name in each record; null where it has none."""
+        wanted = name.encode()
+        found = np.flatnonzero(self._name_end - self._name_begin == len(wanted))
+        for at, byte in enumerate(wanted):
+            found = found[self._raw[self._name_begin[found] + at] == byte]
+        entry = np.full(len(self._texts), -1)
+        entry[self._record[found]] = found  # the last of several stays
+        which = pa.array(2 * entry, mask=entry < 0)
+        return strings(binaries(self._data, self._value_begin, self._value_end, which))
+
+    def maps(self) -> pa.Array:
+        """All of them; a repeated name keeps its first place and its last value."""
+        names = strings(binaries(self._data, self._name_begin, self._name_end))
+        values = strings(binaries(self._data, self._value_begin, self._value_end))
+        counts = np.bincount(self._record, minlength=len(self._texts))
+        if self._has_repeated(names):
+            return _maps_one_by_one(self._texts)
+        places = np.zeros(len(self._texts) + 1, np.int32)
+        np.cumsum(counts, out=places[1:])
+        return pa.MapArray.from_arrays(pa.array(places), names, values)
+
+    def _has_repeated(self, names: pa.Array) -> bool:
+        coded = names.dictionary_encode()
+        codes = coded.indices.to_numpy().astype(np.int64)
+        keys = np.sort(self._record * len(coded.dictionary) + codes)
+        return bool((keys[1:] == keys[:-1]).any())
+
+
+def _first_in(marks: Ints, begin: Ints, end: Ints) -> Ints:
+    """The first mark in each piece, or where the piece ends."""
+    if len(marks) == len(begin) and (begin <= marks).all() and (marks < end).all():
+        return marks  # one in each: so it is, but for values with a mark in them
+    if not len(marks):
+        return end
+    at = np.searchsorted(marks, begin)
+    first = marks[np.minimum(at, len(marks) - 1)]
+    return np.where((at < len(marks)) & (first < end), first, end)
+
+
+def _maps_one_by_one(texts: pa.Array) -> pa.Array:
+    rows = [
+        list(decode_properties(raw.decode("utf-8", "replace")).items()) for raw in texts.to_pylist()
+    ]
+    return pa.array(rows, pa.map_(pa.string(), pa.string()))

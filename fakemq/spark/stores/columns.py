@@ -1,0 +1,105 @@
+"""Whole records of a commit log as the columns of ``format("rocketmq-store")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.spark.records.message_columns import MessageColumns, int_column, unpacked_body
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.stores.parts import broker_of
+
+_MOST_UNPACKED_BYTES = 64 << 20
+"""A batch ends behind so much: what is small may stand for gigabytes."""
+
+if TYPE_CHECKING:
+    from fakemq.spark.stores.options import StoreOptions
+    from fakemq.spark.stores.parts import LogPart
+
+
+class StoredColumns:
+    """The columns of whole records of one file, each made when it is asked for."""
+
+    def __init__(
+        self, part: LogPart, table: RecordTable, begin: int, unpacked: Mapping[int, bytes]
+    ) -> None:
+        self._part = part
+        self._table = table
+        self._begin = begin
+        self._messages = MessageColumns(table, broker_of(part.node), unpacked)
+
+    def batch(self, schema: pa.Schema) -> pa.RecordBatch:
+        """The columns that are wanted; nothing is said to be damaged."""
+        return pa.RecordBatch.from_arrays([self._column(field) for field in schema], schema=schema)
+
+    def _column(self, field: pa.Field) -> pa.Array:
+        table = self._table
+        if self._messages.knows(field.name):
+            return self._messages.column(field.name)
+        match field.name:
+            case "node":
+                return self._same(self._part.node)
+            case "file":
+                return self._same(self._part.name)
+            case "filePosition":
+                return pa.array(table.positions + self._begin)
+            case "recordBytes":
+                return pa.array(table.size_bytes)
+            case "flag":
+                return int_column(table.flag)
+            case "bodyCrc":
+                return int_column(table.body_crc)
+            case "preparedTransactionOffset":
+                return pa.array(table.prepared_transaction_offset)
+        return pa.nulls(len(table), field.type)
+
+    def _same(self, text: str) -> pa.Array:
+        return pa.repeat(pa.scalar(text), len(self._table))
+
+
+def chosen(table: RecordTable, options: StoreOptions) -> RecordTable:
+    """The records that are wanted by their topic and time."""
+    kept = np.ones(len(table), np.bool_)
+    if options.topics:
+        topics = MessageColumns(table, None).column("topic")
+        kept = pc.is_in(topics, pa.array(sorted(options.topics))).to_numpy(zero_copy_only=False)
+    if options.starting_ms is not None:
+        kept = kept & (table.store_timestamp_ms >= options.starting_ms)
+    if options.ending_ms is not None:
+        kept = kept & (table.store_timestamp_ms < options.ending_ms)
+    return table if kept.all() else table.some(kept)
+
+
+class Unpacked(NamedTuple):
+    """What became of compressed bodies; records are known by their numbers."""
+
+    bodies: dict[int, bytes]
+    bad: dict[int, str]
+    """What could not be unpacked, and why."""
+    of: int
+    """Of how many records this is all; there may be more of them."""
+
+
+def unpacked(table: RecordTable) -> Unpacked:
+    """The compressed bodies among the first records, as many as one batch may have.
+
+    LocalProtocolError where the module that could unpack them is not installed.
+    """
+    found = Unpacked({}, {}, len(table))
+    size_bytes = 0
+    for at in np.flatnonzero(table.sys_flag & MessageSysFlag.COMPRESSED).tolist():
+        try:
+            found.bodies[at] = unpacked_body(table, at)
+        except RemoteProtocolError as error:
+            found.bad[at] = f"the body {error}"
+            continue
+        size_bytes += len(found.bodies[at])
+        if size_bytes > _MOST_UNPACKED_BYTES:
+            return found._replace(of=at + 1)
+    return found

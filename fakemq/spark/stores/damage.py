@@ -1,0 +1,60 @@
+"""Damaged ranges as rows of their own, as nothing, or as the end of the read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from fakemq.errors import StoreError
+from fakemq.spark.stores.options import DROPMALFORMED, FAILFAST, LOG, NAME
+
+if TYPE_CHECKING:
+    from fakemq.spark.stores.options import StoreOptions
+
+
+class Damage(NamedTuple):
+    """A range of a file that is not what it should be; ``size_bytes`` is None if it has no end."""
+
+    position: int
+    size_bytes: int | None
+    text: str
+
+
+class Place(Protocol):
+    """The file in which damage is."""
+
+    @property
+    def root(self) -> str: ...
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def damage_batches(
+    place: Place, damages: Sequence[Damage], options: StoreOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of damaged ranges, as ``mode`` has it; StoreError where that is FAILFAST."""
+    if not damages or options.mode == DROPMALFORMED:
+        return
+    if options.mode == FAILFAST:
+        first = damages[0]
+        raise StoreError(
+            f"{NAME}: {place.root}/{place.name}: position {first.position}: {first.text};"
+            " mode PERMISSIVE reads what is whole"
+        )
+    count = len(damages)
+    size = "recordBytes" if options.view == LOG else ""
+    columns = {
+        "node": pa.array([place.node] * count),
+        "file": pa.array([place.name] * count),
+        "filePosition": pa.array([one.position for one in damages], pa.int64()),
+        size: pa.array([one.size_bytes for one in damages], pa.int64()),
+        options.damage_column: pa.array([one.text for one in damages]),
+    }
+    arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in schema]
+    yield pa.RecordBatch.from_arrays(arrays, schema=schema)

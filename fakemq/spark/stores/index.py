@@ -1,0 +1,81 @@
+"""The view ``index``: the entries of the index files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+
+from fakemq.dump.stored import OpenFiles, StoredFile
+from fakemq.dump.walk import Index
+from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.spark.records.message_columns import int_column, timestamps
+from fakemq.spark.stores.damage import Damage, damage_batches
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import StoredNode
+    from fakemq.spark.stores.options import StoreOptions
+
+_BATCH_ROWS = 10_000
+_ENTRY = np.dtype([("hash", ">i4"), ("offset", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])
+
+
+@dataclass
+class IndexPart(InputPartition):
+    """One index file."""
+
+    root: str
+    node: str
+    name: str
+
+
+def index_parts(node: StoredNode, options: StoreOptions) -> Iterator[IndexPart]:
+    """The index files of a node."""
+    for file in node.index_files():
+        yield IndexPart(os.path.abspath(node.root), node.name, file.name)
+
+
+def index_batches(
+    part: IndexPart, options: StoreOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The entries of a file, oldest first."""
+    index = Index(StoredFile(OpenFiles(), f"{part.root}/{part.name}", part.name))
+    head, size_bytes = index.head, index.file.size_bytes
+    if head is None:
+        text = f"{size_bytes} bytes are too few for a header"
+        yield from damage_batches(part, [Damage(0, size_bytes, text)], options, schema)
+        return
+    if head.index_count < 2:
+        return
+    if not index.slots:
+        text = (
+            f"the entries do not fit the header: {head.index_count - 1} entries"
+            f" from {head.begin_phy_offset} to {head.end_phy_offset}"
+        )
+        yield from damage_batches(part, [Damage(0, size_bytes, text)], options, schema)
+        return
+    first_at = INDEX_HEADER.size + index.slots * INDEX_SLOT.size
+    entries = np.frombuffer(index.file.data, _ENTRY, head.index_count, first_at)
+    for begin in range(1, head.index_count, _BATCH_ROWS):
+        some = entries[begin : begin + _BATCH_ROWS]
+        numbers = np.arange(begin, begin + len(some))
+        columns = {
+            "keyHash": int_column(some["hash"]),
+            "commitLogOffset": pa.array(some["offset"].astype(np.int64)),
+            "storeTimestamp": timestamps(
+                head.begin_timestamp_ms + some["seconds"].astype(np.int64) * 1000
+            ),
+            "slot": int_column(some["hash"] % index.slots),
+            "entry": int_column(numbers),
+            "previousEntry": int_column(some["previous"]),
+            "node": pa.repeat(pa.scalar(part.node), len(some)),
+            "file": pa.repeat(pa.scalar(part.name), len(some)),
+            "filePosition": pa.array(first_at + numbers * INDEX_ENTRY.size),
+        }
+        arrays = [columns.get(field.name, pa.nulls(len(some), field.type)) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

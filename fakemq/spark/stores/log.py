@@ -1,0 +1,168 @@
+"""The view ``log``: the records of a commit log, and what is damaged between them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.stores.columns import StoredColumns, chosen, unpacked
+from fakemq.spark.stores.damage import Damage, damage_batches
+from fakemq.spark.stores.log_walk import LogFile, Run
+
+if TYPE_CHECKING:
+    from fakemq.spark.stores.options import StoreOptions
+    from fakemq.spark.stores.parts import LogPart
+
+BATCH_ROWS = 10_000
+BATCH_BYTES = 16 << 20
+
+_LOCATED_BYTES = 36
+"""So much of a record tells where it belongs."""
+
+
+class Stretch(NamedTuple):
+    """Records that are whole, and where their bytes begin in the file."""
+
+    table: RecordTable
+    begin: int
+
+
+def log_batches(
+    part: LogPart, options: StoreOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a part of a log file; a damaged range is a row of its own."""
+    for found in LogReader(part).stretches():
+        if isinstance(found, Damage):
+            yield from damage_batches(part, [found], options, schema)
+        else:
+            yield from _record_batches(part, found, options, schema)
+
+
+def _record_batches(
+    part: LogPart, stretch: Stretch, options: StoreOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of whole records; one with a body that cannot be unpacked is damaged after all."""
+    table, begin = chosen(stretch.table, options), stretch.begin
+    while len(table):
+        bodies, bad, count = unpacked(table) if "value" in schema.names else ({}, {}, len(table))
+        damages = [
+            Damage(int(table.positions[at]) + begin, int(table.size_bytes[at]), text)
+            for at, text in bad.items()
+        ]
+        yield from damage_batches(part, damages, options, schema)
+        numbers = [at for at in range(count) if at not in bad] if bad else range(count)
+        if numbers:
+            whole = table.some(numbers)
+            if bad:
+                bodies = {new: bodies[old] for new, old in enumerate(numbers) if old in bodies}
+            yield StoredColumns(part, whole, begin, bodies).batch(schema)
+        table = table.some(range(count, len(table)))
+
+
+class LogReader:
+    """Reads what begins in a part, record by record."""
+
+    def __init__(self, part: LogPart) -> None:
+        self._part = part
+        self._file = LogFile(f"{part.root}/{part.name}", part.name)
+        self._limit = min(part.limit, self._file.size_bytes)
+
+    def stretches(self) -> Iterator[Stretch | Damage]:
+        """Whole records, about ten thousand at a time, and what is damaged among them."""
+        part, file = self._part, self._file
+        if part.gap:
+            yield Damage(0, None, part.gap)
+        position = file.boundary(part.begin, self._limit)
+        end = file.boundary(part.end, self._limit) if part.end < self._limit else self._limit
+        again = -1
+        while position < end:
+            run = file.run(position, end, BATCH_ROWS, BATCH_BYTES)
+            if run.positions:
+                behind = yield from self._whole(run)
+                if behind > position:
+                    position = behind
+                    continue
+            if position != again and self._is_whole_now(position):
+                again = position  # a broker was writing it when it was looked at
+                continue
+            damage = self._damage(position)
+            if damage is None:
+                return
+            yield damage
+            position += damage.size_bytes or 0
+
+    def _is_whole_now(self, position: int) -> bool:
+        return self._file.check(position).status is RecordStatus.OK
+
+    def _whole(self, run: Run) -> Generator[Stretch | Damage, None, int]:
+        """The whole records of a run, up to the first that does not fit; gives where that is."""
+        begin = run.positions[0]
+        data = self._file.data[begin : run.end]
+        table = RecordTable(data, np.array(run.positions, np.int64) - begin)
+        behind = run.end
+        if not table.fitting.all():
+            count = int(table.fitting.argmin())
+            behind = run.positions[count]
+            table = RecordTable(data, table.positions[:count])
+        wrong = wrong_sums(table)
+        if wrong:
+            kept = np.ones(len(table), np.bool_)
+            kept[list(wrong)] = False
+            for at, text in wrong.items():
+                position = int(table.positions[at]) + begin
+                yield Damage(position, int(table.size_bytes[at]), text)
+            table = RecordTable(data, table.positions[kept])
+        if len(table):
+            yield Stretch(table, begin)
+        return behind
+
+    def _damage(self, position: int) -> Damage | None:
+        """What is wrong from here on; None if here is the end of all records."""
+        file, limit, is_last = self._file, self._limit, self._part.is_last
+        if file.size_bytes - position < BLANK_MIN_BYTES or file.is_blank(position):
+            return None
+        if not any(file.data[position : position + 8]):
+            there = file.file.data_from(position)
+            if there is None or there >= limit:
+                text = "no record and no blank, and another file follows"
+                return None if is_last else Damage(position, limit - position, text)
+            reason = f"zeros, and at {there} there is something again"
+        else:
+            if is_last and self._is_half_written(position):
+                return None
+            check = file.check(position)
+            reason = check.reason or f"a blank of {check.size_bytes} bytes"
+        behind = file.next_boundary(position + 1, limit)
+        return Damage(position, behind - position, f"no record: {reason}")
+
+    def _is_half_written(self, position: int) -> bool:
+        """Whether a record begins here whose end was not there yet when the parts were made."""
+        file, written = self._file, self._limit - position
+        end = file.run(position, position + 1, 1, 1).end
+        if end <= self._limit:
+            return written < BLANK_MIN_BYTES
+        if written >= _LOCATED_BYTES and not file.is_located(position):
+            return False
+        table = RecordTable(file.data[position:end], np.zeros(1, np.int64))
+        # As far as it says of what parts it is made, they must add up.
+        return bool(table.fitting[0]) or written <= int(table.properties_begin[0])
+
+
+def wrong_sums(table: RecordTable) -> dict[int, str]:
+    """Which records have a body with another CRC than they say, and what is to be said of it."""
+    data, crc32 = table.data, zlib.crc32
+    begins, ends = table.body_begin.tolist(), table.body_end.tolist()
+    sums = [crc32(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+    is_sums = np.array(sums, np.int64) & 0x7FFF_FFFF
+    # Java sums no empty body.
+    wrong = (is_sums != table.body_crc) & (table.body_begin != table.body_end)
+    return {
+        at: f"CRC {is_sums[at]:#x} of the body where {table.body_crc[at]:#x} is said"
+        for at in np.flatnonzero(wrong).tolist()
+    }

@@ -1,0 +1,193 @@
+"""The view ``consumequeue``: the entries of the queues, and whether their records are there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+
+from fakemq.dump.stored import OpenFiles, Row, StoredFile
+from fakemq.dump.walk import PRE_BLANK, UNIT_BYTES
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.spark.records.message_columns import int_column
+from fakemq.spark.records.record_table import RecordTable
+from fakemq.spark.records.slices import Ints
+from fakemq.spark.stores.damage import Damage, damage_batches
+from fakemq.spark.stores.log_walk import SMALLEST_RECORD_BYTES
+from fakemq.spark.stores.parts import data_end
+
+if TYPE_CHECKING:
+    from fakemq.dump.stored import StoredNode
+    from fakemq.spark.stores.options import StoreOptions
+
+_BATCH_ROWS = 10_000
+_OPEN_COST_BYTES = 4 << 20
+"""As ``spark.sql.files.openCostInBytes``: small files share a part."""
+_UNIT = np.dtype([("offset", ">i8"), ("size", ">i4"), ("tags", ">i8")])
+_PRE_BLANK = np.frombuffer(PRE_BLANK, _UNIT)[0]
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass
+class QueueFile:
+    """One file of a consume queue; where it is, for messages about it, too."""
+
+    root: str
+    node: str
+    name: str
+    topic: str
+    queue_id: int
+    end: int
+    """What is read of it; bytes."""
+    is_last: bool
+
+
+@dataclass
+class QueuePart(InputPartition):
+    """Some files of a node's consume queues."""
+
+    files: list[QueueFile]
+
+
+def queue_parts(node: StoredNode, options: StoreOptions) -> Iterator[QueuePart]:
+    """The files of a node's queues, small ones together."""
+    files: list[QueueFile] = []
+    cost_bytes = 0
+    for file in _queue_files(node, options):
+        cost_bytes += file.end + _OPEN_COST_BYTES
+        if files and cost_bytes > options.max_partition_bytes:
+            yield QueuePart(files)
+            files, cost_bytes = [], file.end + _OPEN_COST_BYTES
+        files.append(file)
+    if files:
+        yield QueuePart(files)
+
+
+def _queue_files(node: StoredNode, options: StoreOptions) -> Iterator[QueueFile]:
+    root = os.path.abspath(node.root)
+    for topic, queue_id, row in node.queues():
+        if options.topics and topic not in options.topics:
+            continue
+        ends = [data_end(file) for file in row.files]
+        last = max((at for at, end in enumerate(ends) if end), default=-1)
+        for at, file in enumerate(row.files[: last + 1]):
+            end = -(-ends[at] // UNIT_BYTES) * UNIT_BYTES if at == last else file.size_bytes
+            yield QueueFile(root, node.name, file.name, topic, queue_id, end, at == last)
+
+
+def queue_batches(
+    part: QueuePart, options: StoreOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The entries of the files, in order; what only fills the first file is passed over."""
+    logs: dict[str, CommitLog] = {}
+    for file in part.files:
+        log = logs.setdefault(file.root, CommitLog(file.root))
+        stored = StoredFile(OpenFiles(), f"{file.root}/{file.name}", file.name)
+        count = min(file.end, stored.size_bytes) // UNIT_BYTES
+        units = np.frombuffer(stored.data, _UNIT, count) if count else np.zeros(0, _UNIT)
+        for begin in range(0, count, _BATCH_ROWS):
+            some = units[begin : begin + _BATCH_ROWS].copy()
+            there = (some["size"] != 0) | (some["offset"] != 0) | (some["tags"] != 0)
+            numbers = begin + np.flatnonzero(there & (some != _PRE_BLANK))
+            yield from _unit_batches(file, stored, some[numbers - begin], numbers, log, schema)
+            damages = _gaps(begin, ~there)
+            yield from damage_batches(file, damages, options, schema)
+
+
+def _gaps(begin: int, missing: Flags) -> list[Damage]:
+    """The ranges of entries that were never written."""
+    edges = np.flatnonzero(np.diff(missing.astype(np.int8), prepend=0, append=0))
+    return [
+        Damage(
+            (begin + first) * UNIT_BYTES,
+            (behind - first) * UNIT_BYTES,
+            f"zeros where {behind - first} entries should be",
+        )
+        for first, behind in zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True)
+    ]
+
+
+def _unit_batches(
+    file: QueueFile,
+    stored: StoredFile,
+    units: npt.NDArray[np.void],
+    numbers: Ints,
+    log: CommitLog,
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    count = len(units)
+    if not count:
+        return
+    offsets = stored.offset // UNIT_BYTES + numbers
+    places = units["offset"].astype(np.int64)
+    columns = {
+        "topic": pa.repeat(pa.scalar(file.topic), count),
+        "queueId": pa.repeat(pa.scalar(file.queue_id, pa.int32()), count),
+        "offset": pa.array(offsets),
+        "commitLogOffset": pa.array(places),
+        "size": int_column(units["size"]),
+        "tagsCode": pa.array(units["tags"].astype(np.int64)),
+        "node": pa.repeat(pa.scalar(file.node), count),
+        "file": pa.repeat(pa.scalar(file.name), count),
+        "filePosition": pa.array(numbers * UNIT_BYTES),
+    }
+    if "recordFound" in schema.names:
+        found = log.has(places, units["size"].astype(np.int64), file, offsets)
+        columns["recordFound"] = pa.array(found, mask=places < log.min_offset)
+    arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in schema]
+    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class CommitLog:
+    """The commit log of a node, asked for many records at once."""
+
+    def __init__(self, root: str) -> None:
+        self._files = Row(OpenFiles(), f"{root}/commitlog", "commitlog").files
+        self._begins = np.array([file.offset for file in self._files], np.int64)
+
+    @property
+    def min_offset(self) -> int:
+        """Where it begins; what was in front of it was deleted."""
+        return int(self._begins[0]) if len(self._begins) else 0
+
+    def has(self, places: Ints, sizes: Ints, file: QueueFile, offsets: Ints) -> Flags:
+        """Whether at each place there is the record of that size for that offset of the queue."""
+        found = np.zeros(len(places), np.bool_)
+        number = np.searchsorted(self._begins, places, "right") - 1
+        for at in np.unique(number[number >= 0]).tolist():
+            log = self._files[at]
+            positions = places - log.offset
+            fits = (number == at) & (sizes >= SMALLEST_RECORD_BYTES)
+            which = np.flatnonzero(fits & (positions + sizes <= log.size_bytes))
+            if len(which):
+                found[which] = _are_there(log, positions[which], sizes[which], file, offsets[which])
+        return found
+
+
+def _are_there(
+    log: StoredFile, positions: Ints, sizes: Ints, file: QueueFile, offsets: Ints
+) -> Flags:
+    table = RecordTable(log.data, positions)
+    topic = np.frombuffer(file.topic.encode("utf-8", "surrogateescape"), np.uint8)
+    right: Flags = (
+        table.fitting
+        & (table.magic_code == MESSAGE_MAGIC_CODE)
+        & (table.size_bytes == sizes)
+        & (table.queue_id == file.queue_id)
+        & (table.queue_offset == offsets)
+        & (table.topic_end - table.topic_begin == len(topic))
+    )
+    which = np.flatnonzero(right)
+    raw = np.frombuffer(log.data, np.uint8)
+    for at, byte in enumerate(topic):
+        which = which[raw[table.topic_begin[which] + at] == byte]
+    right[:] = False
+    right[which] = True
+    return right

@@ -1,0 +1,99 @@
+"""The columns of ``format("rocketmq-store")``, by view."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from fakemq.errors import ConfigError
+from fakemq.spark.records.schema import MESSAGE_FIELDS, PROPERTIES_FIELD, TIMESTAMP
+from fakemq.spark.stores.options import CONSUME_QUEUE, INDEX, LOG, NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from fakemq.spark.stores.options import StoreOptions
+
+Field = tuple[str, str, pa.DataType]
+
+_SIMPLE = {"long": "bigint"}
+"""Where Spark itself calls a type otherwise."""
+
+_PLACE: tuple[Field, ...] = (
+    ("node", "string", pa.string()),
+    ("file", "string", pa.string()),
+    ("filePosition", "long", pa.int64()),
+)
+"""The node's folder, the file below it, and bytes from the file's begin."""
+
+_RECORD: tuple[Field, ...] = (
+    *_PLACE,
+    ("recordBytes", "long", pa.int64()),
+    ("flag", "int", pa.int32()),
+    ("bodyCrc", "int", pa.int32()),
+    ("preparedTransactionOffset", "long", pa.int64()),
+)
+"""What only a store knows of a message. ``recordBytes`` is a damaged range's size, too."""
+
+_UNIT: tuple[Field, ...] = (
+    ("topic", "string", pa.string()),
+    ("queueId", "int", pa.int32()),
+    ("offset", "long", pa.int64()),
+    ("commitLogOffset", "long", pa.int64()),
+    ("size", "int", pa.int32()),
+    ("tagsCode", "long", pa.int64()),
+    ("recordFound", "boolean", pa.bool_()),
+    *_PLACE,
+)
+"""``recordFound``: whether its record is where the entry says; null before the log's begin."""
+
+_ENTRY: tuple[Field, ...] = (
+    ("keyHash", "int", pa.int32()),
+    ("commitLogOffset", "long", pa.int64()),
+    ("storeTimestamp", "timestamp", TIMESTAMP),
+    ("slot", "int", pa.int32()),
+    ("entry", "int", pa.int32()),
+    ("previousEntry", "int", pa.int32()),
+    *_PLACE,
+)
+"""``storeTimestamp`` is to the second, as the index has it."""
+
+
+def store_fields(options: StoreOptions) -> tuple[Field, ...]:
+    """Name, Spark's type, Arrow's type of a view's columns; the last says what is damaged."""
+    damage = (options.damage_column, "string", pa.string())
+    if options.view == LOG:
+        properties = (PROPERTIES_FIELD,) if options.include_properties else ()
+        return (*MESSAGE_FIELDS, *properties, *_RECORD, damage)
+    return (*{CONSUME_QUEUE: _UNIT, INDEX: _ENTRY}[options.view], damage)
+
+
+def store_ddl(options: StoreOptions) -> str:
+    """The columns as Spark wants a schema told."""
+    return ", ".join(f"`{name}` {ddl}" for name, ddl, _ in store_fields(options))
+
+
+def wanted_schema(options: StoreOptions, wanted: StructType) -> pa.Schema:
+    """The columns that a reader is to make, which may be some of a view's, in any order.
+
+    ConfigError for a column that is none of the view's, or has another type.
+    """
+    known = {name: (ddl, arrow) for name, ddl, arrow in store_fields(options)}
+    chosen = []
+    for field in wanted.fields:
+        if field.name not in known:
+            near = get_close_matches(field.name, known, 1, cutoff=0.0)[0]
+            more = "; option includeProperties adds it" if field.name == "properties" else ""
+            raise ConfigError(
+                f"{NAME}: view {options.view} has no column {field.name};"
+                f" the nearest is {near}{more}"
+            )
+        ddl, arrow = known[field.name]
+        if field.dataType.simpleString() != _SIMPLE.get(ddl, ddl):
+            raise ConfigError(
+                f"{NAME}: column {field.name} is {ddl}, not {field.dataType.simpleString()}"
+            )
+        chosen.append((field.name, arrow))
+    return pa.schema(chosen)

@@ -1,0 +1,88 @@
+"""The options of writing to ``format("rocketmq")``."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fakemq.client.messages import SendStatus
+from fakemq.errors import ConfigError
+from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
+from fakemq.spark.connection import CONNECTION_OPTIONS, Connection, connection_of
+from fakemq.spark.options import Options
+from fakemq.spark.writing.system_properties import SYSTEM_PROPERTIES
+
+WRITE_OPTIONS = (
+    *CONNECTION_OPTIONS,
+    "topic",
+    "batchSize",
+    "deliveryTimeoutMs",
+    "acceptStatuses",
+    "rowIdProperty",
+    "writeId",
+    "dropSystemProperties",
+)
+
+_SPARKS_OWN = ("path", "checkpointLocation", "queryName")
+"""What Spark hands on with the options; a path is refused."""
+
+BATCH_SIZE = 1_000
+BATCH_SIZE_MAX = 32_767
+DELIVERY_TIMEOUT_MS = 120_000
+ROW_ID_PROPERTY = "SPARK_ROW_ID"
+NO_ROW_ID = "none"
+
+SEPARATORS = frozenset((NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR))
+
+
+class WriteOptions(msgspec.Struct, frozen=True):
+    """What was asked of a write; goes to Spark's workers as it is."""
+
+    connection: Connection
+    topic: str | None
+    """Where every row goes, whatever its column says."""
+    batch_size: int
+    delivery_timeout_ms: int
+    """How long one send is tried before its task fails; the client's own retries are inside."""
+    accept_statuses: frozenset[SendStatus]
+    """What a broker may say of a message that it stored for the row to count as written."""
+    row_id_property: str | None
+    write_id: str | None
+    drop_system_properties: bool
+
+
+def write_options_of(options: Options) -> WriteOptions:
+    """The options of a write; ConfigError for one that is unknown or cannot be."""
+    options.require_known((*WRITE_OPTIONS, *_SPARKS_OWN))
+    if options.text("path"):
+        raise ConfigError(
+            f"{options.source}: a path says nothing here: name the topic by the option topic"
+        )
+    topic = options.text("topic")
+    if topic == "":
+        raise options.bad("topic", "the name of a topic")
+    batch_size = options.number("batchSize", BATCH_SIZE, least=1)
+    if batch_size > BATCH_SIZE_MAX:
+        raise options.bad("batchSize", f"a whole number from 1 to {BATCH_SIZE_MAX}")
+    row_id = options.text("rowIdProperty") or ROW_ID_PROPERTY
+    if row_id in SYSTEM_PROPERTIES or not SEPARATORS.isdisjoint(row_id):
+        raise options.bad("rowIdProperty", "a name that RocketMQ leaves to applications, or none")
+    return WriteOptions(
+        connection=connection_of(options),
+        topic=topic,
+        batch_size=batch_size,
+        delivery_timeout_ms=options.number("deliveryTimeoutMs", DELIVERY_TIMEOUT_MS),
+        accept_statuses=_statuses(options),
+        row_id_property=None if row_id.lower() == NO_ROW_ID else row_id,
+        write_id=options.text("writeId") or None,
+        drop_system_properties=options.flag("dropSystemProperties", False),
+    )
+
+
+def _statuses(options: Options) -> frozenset[SendStatus]:
+    text = options.text("acceptStatuses")
+    if text is None:
+        return frozenset(SendStatus)
+    names = {name.strip().upper() for name in text.split(",")}
+    if not names <= set(SendStatus.__members__):
+        raise options.bad("acceptStatuses", f"a list of {', '.join(SendStatus.__members__)}")
+    return frozenset(SendStatus[name] for name in names) | {SendStatus.SEND_OK}

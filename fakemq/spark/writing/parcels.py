@@ -1,0 +1,239 @@
+"""One task's writing: rows to parcels, parcels to queues, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fakemq.client.blocking import Client
+from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
+from fakemq.client.instance import NOT_FOUND_TOPIC_EXCEPTION
+from fakemq.client.messages import Message, SendResult
+from fakemq.machine_time import real_elapsed_ms
+from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.java import java_string_hash
+from fakemq.protocol.layout.twins import build_batch_member
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, decode_properties
+from fakemq.protocol.sysflag import PermName
+from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.spark.writing.commit_message import Written
+from fakemq.spark.writing.deliveries import (
+    LONGEST_PAUSE_MS,
+    Deliveries,
+    DeliveryError,
+    Parcel,
+    in_full,
+)
+from fakemq.spark.writing.options import WriteOptions
+from fakemq.spark.writing.row_ids import RowIds
+from fakemq.spark.writing.rows import OutgoingRow, RowEncoder, RowError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARCEL_BYTES_MAX = 1024 * 1024
+"""Of one batch as it travels; a row that takes more goes by itself."""
+BATCHED_PROPERTIES_MAX = 30_000
+"""Bytes of properties that still go with others. 4.9.7 adds the batch's own to each message's, and
+beyond 32,767 together writes what nobody can read; of a message by itself it refuses them.
+"""
+BUFFERED_BYTES_MAX = 16 * 1024 * 1024
+
+hashed = lru_cache(maxsize=65_536)(java_string_hash)
+
+
+def write_rows(batches: Iterable[pa.RecordBatch], options: WriteOptions, ids: RowIds) -> Written:
+    """Send every row and wait for every acknowledgement.
+
+    Raises DeliveryError, RowError, or what the client raises; what was sent by then stays sent.
+    """
+    with options.connection.client() as client:
+        task = _Task(client, options, ids)
+        for batch in batches:
+            task.add(batch)
+        return task.finish()
+
+
+class _Buffer:
+    """The members of a batch for one topic, perhaps for one queue of it, that are not sent yet."""
+
+    def __init__(self, topic: str, queue: MessageQueue | None) -> None:
+        self.topic = topic
+        self.queue = queue
+        self.members: list[bytes] = []
+        self.size_bytes = 0
+
+    def parcel(self) -> Parcel:
+        """What is to be sent; the buffer is empty then."""
+        message = Message(self.topic, b"".join(self.members))
+        parcel = Parcel(message, self.queue, len(self.members))
+        self.members, self.size_bytes = [], 0
+        return parcel
+
+
+class _Task:
+    def __init__(self, client: Client, options: WriteOptions, ids: RowIds) -> None:
+        self._client = client
+        self._options = options
+        instance = client.instance
+        self._encoder = RowEncoder(
+            options, ids, lambda: instance.unique_ids.create(instance.time.wall_ms())
+        )
+        self._written = Written()
+        self._deliveries = Deliveries(client, options.delivery_timeout_ms, self._sent)
+        self._queues: dict[str, Sequence[MessageQueue]] = {}
+        """By topic, as they were when its first row came: a key keeps its queue to the end."""
+        self._buffers: dict[MessageQueue, _Buffer] = {}
+        self._buffered_bytes = 0
+        self._parcel_bytes_max = min(PARCEL_BYTES_MAX, instance.config.max_message_bytes)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Send the rows of a batch, or keep them until a parcel is full."""
+        anywhere: dict[str, list[bytes]] = {}
+        for row in self._encoder.rows(batch):
+            topic, body = row.topic, row.body
+            self._written.body_bytes += len(body)
+            queue = _fixed_queue(row, self._queues_of(topic))
+            member = build_batch_member(0, 0, 0, body, row.properties)
+            if (
+                row.is_delayed
+                or len(member) > self._parcel_bytes_max
+                or len(row.properties) > BATCHED_PROPERTIES_MAX
+                or topic.startswith(RETRY_PREFIX)
+            ):
+                self._send_alone(row, queue)
+            elif queue is None:
+                anywhere.setdefault(topic, []).append(member)
+            else:
+                self._buffer(queue, member)
+        for topic, members in anywhere.items():
+            self._spread(topic, members)
+
+    def finish(self) -> Written:
+        """Send what was kept and wait for every acknowledgement."""
+        self._empty_all()
+        self._deliveries.flush()
+        return self._written
+
+    # -- rows to parcels ----------------------------------------------------------------------
+
+    def _send_alone(self, row: OutgoingRow, queue: MessageQueue | None) -> None:
+        """What no batch may carry."""
+        if queue in self._buffers:
+            self._empty(self._buffers[queue])
+        properties = decode_properties(row.properties.decode())
+        self._deliveries.put(Parcel(Message(row.topic, row.body, properties=properties), queue))
+
+    def _spread(self, topic: str, members: list[bytes]) -> None:
+        """To all queues evenly, each batch to the next."""
+        most = min(self._options.batch_size, -(-len(members) // len(self._queues_of(topic))))
+        buffer = _Buffer(topic, None)
+        for member in members:
+            if (
+                len(buffer.members) == most
+                or buffer.size_bytes + len(member) > self._parcel_bytes_max
+            ):
+                self._deliveries.put(buffer.parcel())
+            buffer.members.append(member)
+            buffer.size_bytes += len(member)
+        self._deliveries.put(buffer.parcel())
+
+    def _buffer(self, queue: MessageQueue, member: bytes) -> None:
+        buffer = self._buffers.get(queue)
+        if buffer is None:
+            buffer = self._buffers[queue] = _Buffer(queue.topic or "", queue)
+        if buffer.size_bytes + len(member) > self._parcel_bytes_max:
+            self._empty(buffer)
+        buffer.members.append(member)
+        buffer.size_bytes += len(member)
+        self._buffered_bytes += len(member)
+        if len(buffer.members) >= self._options.batch_size:
+            self._empty(buffer)
+        elif self._buffered_bytes > BUFFERED_BYTES_MAX:
+            self._empty_all()
+
+    def _empty(self, buffer: _Buffer) -> None:
+        if buffer.members:
+            self._buffered_bytes -= buffer.size_bytes
+            self._deliveries.put(buffer.parcel())
+
+    def _empty_all(self) -> None:
+        for buffer in self._buffers.values():
+            self._empty(buffer)
+
+    # -- what came of them --------------------------------------------------------------------
+
+    def _sent(self, parcel: Parcel, result: SendResult) -> None:
+        if result.status not in self._options.accept_statuses:
+            accepted = ", ".join(sorted(one.name for one in self._options.accept_statuses))
+            raise DeliveryError(
+                f"rocketmq: {parcel}: stored with {result.status.name},"
+                f" where the option acceptStatuses wants {accepted}"
+            )
+        is_delayed = DELAY_TIME_LEVEL in parcel.message.properties
+        self._written.add(parcel.rows, result, is_delayed=is_delayed)
+
+    def _queues_of(self, topic: str) -> Sequence[MessageQueue]:
+        queues = self._queues.get(topic)
+        if queues is None:
+            queues = self._queues[topic] = _queues_with_patience(
+                self._client, topic, self._options.delivery_timeout_ms
+            )
+        return queues
+
+
+def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQueue | None:
+    """The one queue that a row may go to; None if any will do. RowError if there is none such.
+
+    Source: client/producer/selector/SelectMessageQueueByHash.java (4.9.7)
+    """
+    if row.queue_id is not None:
+        for queue in queues:
+            if queue.queue_id == row.queue_id and row.broker in (None, queue.broker_name):
+                return queue
+        known = ", ".join(f"{one.broker_name}:{one.queue_id}" for one in queues[:20])
+        more = " …" if len(queues) > 20 else ""
+        at = f" of broker {row.broker}" if row.broker is not None else ""
+        raise RowError(
+            f"rocketmq: a row for topic {row.topic} is for queue {row.queue_id}{at}, which"
+            f" is none that can be written; those are {known}{more}"
+        )
+    if row.sharding_key is None:
+        return None
+    # Java's remainder has the sign of the hash, which abs takes off: no hash is too negative.
+    return queues[abs(hashed(row.sharding_key)) % len(queues)]
+
+
+def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Sequence[MessageQueue]:
+    """The queues to send to; waits for a cluster that has no broker just now.
+
+    DeliveryError for a topic that is not there while brokers are, or that may not be written.
+    """
+    until_ms = real_elapsed_ms() + patience_ms
+    pause_ms = 100
+    while True:
+        try:
+            return client.run(client.instance.route_to_send(topic)).publish_queues
+        except (MQClientError, MQBrokerError, RemotingError) as error:
+            if not _may_come(client, topic, error) or real_elapsed_ms() >= until_ms:
+                raise DeliveryError(
+                    f"rocketmq: no queue of topic {topic} to write to: {in_full(error)}"
+                ) from error
+        client.parallel().wait(pause_ms)
+        pause_ms = min(2 * pause_ms, LONGEST_PAUSE_MS)
+
+
+def _may_come(client: Client, topic: str, error: Exception) -> bool:
+    """Whether a topic without a route may have one soon: its brokers are away, not its queues."""
+    if isinstance(error, RemotingError):
+        return True
+    if not isinstance(error, MQClientError) or error.code != NOT_FOUND_TOPIC_EXCEPTION:
+        return False
+    route = client.instance.routes.routes.get(topic)
+    if route is not None:
+        return any(one.perm & PermName.WRITE for one in route.data.queue_datas)
+    try:
+        return not client.cluster_info().broker_addr_table
+    except (RemotingError, MQBrokerError):
+        return True

@@ -1,0 +1,64 @@
+"""Which stores and files are taken for what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakemq.errors import ConfigError
+from fakemq.spark.audit.inputs import Node, find_stores, is_parquet, split_name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("broker-a-0", ("broker-a", 0)),
+        ("broker-a-12", ("broker-a", 12)),
+        ("broker-a", ("broker-a", 0)),
+        ("store", ("store", 0)),
+        ("-1", ("-1", 0)),
+    ],
+)
+def test_a_name_says_broker_and_id(name: str, expected: tuple[str, int]) -> None:
+    assert split_name(name) == expected
+
+
+def node_at(path: Path) -> Path:
+    (path / "commitlog").mkdir(parents=True)
+    return path
+
+
+def test_stores_are_found_below_a_directory_and_by_names(tmp_path: Path) -> None:
+    one, other = node_at(tmp_path / "all" / "broker-a-1"), node_at(tmp_path / "java")
+    found = find_stores([str(tmp_path / "all"), f"broker-a-0={other}"])
+    assert found == [
+        Node("broker-a-0", "broker-a", 0, str(other)),
+        Node("broker-a-1", "broker-a", 1, str(one)),
+    ]
+    assert [node.is_master for node in found] == [True, False]
+
+
+def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
+    one, other = node_at(tmp_path / "x" / "store"), node_at(tmp_path / "y" / "store")
+    with pytest.raises(ConfigError, match="would both be store; say which is which"):
+        find_stores([str(one), str(other)])
+
+
+@pytest.mark.parametrize("spec", ["nowhere", "broker-a-0=nowhere", "a/b=nowhere"])
+def test_what_is_no_store_is_said(tmp_path: Path, spec: str) -> None:
+    with pytest.raises(ConfigError, match=r"no store|no such directory"):
+        find_stores([spec])
+
+
+def test_files_are_parquet_or_lines(tmp_path: Path) -> None:
+    lines, parquet, folder = tmp_path / "a.txt", tmp_path / "b", tmp_path / "c"
+    lines.write_text("{}\n")
+    parquet.write_bytes(b"PAR1....")
+    folder.mkdir()
+    assert [is_parquet(str(one)) for one in (lines, parquet, folder)] == [False, True, False]
+    (folder / "part-0.parquet").write_bytes(b"PAR1")
+    assert is_parquet(str(folder))
+    assert is_parquet("s3a://bucket/acks.parquet")
+    with pytest.raises(ConfigError, match="there is no such file"):
+        is_parquet(str(tmp_path / "missing"))
