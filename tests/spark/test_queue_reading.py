@@ -20,6 +20,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.instance import ClientInstance
+from fakemq.client.pull_consumer import PullConsumer
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
 from fakemq.protocol.codes import ResponseCode
@@ -128,6 +129,7 @@ class Cluster:
 
     def __init__(self, master: Replica | None, slave: Replica | None = None) -> None:
         self.instance = ClientInstance("1.1.1.9:9")
+        self.consumer = PullConsumer(self.instance)
         self.replicas = {MASTER: master, SLAVE: slave}
         self.channels: dict[str, Channel] = {}
         addrs = {0: MASTER}

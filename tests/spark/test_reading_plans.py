@@ -14,7 +14,9 @@ pytest.importorskip("pyspark")
 from fakemq import Cluster
 from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
+from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.codes import RequestCode
 from fakemq.spark.options import Options
 from fakemq.spark.reading.batch_reader import RocketMQReader
 from fakemq.spark.reading.bound_offsets import BrokerAwayError
@@ -160,6 +162,18 @@ def test_a_time_shared_by_many_is_found_at_the_first() -> None:
             for back_ms in (3_000, 2_001, 2_000, 1_999, 1_000, 999)
         ]
     assert found == [0, 9, 9, 18, 18, 27]
+
+
+def test_only_the_group_that_is_named_pulls() -> None:
+    # A broker with autoCreateSubscriptionGroup=false knows no other.
+    with Cluster(topics={"orders": 1}) as cluster, Client(cluster.namesrv_addr) as client:
+        client.send(Message("orders", "m"))
+        assert rows(cluster, group="mine", startingTimestamp="1") != []
+        command = client.instance.command(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+        body = client.invoke(cluster.broker("broker-a-0").addr, command).body
+    groups = SubscriptionGroupWrapper.decode(body).subscription_group_table
+    assert "mine" in groups
+    assert "DEFAULT_CONSUMER" not in groups
 
 
 def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:

@@ -25,7 +25,7 @@ class RocketMQReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """ConfigError, FakemqError"""
         options = self._options
-        with options.connection.client() as client:
+        with options.client() as client:
             queues = find_queues(client, options.wanted)
             check_expression(client, queues, options.pulling)
             bounds = surveyed(client, queues, options)

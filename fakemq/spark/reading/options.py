@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from fakemq.client.blocking import Client
 from fakemq.durations import duration_ms
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -120,6 +121,10 @@ class ReadOptions(msgspec.Struct, frozen=True):
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     commit_offsets: bool
+
+    def client(self) -> Client:
+        """A client of the cluster, for the group that was asked for."""
+        return self.connection.client(consumer_group=self.pulling.group)
 
 
 def read_options(

@@ -15,7 +15,6 @@ import pyarrow as pa
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, RemotingError
 from fakemq.client.messages import PullStatus
-from fakemq.client.pull_consumer import PullConsumer
 from fakemq.client.remoting import BlockingChannel
 from fakemq.client.routes import MASTER_ID
 from fakemq.errors import FakemqError
@@ -79,7 +78,7 @@ class QueueReader:
         self._pulling = options.pulling
         pulling = options.pulling
         # One request for all pulls: building its header anew costs as much as a third of a pull.
-        self._request = PullConsumer(client.instance, pulling.group).pull_request(
+        self._request = client.consumer.pull_request(
             part.queue,
             part.start,
             max_messages=pulling.batch_size,
@@ -288,5 +287,5 @@ def _forget(channel: BlockingChannel, asked: deque[_Asked]) -> None:
 
 def read_range(part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The messages of a range, by a client of its own."""
-    with options.connection.client() as client:
+    with options.client() as client:
         yield from QueueReader(client, part, options, real_wait_ms).batches()

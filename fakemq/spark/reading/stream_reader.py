@@ -16,7 +16,6 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from fakemq.client.blocking import Client
-from fakemq.client.pull_consumer import PullConsumer
 from fakemq.errors import FakemqError
 from fakemq.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -109,7 +108,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _connected(self) -> Client:
         if self._client is None:
-            self._client = self._options.connection.client()
+            self._client = self._options.client()
         return self._client
 
     def _bounds(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
@@ -165,10 +164,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._options.commit_offsets:
             return
         client = self._connected()
-        consumer = PullConsumer(client.instance, self._options.pulling.group)
         for queue, offset in flat(end).items():
             try:
-                client.run(consumer.update_offset(queue, offset, oneway=False))
+                client.update_offset(queue, offset, oneway=False)
             except FakemqError as error:
                 # The stream's own place is its checkpoint; this only tells others of it.
                 warnings.warn(f"rocketmq: offsets not committed: {error}", stacklevel=2)

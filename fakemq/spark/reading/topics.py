@@ -7,7 +7,6 @@ from collections.abc import Container, Sequence
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, RemotingError
-from fakemq.client.pull_consumer import PullConsumer
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.protocol import topics
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -75,12 +74,9 @@ def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: Pu
     """ConfigError where a broker does not understand option sql; one of each name is asked."""
     if is_tag_type(pulling.expression_type):
         return
-    consumer = PullConsumer(client.instance, pulling.group)
     for queue in {one.broker_name: one for one in queues}.values():
         try:
-            client.run(
-                consumer.check_expression(queue, pulling.expression, pulling.expression_type)
-            )
+            client.check_expression(queue, pulling.expression, pulling.expression_type)
         except MQBrokerError as error:
             raise ConfigError(
                 f"rocketmq: option sql is {pulling.expression!r}, and broker {queue.broker_name}"
