@@ -19,10 +19,11 @@ from fakemq.client import Client, Message
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.options import Options
+from fakemq.spark.reading import stream_reader
 from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.reading.options import read_options
 from fakemq.spark.reading.stream_reader import RocketMQStreamReader
-from fakemq.spark.reading.topics import NameServerError, UnknownTopicError
+from fakemq.spark.reading.topics import NameServerError, UnknownTopicError, brokers_there
 
 ALL = ReadAllAvailable()
 Make = Callable[..., RocketMQStreamReader]
@@ -126,6 +127,38 @@ def test_available_now_is_what_was_there_at_the_beginning(cluster: Cluster, stre
     assert reader.latestOffset(at(0, 0), limit) == at(3, 3)
     assert reader.latestOffset(at(3, 3), limit) == at(5, 5)
     assert reader.latestOffset(at(5, 5), limit) == at(5, 5)
+
+
+def test_available_now_from_latest_begins_where_it_ends(cluster: Cluster, stream: Make) -> None:
+    send(cluster, 5)
+    reader = stream(cluster, startingOffsets="latest")
+    reader.prepareForTriggerAvailableNow()
+    send(cluster, 5)
+    start = reader.initialOffset()
+    assert start == reader.latestOffset(start, ALL) == at(5, 5)
+
+
+def test_available_now_misses_a_queue_that_is_gone(cluster: Cluster, stream: Make) -> None:
+    former = {"former": {"broker-a": {"0": 7}}}
+    reader = stream(cluster, subscribePattern="orders|former")
+    reader.prepareForTriggerAvailableNow()
+    with pytest.raises(DataLossError, match="topic former, broker broker-a, queue 0"):
+        reader.latestOffset(at(0, 0) | former, ALL)
+
+
+def test_a_broker_that_comes_back_while_it_is_looked_for_has_lost_nothing(
+    cluster: Cluster, stream: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_it_came_back(client: Client) -> set[str]:
+        cluster.broker("broker-a-0").restart()
+        return brokers_there(client)
+
+    monkeypatch.setattr(stream_reader, "brokers_there", after_it_came_back)
+    send(cluster, 2)
+    reader = stream(cluster)
+    cluster.broker("broker-a-0").kill()
+    assert reader.latestOffset(at(1, 1), ALL) == at(1, 2)
+    assert reader.latestOffset(at(1, 1), ALL) == at(2, 2)
 
 
 def test_a_new_queue_joins_with_its_earliest_offset(cluster: Cluster, stream: Make) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -59,12 +59,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         client = self._connected()
         queues = find_queues(client, self._options.wanted)
         bounds = surveyed(client, queues, self._options, self._wait)
+        # With AvailableNow the end is known before the start, and latest is not behind it.
+        bounds |= self._until or {}
         return nested(resolved(client, bounds, self._options.start, self._options))
 
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:  # noqa: N802 - Spark's name
         """Where the batch ends that begins at ``start``; ``start`` itself if there is none."""
         begin = flat(start)
-        bounds = self._bounds(begin) if self._until is None else self._until
+        bounds = self._bounds(begin)
         ends = reachable(begin, bounds, fail=self._options.fail_on_data_loss)
         ranges = ranges_between(begin, ends)
         if self._waits_for_more(sum(map(len, ranges)), limit):
@@ -121,22 +123,32 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._bounds_now(begin)
 
     def _bounds_now(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
-        client, wanted = self._connected(), self._options.wanted
-        queues = find_queues(client, wanted, excused={one.topic or "" for one in begin})
+        bounds = self._until if self._until is not None else self._surveyed_now(begin)
+        gone = {one for one in begin if one not in bounds and is_wanted(self._options.wanted, one)}
+        if gone:
+            self._check_gone(gone)
+        return bounds
+
+    def _surveyed_now(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
+        client = self._connected()
+        queues = self._queues_now(begin)
         if not self._is_checked:
             check_expression(client, queues, self._options.pulling)
             self._is_checked = True
-        survey = find_bounds(client, queues)
-        gone = {one for one in begin if one not in survey.bounds and is_wanted(wanted, one)}
-        if gone:
-            self._check_gone(client, {one for one in gone if one not in queues})
-        self._newest |= {queue: one.max_offset for queue, one in survey.bounds.items()}
-        return survey.bounds
+        bounds = find_bounds(client, queues).bounds
+        self._newest |= {queue: one.max_offset for queue, one in bounds.items()}
+        return bounds
 
-    def _check_gone(self, client: Client, gone: set[MessageQueue]) -> None:
+    def _queues_now(self, begin: Iterable[MessageQueue]) -> list[MessageQueue]:
+        excused = {one.topic or "" for one in begin}
+        return find_queues(self._connected(), self._options.wanted, excused=excused)
+
+    def _check_gone(self, gone: set[MessageQueue]) -> None:
         """A broker that is away comes back; a queue that its broker has no more does not."""
-        brokers = brokers_there(client) if gone else set()
-        lost = [one for one in gone if (one.broker_name or "") in brokers]
+        brokers = brokers_there(self._connected())
+        # Asked for after its broker, which may have come back a moment ago.
+        there = set(self._queues_now(gone)) if brokers else set()
+        lost = [one for one in gone - there if (one.broker_name or "") in brokers]
         if lost:
             report_data_loss(
                 f"{queue_texts(lost)}: the stream has read it, and its broker has it no more",
