@@ -59,6 +59,8 @@ class Parallel:
         """
         now_ms = real_elapsed_ms()
         until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
+        if any(one.channel.is_settled(one.opaque) for one in self._waiting):
+            until_ms = now_ms  # who sent over the same connection has seen to it
         self._select(max(0, min(timeout_ms, until_ms - now_ms)))
         now_ms = real_elapsed_ms()
         waiting, self._waiting = self._waiting, []

@@ -114,6 +114,10 @@ class BlockingChannel:
         self._waiting.discard(opaque)
         self._responses.pop(opaque, None)
 
+    def is_settled(self, opaque: int) -> bool:
+        """Whether the response to a request is there, or will never be."""
+        return self.closed or opaque in self._responses
+
     def take(self, opaque: int) -> RemotingCommand | None:
         """The response to a request, if `poll` or another's `receive` took it already."""
         return self._responses.pop(opaque, None)

@@ -69,6 +69,27 @@ def test_a_lost_connection_fails_all_that_wait_on_it(
     assert outcomes[1] == 0
 
 
+def test_what_another_request_found_is_not_waited_for(outcomes: Outcomes) -> None:
+    remoting = BlockingRemoting(client().handle)
+    parallel = Parallel(remoting)
+    before_ms = real_elapsed_ms()
+    with ScriptedBroker(scripts.answers) as broker:
+        channel = remoting.channel(broker.addr)
+        parallel.start(asking(broker.addr), outcomes.append)
+        assert channel.poll(TIMEOUT_MS), "the response, as found by who sends something else"
+        parallel.wait(TIMEOUT_MS)
+    assert outcomes == [0]
+    with ScriptedBroker(scripts.hangs_up) as broker:
+        channel = remoting.channel(broker.addr)
+        parallel.start(asking(broker.addr), outcomes.append)
+        with pytest.raises(RemotingSendRequestError):
+            channel.poll(TIMEOUT_MS)
+        parallel.wait(TIMEOUT_MS)
+    assert isinstance(outcomes[1], RemotingSendRequestError)
+    assert real_elapsed_ms() - before_ms < TIMEOUT_MS
+    remoting.close()
+
+
 def test_no_answer_in_time(parallel: Parallel, outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.stays_silent) as broker:
         parallel.start(asking(broker.addr, timeout_ms=30), outcomes.append)
