@@ -15,9 +15,10 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import Host, format_host
 from fakemq.protocol.message import decode_records, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark.records.message_columns import pulled_batch
+from fakemq.spark.records.message_columns import message_batch
 from fakemq.spark.records.record_table import RecordTable, positions_of
 from fakemq.spark.records.schema import message_schema
+from fakemq.spark.records.unpacking import unpacked
 
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("10.1.2.3", 65535), ("fe80::1", 9876)])
 TIMES_MS = st.integers(0, 4_000_000_000_000)
@@ -53,7 +54,9 @@ def records(draw: st.DrawFn) -> bytes:
 @given(st.lists(records(), max_size=5))
 def test_every_column_is_what_the_record_says(some: list[bytes]) -> None:
     data = b"".join(some)
-    rows = pulled_batch(data, "broker-a", include_properties=True).to_pylist()
+    table = RecordTable(data, positions_of(data))
+    bodies = unpacked(table).bodies
+    rows = message_batch(table, "broker-a", bodies, include_properties=True).to_pylist()
     messages = decode_records(data)
     assert len(rows) == len(messages)
     for row, message in zip(rows, messages, strict=True):
@@ -98,8 +101,10 @@ def test_damage_is_told_and_never_breaks(some: list[bytes], data: st.DataObject)
 
 
 def test_properties_are_a_column_only_where_they_are_wanted() -> None:
-    assert "properties" not in pulled_batch(b"", "broker-a", include_properties=False).schema.names
-    batch = pulled_batch(b"", "broker-a", include_properties=True)
+    nothing = RecordTable(b"", positions_of(b""))
+    for wanted in (False, True):
+        batch = message_batch(nothing, "broker-a", {}, include_properties=wanted)
+        assert ("properties" in batch.schema.names) == wanted
     assert batch.schema == message_schema(include_properties=True)
 
 

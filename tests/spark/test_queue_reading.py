@@ -33,6 +33,7 @@ from fakemq.spark.reading.data_loss import DataLossError, DataLossWarning
 from fakemq.spark.reading.options import ReadOptions, read_options
 from fakemq.spark.reading.planning import QueueRange
 from fakemq.spark.reading.queue_reading import QueueReader, ReadError
+from fakemq.spark.records import unpacking
 
 QUEUE = MessageQueue(topic="orders", broker_name="broker-a", queue_id=3)
 MASTER, SLAVE = "1.1.1.1:1", "1.1.1.2:1"
@@ -340,6 +341,25 @@ def test_bodies_are_as_they_were_sent_and_damage_is_told() -> None:
     packed = b"no zlib"
     with pytest.raises(ReadError, match="offsets 0 to 0: a damaged message"):
         Cluster(Compressing(1)).read(0, 1)
+
+
+def test_bodies_that_grow_large_are_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Compressing(Replica):
+        def answer(self, fields: dict[str, str]) -> RemotingCommand:
+            body = b"".join(
+                record(one, body=zlib.compress(b"%d" % one * 1_000), sys_flag=one % 2)
+                for one in range(8)
+            )
+            return self.response(ResponseCode.SUCCESS, "FOUND", 8, body)
+
+    monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 1_500)
+    cluster = Cluster(Compressing(8))
+    reader = QueueReader(cast(Client, cluster), QueueRange(QUEUE, 0, 8), options(), cluster.wait)
+    batches = list(reader.batches())
+    assert [batch.num_rows for batch in batches] == [4, 4]
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    assert [row["offset"] for row in rows] == list(range(8))
+    assert [row["value"] for row in rows[1::2]] == [b"%d" % one * 1_000 for one in (1, 3, 5, 7)]
 
 
 def test_a_record_that_contradicts_itself_is_told() -> None:

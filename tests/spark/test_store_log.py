@@ -20,7 +20,7 @@ from fakemq.errors import StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
-from fakemq.spark.stores import columns as store_columns
+from fakemq.spark.records import unpacking
 from fakemq.spark.stores import log_walk
 from fakemq.spark.stores import options as store_options
 from fakemq.spark.stores import parts as store_parts
@@ -252,7 +252,7 @@ def test_a_body_is_given_as_it_was_sent_and_damage_where_it_cannot_be(tmp_path: 
 def test_small_bodies_that_unpack_to_much_come_in_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_columns, "_MOST_UNPACKED_BYTES", 2_500)
+    monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 2_500)
     log = tmp_path / "commitlog"
     log.mkdir()
     data = b""

@@ -1,6 +1,8 @@
-"""What many pulls of one queue gave as one batch of rows: exactly those that are wanted."""
+"""What many pulls of one queue gave as rows: exactly those that are wanted."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,15 +11,16 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.subscription import build_subscription, is_tag_type
 from fakemq.spark.reading.options import Pulling, ReadOptions
 from fakemq.spark.reading.planning import QueueRange
-from fakemq.spark.records.message_columns import message_columns
+from fakemq.spark.records.message_columns import message_batch
 from fakemq.spark.records.record_table import RecordTable, positions_of
-from fakemq.spark.records.schema import message_schema
+from fakemq.spark.records.unpacking import unpacked
 
 
-def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> pa.RecordBatch:
+def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The messages in joined bodies of answers that lie in the range and have a wanted tag.
 
-    A broker knows tags by hash alone, and gives no fewer messages because a range ends.
+    A broker knows tags by hash alone, and gives no fewer messages because a range ends. There
+    are several batches where bodies were compressed and are large.
     RemoteProtocolError for a record, or a compressed body, that is damaged.
 
     Source: client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7)
@@ -28,16 +31,20 @@ def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> pa.Recor
         raise RemoteProtocolError(f"the record at {at} of {len(data)} bytes contradicts itself")
     inside = (table.queue_offset >= part.start) & (table.queue_offset < part.end)
     if not inside.all():
-        table = RecordTable(data, table.positions[inside])
-    with_properties = options.include_properties
-    columns = message_columns(table, part.queue.broker_name, include_properties=with_properties)
-    batch = pa.RecordBatch.from_arrays(
-        columns, schema=message_schema(include_properties=with_properties)
-    )
-    tags = _tags(options.pulling)
-    if not tags:
-        return batch
-    return batch.filter(pc.is_in(batch["tags"], pa.array(tags, pa.string())))
+        table = table.some(inside)
+    tags = pa.array(_tags(options.pulling), pa.string())
+    while len(table):
+        bodies, bad, count = unpacked(table)
+        if bad:
+            raise RemoteProtocolError(next(iter(bad.values())))
+        batch = message_batch(
+            table.some(range(count)),
+            part.queue.broker_name or "",
+            bodies,
+            include_properties=options.include_properties,
+        )
+        yield batch.filter(pc.is_in(batch["tags"], tags)) if len(tags) else batch
+        table = table.some(range(count, len(table)))
 
 
 def _tags(pulling: Pulling) -> list[str]:

@@ -101,25 +101,27 @@ class QueueReader:
             size_bytes += len(body)
             # What is asked for ahead is on its way while this is converted.
             if rows >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
-                yield self._batch(b"".join(bodies), first, rows)
+                yield from self._rows(b"".join(bodies), first, rows)
                 bodies.clear()
                 rows = size_bytes = 0
                 first = self.offset
         if bodies:
-            yield self._batch(b"".join(bodies), first, rows)
+            yield from self._rows(b"".join(bodies), first, rows)
 
-    def _batch(self, data: bytes, first: int, rows: int) -> pa.RecordBatch:
+    def _rows(self, data: bytes, first: int, wanted: int) -> Iterator[pa.RecordBatch]:
         end = min(self.offset, self._part.end)
+        rows = 0
         try:
-            batch = pulled_rows(data, self._part, self._options)
+            for batch in pulled_rows(data, self._part, self._options):
+                rows += batch.num_rows
+                yield batch
         except RemoteProtocolError as error:
             raise ReadError(
                 f"rocketmq: {queue_text(self._part.queue)}, offsets {first} to {end - 1}:"
                 f" a damaged message: {error}"
             ) from error
-        if batch.num_rows != rows and not self._pulling.is_filtered:
-            self._lost(f"offsets {first} to {end - 1} hold {batch.num_rows} messages only", end)
-        return batch
+        if rows != wanted and not self._pulling.is_filtered:
+            self._lost(f"offsets {first} to {end - 1} hold {rows} messages only", end)
 
     # -- who is asked -------------------------------------------------------------------------
 

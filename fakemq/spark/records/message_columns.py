@@ -9,41 +9,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fakemq.protocol.compression import unpack
 from fakemq.protocol.hosts import format_host, unpack_host
 from fakemq.protocol.properties import KEYS, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
-from fakemq.protocol.sysflag import MessageSysFlag, compression_name
+from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.records.property_table import PropertyTable
-from fakemq.spark.records.record_table import Ints, RecordTable, positions_of
-from fakemq.spark.records.schema import MESSAGE_FIELDS, PROPERTIES_FIELD, TIMESTAMP, message_schema
+from fakemq.spark.records.record_table import Ints, RecordTable
+from fakemq.spark.records.schema import TIMESTAMP, message_schema
 from fakemq.spark.records.slices import binaries, hexadecimals, strings
 
 _YEAR_1_MS = -62_135_596_800_000
 _YEAR_10000_MS = 253_402_300_800_000
 
 
-def pulled_batch(body: bytes, broker: str, *, include_properties: bool) -> pa.RecordBatch:
-    """The messages in the body of a pull response, bodies as they were sent.
-
-    RemoteProtocolError for what is no row of records, or a body that cannot be unpacked.
-    """
-    table = RecordTable(body, positions_of(body))
-    columns = message_columns(table, broker, include_properties=include_properties)
+def message_batch(
+    table: RecordTable,
+    broker: str,
+    unpacked: Mapping[int, bytes],
+    *,
+    include_properties: bool,
+) -> pa.RecordBatch:
+    """The columns of `fakemq.spark.records.schema`; every record must fit."""
+    columns = MessageColumns(table, broker, unpacked)
+    schema = message_schema(include_properties=include_properties)
     return pa.RecordBatch.from_arrays(
-        columns, schema=message_schema(include_properties=include_properties)
+        [columns.column(name) for name in schema.names], schema=schema
     )
-
-
-def message_columns(
-    table: RecordTable, broker: str | None, *, include_properties: bool
-) -> list[pa.Array]:
-    """The columns of `MESSAGE_FIELDS`, and of `PROPERTIES_FIELD` if wanted.
-
-    Every record must fit. RemoteProtocolError if a compressed body cannot be unpacked.
-    """
-    columns = MessageColumns(table, broker)
-    fields = (*MESSAGE_FIELDS, PROPERTIES_FIELD) if include_properties else MESSAGE_FIELDS
-    return [columns.column(name) for name, _, _ in fields]
 
 
 class MessageColumns:
@@ -53,9 +43,9 @@ class MessageColumns:
         self,
         table: RecordTable,
         broker: str | None,
-        unpacked: Mapping[int, bytes] | None = None,
+        unpacked: Mapping[int, bytes] = {},
     ) -> None:
-        """``unpacked`` is what the compressed bodies are, by the record's number, if known."""
+        """``unpacked`` is what the compressed bodies are, by the record's number."""
         self._table = table
         self._unpacked = unpacked
         self._broker = broker
@@ -81,8 +71,7 @@ class MessageColumns:
             return raw
         bodies = raw.to_pylist()
         for at in packed.tolist():
-            known = self._unpacked
-            bodies[at] = unpacked_body(table, at) if known is None else known[at]
+            bodies[at] = self._unpacked[at]
         return pa.array(bodies, pa.binary())
 
     def msg_ids(self) -> pa.Array:
@@ -116,12 +105,6 @@ class MessageColumns:
         coded = binaries(self._table.data, begin, end).dictionary_encode()
         texts = pa.array([text(one) for one in coded.dictionary.to_pylist()], pa.string())
         return texts.take(coded.indices)
-
-
-def unpacked_body(table: RecordTable, at: int) -> bytes:
-    """What a compressed body was; raises as `fakemq.protocol.compression.unpack` does."""
-    packed = table.data[int(table.body_begin[at]) : int(table.body_end[at])]
-    return unpack(compression_name(int(table.sys_flag[at])), packed)
 
 
 def _hex(packed: bytes) -> str:

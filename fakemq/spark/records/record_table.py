@@ -85,6 +85,10 @@ class RecordTable:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def body(self, at: int) -> bytes:
+        """The body of a record as it travels."""
+        return self.data[int(self.body_begin[at]) : int(self.body_end[at])]
+
     def some(self, which: Sequence[int] | npt.NDArray[np.bool_]) -> RecordTable:
         """Some of the records: by number, or by whether each is wanted."""
         if isinstance(which, range) and which == range(len(self)):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.spark.records.message_columns import MessageColumns, int_column, unpacked_body
+from fakemq.spark.records.message_columns import MessageColumns, int_column
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.stores.parts import broker_of
-
-_MOST_UNPACKED_BYTES = 64 << 20
-"""A batch ends behind so much: what is small may stand for gigabytes."""
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions
@@ -74,32 +69,3 @@ def chosen(table: RecordTable, options: StoreOptions) -> RecordTable:
     if options.ending_ms is not None:
         kept = kept & (table.store_timestamp_ms < options.ending_ms)
     return table if kept.all() else table.some(kept)
-
-
-class Unpacked(NamedTuple):
-    """What became of compressed bodies; records are known by their numbers."""
-
-    bodies: dict[int, bytes]
-    bad: dict[int, str]
-    """What could not be unpacked, and why."""
-    of: int
-    """Of how many records this is all; there may be more of them."""
-
-
-def unpacked(table: RecordTable) -> Unpacked:
-    """The compressed bodies among the first records, as many as one batch may have.
-
-    LocalProtocolError where the module that could unpack them is not installed.
-    """
-    found = Unpacked({}, {}, len(table))
-    size_bytes = 0
-    for at in np.flatnonzero(table.sys_flag & MessageSysFlag.COMPRESSED).tolist():
-        try:
-            found.bodies[at] = unpacked_body(table, at)
-        except RemoteProtocolError as error:
-            found.bad[at] = f"the body {error}"
-            continue
-        size_bytes += len(found.bodies[at])
-        if size_bytes > _MOST_UNPACKED_BYTES:
-            return found._replace(of=at + 1)
-    return found

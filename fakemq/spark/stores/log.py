@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.records.record_table import RecordTable
-from fakemq.spark.stores.columns import StoredColumns, chosen, unpacked
+from fakemq.spark.records.unpacking import unpacked
+from fakemq.spark.stores.columns import StoredColumns, chosen
 from fakemq.spark.stores.damage import Damage, damage_batches
 from fakemq.spark.stores.log_walk import LogFile, Run
 
