@@ -166,8 +166,8 @@ SUMMARIES = st.builds(
 )
 
 
-@pytest.mark.slow  # draws the plots of ten summaries, too slow to shrink
-@settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@pytest.mark.slow  # draws the plots of four summaries, too slow to shrink
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(SUMMARIES)
 def test_no_summary_breaks_the_page(summary: Summary) -> None:
     found = Page(page(summary))
