@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any, cast
 
 import msgspec
@@ -15,12 +16,14 @@ pytest.importorskip("pyarrow")
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import (
+    MQBrokerError,
     RemotingConnectError,
     RemotingSendRequestError,
     RemotingTimeoutError,
 )
 from fakemq.client.instance import ClientInstance
 from fakemq.client.pull_consumer import PullConsumer
+from fakemq.errors import FakemqError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
 from fakemq.protocol.codes import ResponseCode
@@ -140,10 +143,14 @@ class Cluster:
         self.route = TopicRouteData(
             broker_datas=[BrokerData(broker_name="broker-a", broker_addrs=addrs)]
         )
+        self.refusals: Iterator[FakemqError] = iter(())
         self.waits = 0
 
     def run(self, operation: object) -> TopicRouteData:
         """What it asks of the name server is a route, and nothing else."""
+        refusal = next(self.refusals, None)
+        if refusal is not None:
+            raise refusal
         return self.route
 
     def channel(self, addr: str) -> Channel:
@@ -256,6 +263,18 @@ def test_a_broker_that_stays_away_is_named_after_bounded_retries() -> None:
     with pytest.raises(ReadError, match=f"connect to {MASTER} failed"):
         cluster.read(0, 10)
     assert cluster.waits == 2
+
+
+def test_a_name_server_that_is_not_ready_is_asked_again() -> None:
+    # 5.x with needWaitForService, for the first seconds after it began.
+    refusal = MQBrokerError(ResponseCode.SYSTEM_ERROR, "name server not ready", "1.1.1.9:9")
+    cluster = Cluster(Replica(10))
+    cluster.refusals = iter([refusal, RemotingTimeoutError("1.1.1.9:9", 3_000)])
+    assert cluster.read(0, 10) == list(range(10))
+    assert cluster.waits == 2
+    cluster.refusals = repeat(refusal)
+    with pytest.raises(ReadError, match=r"after 2 retries .*name server not ready"):
+        cluster.read(0, 10)
 
 
 def test_a_refusal_is_told_at_once() -> None:

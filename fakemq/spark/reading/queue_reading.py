@@ -138,7 +138,7 @@ class QueueReader:
             before = self.offset
             try:
                 replicas = self._replicas()
-            except RemotingError as failure:
+            except (RemotingError, MQBrokerError) as failure:
                 error = failure
                 continue
             for replica in replicas:
@@ -156,7 +156,7 @@ class QueueReader:
         try:
             # Not by update_route, which lists the topic's queues: of a thousand, for each of them.
             data = self._client.run(self._client.instance.fetch_route(queue.topic or ""))
-        except RemotingError:
+        except (RemotingError, MQBrokerError):
             if not self._addrs:
                 raise
         else:
