@@ -154,6 +154,23 @@ def test_however_it_is_cut_all_is_there_once(
         assert read(root) == uncut
 
 
+def test_a_boundary_is_looked_for_no_further_than_it_is(tmp_path: Path) -> None:
+    places = write_log(tmp_path, BODIES, file_bytes=20_000)
+
+    class Watched(bytes):
+        looked_to = 0
+
+        def find(self, *args: Any) -> int:
+            at = super().find(*args)
+            type(self).looked_to = max(self.looked_to, at if at >= 0 else args[2])
+            return at
+
+    log = log_walk.LogFile(str(tmp_path / "commitlog" / f"{0:020}"), f"{0:020}")
+    log.data = Watched(log.data)
+    assert log.boundary(places[2] - 5, log.size_bytes) == places[2]
+    assert Watched.looked_to < places[3], "not all of a file for each of its parts"
+
+
 def test_what_looks_like_a_record_in_a_body_is_no_boundary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

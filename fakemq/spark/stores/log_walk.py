@@ -88,10 +88,9 @@ class LogFile:
 
     def next_boundary(self, position: int, end: int) -> int:
         """Where the next whole record or the closing blank begins, from here on; else ``end``."""
-        return min(
-            self._find(_BLANK_MAGIC, position, end, self.is_blank),
-            self._find(_MESSAGE_MAGIC, position, end, self.is_whole),
-        )
+        record = self._find(_MESSAGE_MAGIC, position, end, self.is_whole)
+        # A blank behind it does not matter, and to look for one would take all of the file.
+        return self._find(_BLANK_MAGIC, position, record, self.is_blank)
 
     def _find(self, magic: bytes, position: int, end: int, is_it: Callable[[int], bool]) -> int:
         at = self.data.find(magic, position + 4, end + 4)
