@@ -17,13 +17,16 @@ __all__ = ["register"]
 def register(spark: SparkSession) -> None:
     """Make the formats ``rocketmq`` and ``rocketmq-store`` known to a session.
 
+    On a ``local`` master both run with this Python, unless ``PYSPARK_PYTHON`` says another.
     Again does no harm. ImportError where what the extra ``spark`` installs is missing or too old.
     """
     from fakemq.spark.requirements import require_pyspark
 
     require_pyspark()
+    from fakemq.spark.interpreter import this_interpreter
     from fakemq.spark.source import RocketMQDataSource
     from fakemq.spark.store_source import RocketMQStoreDataSource
 
-    spark.dataSource.register(RocketMQDataSource)
-    spark.dataSource.register(RocketMQStoreDataSource)
+    with this_interpreter(spark):
+        spark.dataSource.register(RocketMQDataSource)
+        spark.dataSource.register(RocketMQStoreDataSource)
