@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
+from fakemq.errors import ConfigError
 from fakemq.spark.options import Options
 from fakemq.spark.records.schema import message_ddl
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from fakemq.spark.reading.batch_reader import RocketMQReader
+    from fakemq.spark.reading.refused_stream import RefusedStreamReader
     from fakemq.spark.reading.stream_reader import RocketMQStreamReader
     from fakemq.spark.writing.batch_writer import BatchWriter
     from fakemq.spark.writing.stream_writer import StreamWriter
@@ -38,12 +40,18 @@ class RocketMQDataSource(DataSource):
         options = Options(NAME, self.options)
         return RocketMQReader(read_options(options, streaming=False, columns=schema.names))
 
-    def streamReader(self, schema: StructType) -> RocketMQStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(  # noqa: N802 - Spark's name
+        self, schema: StructType
+    ) -> RocketMQStreamReader | RefusedStreamReader:
         from fakemq.spark.reading.options import read_options
+        from fakemq.spark.reading.refused_stream import RefusedStreamReader
         from fakemq.spark.reading.stream_reader import RocketMQStreamReader
 
         options = Options(NAME, self.options)
-        return RocketMQStreamReader(read_options(options, streaming=True, columns=schema.names))
+        try:
+            return RocketMQStreamReader(read_options(options, streaming=True, columns=schema.names))
+        except ConfigError as error:
+            return RefusedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         from fakemq.spark.writing.batch_writer import BatchWriter
