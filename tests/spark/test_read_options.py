@@ -121,3 +121,8 @@ def test_what_a_stream_cannot_have_is_refused(given: dict[str, str], told: str) 
 def test_the_columns_are_not_a_users_to_choose() -> None:
     with pytest.raises(ConfigError, match="leave schema"):
         read(columns=["value"])
+
+
+def test_a_path_is_answered_with_where_topics_go() -> None:
+    with pytest.raises(ConfigError, match=r"a path says nothing here: .* option subscribe"):
+        read(path="orders")

@@ -134,6 +134,11 @@ def read_options(
 
     ``columns`` are those that a user's own schema names, which has no say here.
     """
+    if options.text("path"):
+        raise ConfigError(
+            f"{options.source}: a path says nothing here: name the topics by the option subscribe,"
+            " and leave load() empty"
+        )
     options.require_known(READ_OPTIONS)
     names = message_schema(include_properties=options.flag("includeProperties", False)).names
     if columns is not None and list(columns) != names:
