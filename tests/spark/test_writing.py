@@ -209,6 +209,15 @@ def test_patience_ends(mq: Cluster) -> None:
         write(mq.namesrv_addr, rows(value=[b"0"], shardingKey=["a"]), given)
 
 
+def test_a_wait_for_a_cluster_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    given = {**TO_ORDERS, "deliveryTimeoutMs": "300"}
+    with pytest.raises(DeliveryError, match=r"no queue of topic orders .* \[127.0.0.1:1\] failed"):
+        write("127.0.0.1:1", rows(value=[b"0"]), given)
+    told = [record.getMessage() for record in caplog.records if record.name == "fakemq.spark"]
+    assert len(told) == 1
+    assert "tried again for up to 300 ms (deliveryTimeoutMs): connect to [127.0.0.1:1]" in told[0]
+
+
 def test_a_doubted_message_counts_unless_the_user_says_otherwise(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     mq.faults.reply("SEND_BATCH_MESSAGE", code="FLUSH_DISK_TIMEOUT", at="before_reply", times=2)

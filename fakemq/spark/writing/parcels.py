@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -39,6 +40,9 @@ BATCHED_PROPERTIES_MAX = 30_000
 beyond 32,767 together writes what nobody can read; of a message by itself it refuses them.
 """
 BUFFERED_BYTES_MAX = 16 * 1024 * 1024
+_FIRST_PAUSE_MS = 100
+
+_log = logging.getLogger("fakemq.spark")
 
 hashed = lru_cache(maxsize=65_536)(java_string_hash)
 
@@ -206,12 +210,12 @@ def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQue
 
 
 def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Sequence[MessageQueue]:
-    """The queues to send to; waits for a cluster that has no broker just now.
+    """The queues to send to; waits for a cluster that has no broker just now, and says so once.
 
     DeliveryError for a topic that is not there while brokers are, or that may not be written.
     """
     until_ms = real_elapsed_ms() + patience_ms
-    pause_ms = 100
+    pause_ms = _FIRST_PAUSE_MS
     while True:
         try:
             return client.run(client.instance.route_to_send(topic)).publish_queues
@@ -220,6 +224,12 @@ def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Seque
                 raise DeliveryError(
                     f"rocketmq: no queue of topic {topic} to write to: {in_full(error)}"
                 ) from error
+            if pause_ms == _FIRST_PAUSE_MS:
+                _log.warning(
+                    "rocketmq: no queue of topic %s to write to for now, which is tried again for"
+                    " up to %d ms (deliveryTimeoutMs): %s",
+                    *(topic, patience_ms, in_full(error)),
+                )
         client.parallel().wait(pause_ms)
         pause_ms = min(2 * pause_ms, LONGEST_PAUSE_MS)
 
