@@ -23,7 +23,7 @@ from conformance.spark.trial import (
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
 
 ORDERS = Orders(100_000)
-AT_ONCE = 12_500
+AT_ONCE = 17_000
 HALF = ORDERS.customers // 2
 """Of the totals of a micro-batch."""
 
