@@ -13,10 +13,18 @@ settings.load_profile("fakemq")
 pytest_plugins = ["pytester"]
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Workers of xdist take tests in this order: what is slow comes first, so that none waits last.
+SPARK_TIMEOUT_S = 360
+"""A session starts in eight seconds on a quiet machine, and within the first test that needs it."""
 
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What needs Spark may take long where much else runs.
+
+    Workers of xdist take tests in this order: what is slow comes first, so that none waits last.
     Tests that share what is costly to start are of one ``xdist_group``; groups come before all.
     """
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # It starts two JVMs and, where no other test did, Spark's.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 ROWS, KEYS, QUEUES = 2000, 7, 3
 HALF, DELAYED = ROWS // 2, ROWS - 9

@@ -19,22 +19,23 @@ from conformance.spark.trial import (
 )
 
 # Each start of the job is the start of a Spark, eight seconds; at every kill it starts again.
+# With more kills, and a million orders: python -m bench spark_job.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
 
 ORDERS = Orders(100_000)
-AT_ONCE = 12_500
+AT_ONCE = 17_000
 HALF = ORDERS.customers // 2
 """Of the totals of a micro-batch."""
 
 
 def test_on_the_fake(java: None, tmp_path: Path) -> None:
     with fake_target() as target:
-        check(target, tmp_path, [Kill(1, 0), Outage(2), Kill(3, 1), Kill(5, HALF)])
+        check(target, tmp_path, [Kill(1, 0), Outage(2), Kill(3, HALF)])
 
 
 def test_on_real_rocketmq(java: None, tmp_path: Path) -> None:
     with java_target() as target:
-        check(target, tmp_path, [Kill(1, HALF), Outage(3)])
+        check(target, tmp_path, [Kill(1, HALF)])
 
 
 def check(target: Target, folder: Path, events: list[Kill | Outage]) -> None:

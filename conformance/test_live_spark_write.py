@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # It starts two JVMs, a consumer's, and Spark's where no other test did.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 ROWS, KEYS, QUEUES = 300, 7, 3
 DELAYED_LEVEL = 1  # a second

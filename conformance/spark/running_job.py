@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from conformance.live import ROOT
+from fakemq.fixtures.spark_session import worker_python
 
 LOOK_S = 0.005
 """Between two looks at files and offsets, which nobody announces; a micro-batch takes a second."""
@@ -79,6 +80,7 @@ class RunningJob:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={home} {JVM}",
             "PYTHONPATH": str(ROOT),
+            "PYSPARK_PYTHON": worker_python(home, os.pathsep.join([str(ROOT), *sys.path])),
         }
         with open(self._output, "ab") as output:
             self._process = subprocess.Popen(

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.xdist_group("spark")
 SEEDS, MINUTES = range(40, 46), 5
 
 
-@pytest.mark.timeout(300)  # for machines with other things to do
 @pytest.mark.slow  # six runs of five virtual minutes, in processes of their own and here again
 def test_rows_are_what_the_seeds_are_here(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "campaign")

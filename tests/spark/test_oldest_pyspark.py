@@ -17,7 +17,12 @@ from fakemq.spark.requirements import OLDEST_PYSPARK
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv/oldest-pyspark"
-TESTS = ("test_versions.py", "test_register.py", "test_batch_writer.py", "test_recipes.py")
+TESTS = (
+    "test_versions.py",
+    "test_reading_in_spark.py::test_spark_reads_a_topic",
+    "test_batch_writer.py::test_rows_become_messages_with_all_they_say",
+    "test_recipes.py::test_a_restart_reads_nothing_twice",
+)
 """Every part of PySpark that calls fakemq is in one: batches and streams, read limits, triggers."""
 
 
@@ -32,7 +37,8 @@ def test_the_oldest_is_the_first_release_of_its_line() -> None:
 
 
 @pytest.mark.slow  # a session of its own, and all that is in TESTS
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
+@pytest.mark.xdist_group("spark")  # not beside another session, on a machine of two cores
 def test_all_of_it_works_with_the_oldest() -> None:
     if not (FOLDER / "pyspark").exists():
         missing = "the oldest PySpark is not there: make oldest-pyspark"
@@ -51,7 +57,7 @@ def test_all_of_it_works_with_the_oldest() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=290,
+        timeout=570,
     )
     assert done.returncode == 0, done.stdout
     assert " skipped" not in done.stdout.splitlines()[-1], done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-from fakemq.errors import StoreError
+from fakemq.errors import ConfigError, StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.spark.options import Options
@@ -27,7 +28,7 @@ from fakemq.spark.stores import parts as store_parts
 from fakemq.spark.stores.log import log_batches
 from fakemq.spark.stores.options import NAME
 from fakemq.spark.stores.parts import log_parts, nodes_of
-from fakemq.spark.stores.schema import store_fields
+from fakemq.spark.stores.schema import store_ddl, store_fields
 
 FILE_BYTES = 2_000
 
@@ -239,6 +240,49 @@ def test_a_missing_file_and_an_empty_one_are_damage(tmp_path: Path) -> None:
         ("4000", "the file before ends at 2000, this one begins at 4000"),
         ("4000", "no record and no blank, and another file follows"),
     ]
+
+
+def test_a_file_that_is_deleted_meanwhile_is_damage(
+    tmp_path: Path,
+) -> None:
+    places = write_log(tmp_path, BODIES)
+    options = store_options.store_options(Options(NAME, {"path": str(tmp_path)}))
+    parts = [part for node in nodes_of(options) for part in log_parts(node, options)]
+    min((tmp_path / "commitlog").iterdir()).unlink()
+    schema = pa.schema([(name, arrow) for name, _, arrow in store_fields(options)])
+    rows = [
+        row
+        for part in parts
+        for batch in log_batches(part, options, schema)
+        for row in batch.to_pylist()
+    ]
+    assert damage_of(rows) == [(f"commitlog/{0:020}", 0, FILE_BYTES)]
+    found = [row["commitLogOffset"] for row in rows if not row["damage"]]
+    assert found == [place for place in places if place >= FILE_BYTES]
+
+
+def test_nodes_in_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in ("a/store", "b/store", "b/broker-b-0", "c/broker-b-0"):
+        write_log(tmp_path / name, BODIES[:1])
+    (tmp_path / "link").symlink_to(tmp_path / "a/store")
+    roots = ["a/store", "b/store", "b/broker-b-0", "link"]
+    paths = json.dumps([str(tmp_path / root) for root in roots])
+    rows = [(row["node"], row["broker"]) for row in read(tmp_path / "c/broker-b-0", paths=paths)]
+    assert rows == [
+        ("a/store", None),
+        ("b/broker-b-0", "broker-b"),
+        ("b/store", None),
+        ("c/broker-b-0", "broker-b"),
+    ]
+
+
+def test_the_column_of_damage_is_called_as_no_other(tmp_path: Path) -> None:
+    write_log(tmp_path, BODIES[:1])
+    with pytest.raises(ConfigError, match="'Topic', and view log has such a column already"):
+        read(tmp_path, columnNameOfCorruptRecord="Topic")
+    options = {"path": str(tmp_path), "columnNameOfCorruptRecord": "what`s wrong"}
+    ddl = store_ddl(store_options.store_options(Options(NAME, options)))
+    assert ddl.endswith(", `what``s wrong` string")
 
 
 def test_a_preallocated_file_costs_nothing(tmp_path: Path) -> None:

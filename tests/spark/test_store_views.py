@@ -87,3 +87,17 @@ def test_damaged_views_are_told(root: Path) -> None:
     assert bad["damage"] == "20 bytes are too few for a header"
     (gap,) = [row for row in read(root, view="consumequeue") if row["damage"]]
     assert (gap["filePosition"], gap["damage"]) == (20, "zeros where 2 entries should be")
+
+
+@pytest.mark.parametrize("view", ["consumequeue", "index"])
+def test_a_file_that_is_deleted_meanwhile_is_damage(root: Path, view: str) -> None:
+    options = store_options(Options(NAME, {"path": str(root), "view": view}))
+    schema = pa.schema([(name, arrow) for name, _, arrow in store_fields(options)])
+    reader = StoreReader(options, schema)
+    parts = reader.partitions()
+    file = min(path for path in (root / view).rglob("*") if path.is_file())
+    file.unlink()
+    batches = [batch for part in parts for batch in reader.read(part)]
+    bad = [row for batch in batches for row in batch.to_pylist() if row["damage"]]
+    assert [(row["file"], row["filePosition"]) for row in bad] == [(str(file.relative_to(root)), 0)]
+    assert "deleted" in bad[0]["damage"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -33,6 +34,16 @@ class Place(Protocol):
 
     @property
     def name(self) -> str: ...
+
+
+def is_gone(place: Place) -> bool:
+    """Whether a file is there no more: a broker deletes its oldest ones, running or not."""
+    return not os.path.lexists(f"{place.root}/{place.name}")
+
+
+def gone(position: int, size_bytes: int | None = None) -> Damage:
+    """What is missing of such a file."""
+    return Damage(position, size_bytes, "the file was deleted after the read was planned")
 
 
 def damage_batches(

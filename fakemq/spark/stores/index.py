@@ -15,7 +15,7 @@ from fakemq.dump.stored import OpenFiles, StoredFile
 from fakemq.dump.walk import Index
 from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.spark.records.message_columns import int_column, timestamps
-from fakemq.spark.stores.damage import Damage, damage_batches
+from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 
 if TYPE_CHECKING:
     from fakemq.dump.stored import StoredNode
@@ -44,6 +44,9 @@ def index_batches(
     part: IndexPart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The entries of a file, oldest first."""
+    if is_gone(part):
+        yield from damage_batches(part, [gone(0)], options, schema)
+        return
     index = Index(StoredFile(OpenFiles(), f"{part.root}/{part.name}", part.name))
     head, size_bytes = index.head, index.file.size_bytes
     if head is None:

@@ -13,7 +13,7 @@ from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.unpacking import unpacked
 from fakemq.spark.stores.columns import StoredColumns, chosen
-from fakemq.spark.stores.damage import Damage, damage_batches
+from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.spark.stores.log_walk import LogFile, Run
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ def log_batches(
     part: LogPart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a part of a log file; a damaged range is a row of its own."""
+    if is_gone(part):
+        missing = gone(part.begin, part.end - part.begin)
+        yield from damage_batches(part, [missing], options, schema)
+        return
     for found in LogReader(part).stretches():
         if isinstance(found, Damage):
             yield from damage_batches(part, [found], options, schema)

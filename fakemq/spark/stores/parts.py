@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
@@ -48,7 +49,11 @@ class LogPart(InputPartition):
 
 
 def nodes_of(options: StoreOptions) -> list[StoredNode]:
-    """The nodes below all paths, each once; ConfigError for a path that is no store."""
+    """The nodes below all paths, each once; ConfigError for a path that is no store.
+
+    Those in folders of one name, as Java's stores often are, get as much of their paths in front
+    of it as tells them apart.
+    """
     found: dict[str, StoredNode] = {}
     for path in options.paths:
         try:
@@ -57,7 +62,20 @@ def nodes_of(options: StoreOptions) -> list[StoredNode]:
             raise ConfigError(f"{NAME}: {error}") from None
         for node in nodes:
             found.setdefault(os.path.realpath(node.root), node)
+    _tell_apart(list(found.values()))
     return list(found.values())
+
+
+def _tell_apart(nodes: Sequence[StoredNode]) -> None:
+    names = [node.name for node in nodes]
+    if len(set(names)) == len(names):
+        return
+    paths = [PurePath(os.path.abspath(node.root)).parts for node in nodes]
+    for node, parts in zip(nodes, paths, strict=True):
+        depth = 1
+        while sum(other[-depth:] == parts[-depth:] for other in paths) > 1:
+            depth += 1
+        node.name = "/".join(parts[-depth:])
 
 
 def broker_of(node: str) -> str | None:
@@ -65,7 +83,7 @@ def broker_of(node: str) -> str | None:
 
     No record and no file of a store has it.
     """
-    found = _NODE.fullmatch(node)
+    found = _NODE.fullmatch(os.path.basename(node))
     return found["broker"] if found else None
 
 

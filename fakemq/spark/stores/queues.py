@@ -18,7 +18,7 @@ from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.slices import Ints
-from fakemq.spark.stores.damage import Damage, damage_batches
+from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.spark.stores.log_walk import SMALLEST_RECORD_BYTES
 from fakemq.spark.stores.parts import data_end
 
@@ -88,6 +88,9 @@ def queue_batches(
     """The entries of the files, in order; what only fills the first file is passed over."""
     logs: dict[str, CommitLog] = {}
     for file in part.files:
+        if is_gone(file):
+            yield from damage_batches(file, [gone(0)], options, schema)
+            continue
         log = logs.setdefault(file.root, CommitLog(file.root))
         stored = StoredFile(OpenFiles(), f"{file.root}/{file.name}", file.name)
         count = min(file.end, stored.size_bytes) // UNIT_BYTES

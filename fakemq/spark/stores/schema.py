@@ -62,17 +62,26 @@ _ENTRY: tuple[Field, ...] = (
 
 
 def store_fields(options: StoreOptions) -> tuple[Field, ...]:
-    """Name, Spark's type, Arrow's type of a view's columns; the last says what is damaged."""
-    damage = (options.damage_column, "string", pa.string())
-    if options.view == LOG:
-        properties = (PROPERTIES_FIELD,) if options.include_properties else ()
-        return (*MESSAGE_FIELDS, *properties, *_RECORD, damage)
-    return (*{CONSUME_QUEUE: _UNIT, INDEX: _ENTRY}[options.view], damage)
+    """Name, Spark's type, Arrow's type of a view's columns; the last says what is damaged.
+
+    ConfigError if that is to be called as another column is.
+    """
+    fields = {LOG: (*MESSAGE_FIELDS, *_RECORD), CONSUME_QUEUE: _UNIT, INDEX: _ENTRY}[options.view]
+    if options.include_properties:
+        fields = (*MESSAGE_FIELDS, PROPERTIES_FIELD, *_RECORD)
+    damage = options.damage_column
+    if damage.lower() in (name.lower() for name, _, _ in fields):
+        raise ConfigError(
+            f"{NAME}: option columnNameOfCorruptRecord is {damage!r}, and view {options.view}"
+            " has such a column already"
+        )
+    return (*fields, (damage, "string", pa.string()))
 
 
 def store_ddl(options: StoreOptions) -> str:
     """The columns as Spark wants a schema told."""
-    return ", ".join(f"`{name}` {ddl}" for name, ddl, _ in store_fields(options))
+    columns = ((name.replace("`", "``"), ddl) for name, ddl, _ in store_fields(options))
+    return ", ".join(f"`{name}` {ddl}" for name, ddl in columns)
 
 
 def wanted_schema(options: StoreOptions, wanted: StructType) -> pa.Schema:
