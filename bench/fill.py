@@ -15,12 +15,17 @@ _BODY = b"x" * BODY_BYTES
 
 
 def fill_with_batches(
-    broker_addr: str, topic: str, queues: int, count: int, body: bytes = _BODY
+    broker_addr: str,
+    topic: str,
+    queues: int,
+    count: int,
+    body: bytes = _BODY,
+    batch: int = BATCH,
 ) -> None:
     """Sends ``count`` messages of a Java producer's shape in large batches, to queues in turn."""
     with RawConnection(broker_addr, TIMEOUT_S) as connection:
-        for number, begin in enumerate(range(0, count, BATCH)):
-            members = (_member(index, body) for index in range(begin, min(begin + BATCH, count)))
+        for number, begin in enumerate(range(0, count, batch)):
+            members = (_member(index, body) for index in range(begin, min(begin + batch, count)))
             fields = _fields(topic, number % queues) | {"i": "", "m": "true"}
             whole = encode_batch(members)
             connection.send(frame(RequestCode.SEND_BATCH_MESSAGE, fields, whole))

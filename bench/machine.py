@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
@@ -26,6 +28,8 @@ def describe_machine(*, java: bool) -> dict[str, str]:
 
         told["java"] = _java()
         told["RocketMQ"] = f"broker {REFERENCE}, client {NEWEST}"
+    with suppress(PackageNotFoundError):
+        told["Spark"] = f"PySpark {version('pyspark')}, pyarrow {version('pyarrow')}"
     return told
 
 

@@ -58,6 +58,18 @@ def test_responses_find_their_requests(remoting: BlockingRemoting) -> None:
         assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
 
 
+def test_requests_that_are_sent_in_one_piece(remoting: BlockingRemoting) -> None:
+    def one_changed() -> Iterator[RemotingCommand]:
+        command = RemotingCommand(0)
+        for command.code in (1, 2):
+            yield command
+
+    with ScriptedBroker(scripts.answers_in_reverse) as broker:
+        channel = remoting.channel(broker.addr)
+        opaques = channel.send_all(one_changed())
+        assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
+
+
 def test_a_response_nobody_waits_for_is_dropped(remoting: BlockingRemoting) -> None:
     with ScriptedBroker(scripts.answers_what_nobody_asked) as broker:
         assert call(remoting, broker.addr).code == 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -88,7 +88,10 @@ class Channel:
         self.opaque = 0
         self.closed = False
 
-    def send(self, command: RemotingCommand, *, timeout_ms: int) -> int:
+    def send_all(self, commands: Iterable[RemotingCommand], *, timeout_ms: int) -> list[int]:
+        return [self._send(command) for command in commands]
+
+    def _send(self, command: RemotingCommand) -> int:
         failure = next(self.replica.fails, None)
         if failure == "send":
             self.closed = True

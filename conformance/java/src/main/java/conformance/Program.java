@@ -19,7 +19,7 @@ import java.util.concurrent.Executors;
  * <p>{@code Program NAMESRV produce|consume ...} is a driver steered over stdin (see {@link Drivers}), and so is
  * {@code Program NAMESRV soaksend|soakhear ...} (see {@link Soak}) {@code Program - stock} (see {@link Stocks})
  * and {@code Program - faulty} (see {@link Faulty});
- * {@code Program NAMESRV latencies ...} is a measurement (see {@link Latencies}).
+ * {@code Program NAMESRV latencies|drain ...} are measurements (see {@link Latencies}, {@link Drain}).
  */
 public final class Program {
     interface Scenario {
@@ -87,6 +87,8 @@ public final class Program {
                 Drivers.consume(args[0], args);
             } else if (args[1].equals("latencies")) {
                 Latencies.measure(args[0], args);
+            } else if (args[1].equals("drain")) {
+                Drain.measure(args[0], args);
             } else if (args[1].equals("soaksend")) {
                 Soak.send(args[0], args);
             } else if (args[1].equals("stock")) {
