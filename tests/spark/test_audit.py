@@ -31,7 +31,7 @@ def test_all_is_well_where_all_was_done_right(spark: SparkSession, tmp_path: Pat
         Verdict.DELIVERED: len(run.sent) - 4,
     }
     assert any("expired" in note for note in summary.notes)
-    assert any("1 messages were rolled back" in note for note in summary.notes)
+    assert any("1 message rolled back" in note for note in summary.notes)
     master, slave = summary.stores
     assert master.missing == slave.missing == 0
     assert {"message", "half", "op", "delayed", "retry", "dlq"} <= master.records.keys()
