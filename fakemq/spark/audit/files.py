@@ -93,7 +93,7 @@ def read_rows(
                 for one in wanted
             )
         )
-    except PySparkException as error:
+    except Exception as error:  # Spark's, or what it lets through of Java's
         raise _unreadable(path, error) from None
     return Rows(path, what, needed, frame)
 
@@ -109,9 +109,9 @@ def deliveries(spark: SparkSession, path: str) -> Rows:
     return read_rows(spark, path, DELIVERIES, what="deliveries", needed=needed)
 
 
-def _unreadable(path: str, error: PySparkException) -> ConfigError:
+def _unreadable(path: str, error: Exception) -> ConfigError:
     """Of what Spark says the first line."""
-    said = str(error).strip().splitlines()
+    said = str(getattr(error, "java_exception", error)).strip().splitlines()
     return ConfigError(f"{path}: cannot be read: {said[0] if said else type(error).__name__}")
 
 
