@@ -13,6 +13,7 @@ def test_nothing_is_little() -> None:
     assert list(lines(EMPTY)) == [
         "Audit of nothing",
         "from 1970-01-01 00:00:00.000 to 1970-01-01 00:00:00.000 UTC",
+        "Nothing to judge: no message was found.",
     ]
     assert not has_findings(EMPTY)
 

@@ -29,8 +29,8 @@ class Run(NamedTuple):
     sent: set[str]
     lost: set[str]
     duplicated: set[str]
-    delivered_twice: list[dict[str, object]]
-    """Message and place of those among the duplicated that are stored once."""
+    torn: set[str]
+    """What the slave has not, for good."""
 
 
 def drained(client: Consumer, topic: str, begin: int = 0) -> int:
@@ -38,6 +38,11 @@ def drained(client: Consumer, topic: str, begin: int = 0) -> int:
     while messages := client.take(topic, begin):
         begin = messages[-1].queue_offset + 1
     return begin
+
+
+def log_offset(sent: SendResult) -> int:
+    """Where in the log a message was stored, by the id that says it."""
+    return int(sent.offset_msg_id[-16:], 16)
 
 
 def _send_until_answered(client: Client, message: Message) -> SendResult:
@@ -83,12 +88,13 @@ def clean_run(folder: Path) -> Run:
         sent.append(client.send(Message(TOPIC, b"last", keys="last")))
         mq.clock.advance("11s")
     ids = {one.msg_id for one in sent} | set(batch.msg_id.split(","))
-    return Run(store, journal, ids, set(), set(), [])
+    return Run(store, journal, ids, set(), set(), set())
 
 
 def faulty_run(folder: Path) -> Run:
-    """A torn slave, a master killed with bytes that were not flushed, a message delivered twice,
-    and one that its producer sent twice as it heard nothing of the first.
+    """A slave that is torn for good, a master killed with bytes that were not flushed, and two
+    messages doubled: one delivered again as the commit of its offset was lost, and one that its
+    producer sent again as it heard nothing of the first.
     """
     store, journal = folder / "store", folder / "journal.jsonl"
     with fakemq.Cluster(
@@ -100,30 +106,38 @@ def faulty_run(folder: Path) -> Run:
         sent.append(_send_until_answered(client, Message(TOPIC, b"again", keys="sent-twice")))
         mq.clock.advance("1s")
         next_offset = drained(client, TOPIC)
+        sent.append(client.send(Message(TOPIC, b"once more", keys="commit-lost")))
+        mq.clock.advance("1s")
+        mq.faults.drop("UPDATE_CONSUMER_OFFSET", group=GROUP)
         (queue,) = client.subscribe_queues(TOPIC)
-        (again,) = client.pull(queue, 4, max_messages=1).messages
-        mq.faults.truncate_slave("broker-a-1", lose_bytes=3000, at_once=True)
-        hold = mq.faults.hold_slave("broker-a-1")
+        result = client.pull(queue, next_offset)
+        client.update_offset(queue, result.next_begin_offset)  # which nobody confirms
+        mq.wait_for(lambda: not mq.faults.pending())
+        # As if it began anew: from the offset that its group has committed.
+        begin = client.query_offset(queue)
+        assert begin == next_offset
+        next_offset = drained(client, TOPIC, begin)
+        torn_at = log_offset(sent[7])
+        mq.faults.hold_slave("broker-a-1", at_offset=torn_at)
+        mq.faults.truncate_slave("broker-a-1", to_offset=torn_at, at_once=True)
+        sent += [client.send(Message(TOPIC, b"x" * 1000, keys=f"kept-{n}")) for n in range(5)]
+        mq.clock.advance("11s")  # which flushes them, however little it is
         doubtful = [client.send(Message(TOPIC, b"x" * 3000, keys=f"risk-{n}")) for n in range(30)]
+        mq.broker("broker-a-1").kill()
         mq.broker("broker-a").kill(lose_unsynced=True)
         mq.broker("broker-a").restart()
-        hold.remove()
         client.heartbeat()
         sent += [client.send(Message(TOPIC, b"later", keys=f"later-{n}")) for n in range(3)]
         mq.clock.advance("30s")
         drained(client, TOPIC, next_offset)
         mq.clock.advance("30s")
         there = {one.msg_id for one in mq.messages(TOPIC)}
-    twice = {
-        "msg_id": again.properties["UNIQ_KEY"],
-        "queue_id": again.queue_id,
-        "offset": again.queue_offset,
-    }
+    every = [*sent, *doubtful]
     return Run(
         store,
         journal,
-        {one.msg_id for one in (*sent, *doubtful)},
-        {one.msg_id for one in doubtful} - there,
-        {sent[10].msg_id, again.properties["UNIQ_KEY"]},
-        [twice],
+        {one.msg_id for one in every},
+        {one.msg_id for one in every} - there,
+        {sent[10].msg_id, sent[11].msg_id},
+        {one.msg_id for one in every if log_offset(one) >= torn_at},
     )

@@ -36,7 +36,7 @@ def audit(
     ``any_order`` leaves the order of deliveries out. ConfigError for what cannot be read.
     """
     asked = pipeline.Asked(stores, acks, deliveries, journal, groups, topics, any_order)
-    return Audit(pipeline.tables(spark, asked), asked)
+    return Audit(pipeline.tables(spark, asked, pipeline.read(spark, asked)), asked)
 
 
 class Audit:
@@ -90,7 +90,8 @@ class Audit:
     def summary(self, title: str = "") -> Summary:
         """All of it, cut to what a screen has room for."""
         tables, (begin_ms, end_ms) = self._tables, self.span
-        counts = summarise.counts(tables.verdicts)
+        groups, nodes = summarise.by_group(tables.verdicts), summarise.by_node(tables)
+        counts = summarise.counts(groups)
         messages = summarise.found_messages(self.findings)
         found = sum(one.messages for one in counts if one.verdict in summarise.FINDINGS)
         return Summary(
@@ -100,11 +101,11 @@ class Audit:
             counts=counts,
             messages=messages,
             messages_left_out=found - len(messages),
-            stores=summarise.stores(tables),
+            stores=summarise.stores(tables, nodes),
             lag=summarise.lag_points(self.lag),
             faults=summarise.fault_list(self.faults),
             delivered_per_second=summarise.per_second(tables.taken),
-            latency_ms=summarise.latencies(tables.verdicts),
+            latency_ms=summarise.latencies(groups),
             inputs=pipeline.inputs(self._asked, tables.nodes),
-            notes=summarise.notes(tables),
+            notes=summarise.notes(tables, groups, nodes),
         )

@@ -101,6 +101,8 @@ def session(master: str) -> Iterator[SparkSession]:
     ):
         builder = builder.config(name, value)
     if master.startswith("local"):
+        # Else it looks up this machine's name, which not every network knows, and says so.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.ui.enabled", "false")
         builder = builder.config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")

@@ -112,7 +112,8 @@ def by_message(judged: DataFrame) -> DataFrame:
         sf.min(
             sf.when(sf.col("stuck"), sf.struct("raw_topic", "committed", "reached_offset"))
         ).alias("stuck_at"),
-        sf.bool_or(sf.coalesce("due_later", sf.lit(False))).alias("due_later"),
+        sf.bool_or(sf.coalesce(sf.col("due_later") & own, sf.lit(False))).alias("own_due_later"),
+        sf.bool_or(sf.coalesce(sf.col("due_later") & ~own, sf.lit(False))).alias("due_later"),
         sf.bool_or(sf.coalesce("unknown", sf.lit(False))).alias("unknown"),
         sf.bool_or(sf.coalesce(sf.col("kind") == DLQ, sf.lit(False))).alias("dead"),
         *(tried, waiting, gone),
@@ -125,7 +126,10 @@ def by_message(judged: DataFrame) -> DataFrame:
         (sf.size(lost_retries) > 0).alias("retry_gone"),
         (sf.size("tried") > sf.size(sf.array_distinct("tried"))).alias("tried_twice"),
         (sf.col("most_taken") > 1).alias("taken_twice"),
-        (sf.col("due_later") | (sf.size(sf.array_except("waiting", "tried")) > 0)).alias(
-            "due_later"
-        ),
+        (
+            sf.col("due_later")
+            # A delivery may be known whose place is not.
+            | (sf.col("own_due_later") & (sf.col("deliveries") == 0))
+            | (sf.size(sf.array_except("waiting", "tried")) > 0)
+        ).alias("due_later"),
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
 from fakemq.errors import ConfigError
 from fakemq.spark.audit.inputs import is_parquet
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 ACKS = (
     "msg_id string, topic string, broker string, queue_id int, queue_offset long,"
@@ -28,54 +29,90 @@ DELIVERIES = (
 _CORRUPT = "not_read"
 
 
-class Rejected:
-    """How many rows of a file were no such rows; counted when the file has been read."""
+class Rows(NamedTuple):
+    """What a file has, with what is no such row."""
 
-    def __init__(self, path: str, what: str, needed: Sequence[str], frame: DataFrame) -> None:
-        self._path, self._what, self._needed, self._frame = path, what, needed, frame
+    path: str
+    what: str
+    needed: Sequence[str]
+    frame: DataFrame
+
+    @property
+    def is_usable(self) -> Column:
+        """Of a row of ``frame``, whether it has what is needed."""
+        return sf.expr(" and ".join(f"`{name}` is not null" for name in self.needed))
+
+    @property
+    def usable(self) -> DataFrame:
+        return self.frame.where(self.is_usable)
 
     def notes(self) -> list[str]:
-        """A line if there were some; ConfigError if there was nothing else."""
-        usable = sf.expr(" and ".join(f"`{name}` is not null" for name in self._needed))
-        bad, good = self._frame.select(
-            sf.count_if(~usable), sf.count_if(usable)
-        ).first() or (0, 0)  # fmt: skip
+        """A line if something is left out, or nothing there; ConfigError if nothing is usable."""
+        is_usable = self.is_usable
+        try:
+            bad, good = self.frame.select(
+                sf.count_if(~is_usable), sf.count_if(is_usable)
+            ).first() or (0, 0)  # fmt: skip
+        except PySparkException as error:
+            raise _unreadable(self.path, error) from None
         if bad and not good:
             raise ConfigError(
-                f"{self._path}: no {self._what}: each row needs {', '.join(self._needed)};"
-                " see docs/audit.md"
+                f"{self.path}: has no {self.what}: each line or row needs"
+                f" {', '.join(self.needed)}; see docs/audit.md"
             )
-        return [f"{self._path}: {bad} rows are no {self._what} and were left out"] if bad else []
+        if not good:
+            return [f"{self.path}: has no {self.what}: it is empty"]
+        return [f"{self.path}: {bad} rows are no {self.what} and were left out"] if bad else []
 
 
 def read_rows(
     spark: SparkSession, path: str, ddl: str, *, what: str, needed: Sequence[str]
-) -> tuple[DataFrame, Rejected]:
-    """The rows of a file of JSON lines or Parquet that have what is needed.
+) -> Rows:
+    """The rows of a file of JSON lines or Parquet.
 
-    What a file has no column for is null. ConfigError if it is not there.
+    What a file has no column for is null, and so is what is of another type. ConfigError if it is
+    not there, or is damaged.
     """
-    if is_parquet(path):
-        found = spark.read.parquet(path)
-        wanted = spark.createDataFrame([], ddl).schema
-        there = {name.lower(): name for name in found.columns}
-        frame = found.select(
-            *(
-                sf.col(f"`{there[one.name]}`").cast(one.dataType).alias(one.name)
-                if one.name in there
-                else sf.lit(None).cast(one.dataType).alias(one.name)
-                for one in wanted
-            )
-        )
-    else:
+    if not is_parquet(path):
         frame = (
             spark.read.schema(f"{ddl}, {_CORRUPT} string")
             .option("columnNameOfCorruptRecord", _CORRUPT)
             .json(path)
             .drop(_CORRUPT)
         )
-    usable = sf.expr(" and ".join(f"`{name}` is not null" for name in needed))
-    return frame.where(usable), Rejected(path, what, needed, frame)
+        return Rows(path, what, needed, frame)
+    wanted = spark.createDataFrame([], ddl).schema
+    try:
+        found = spark.read.parquet(path)
+        there = {name.lower(): name for name in found.columns}
+        frame = found.select(
+            *(
+                sf.col(f"`{there[one.name]}`").try_cast(one.dataType).alias(one.name)
+                if one.name in there
+                else sf.lit(None).cast(one.dataType).alias(one.name)
+                for one in wanted
+            )
+        )
+    except Exception as error:  # Spark's, or what it lets through of Java's
+        raise _unreadable(path, error) from None
+    return Rows(path, what, needed, frame)
+
+
+def acks(spark: SparkSession, path: str) -> Rows:
+    """A file of `ACKS`."""
+    return read_rows(spark, path, ACKS, what="acknowledgements", needed=("topic",))
+
+
+def deliveries(spark: SparkSession, path: str) -> Rows:
+    """A file of `DELIVERIES`."""
+    needed = ("group", "topic", "msg_id")
+    return read_rows(spark, path, DELIVERIES, what="deliveries", needed=needed)
+
+
+def _unreadable(path: str, error: Exception) -> ConfigError:
+    """Of what Spark says the first line."""
+    said = str(getattr(error, "java_exception", error)).strip().splitlines()
+    return ConfigError(f"{path}: cannot be read: {said[0] if said else type(error).__name__}")
 
 
 def one_row_each(acks: DataFrame) -> DataFrame:

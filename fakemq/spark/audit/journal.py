@@ -13,11 +13,10 @@ from pyspark.sql import functions as sf
 
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.spark.audit import files
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-    from fakemq.spark.audit.files import Rejected
 
 _LINE = """
     seq long, at_ms long, node string, kind string, cause long,
@@ -51,16 +50,12 @@ class Journal:
     """One file's entries, read once and kept by Spark while an audit looks at them."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        from fakemq.spark.audit.files import read_rows
-
         needed = ("seq", "at_ms", "node", "kind")
-        lines, self.rejected = read_rows(
-            spark, path, _LINE, what="entries of a journal", needed=needed
-        )
-        self.path = path
-        self.entries = lines.where(sf.col("kind").isin(*_KINDS)).localCheckpoint(eager=False)
-
-    rejected: Rejected
+        read = files.read_rows(spark, path, _LINE, what="entries of a journal", needed=needed)
+        is_known = sf.col("kind").isin(*_KINDS)
+        kept = read.frame.where(is_known | ~read.is_usable).localCheckpoint(eager=False)
+        self.rows = read._replace(frame=kept)
+        self.entries = self.rows.usable.where(is_known)
 
     def _of(self, kind: str, *fields: str) -> DataFrame:
         return self.entries.where(sf.col("kind") == kind).select(

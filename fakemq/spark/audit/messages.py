@@ -98,7 +98,8 @@ def messages(records: DataFrame, acks: DataFrame, logs: DataFrame) -> DataFrame:
             sf.struct(
                 *("at_ms", "broker", "queue_id", "queue_offset", "phy_offset", "seq", "size_bytes")
             ),
-            "at_ms",
+            # Without a time it counts all the same: else a file that has none says nothing.
+            sf.coalesce("at_ms", sf.lit(0)),
         ).alias("ack"),
         sf.max("keys").alias("ack_keys"),
     )

@@ -12,16 +12,18 @@ from pyspark.sql import functions as sf
 
 import fakemq.spark
 from fakemq.errors import ConfigError
+from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
 from fakemq.spark.audit.inputs import find_stores
 from fakemq.spark.audit.journal import Journal
 from fakemq.spark.audit.verdicts import verdicts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrameReader, SparkSession
 
-    from fakemq.spark.audit.files import Rejected
+    from fakemq.spark.audit.files import Rows
     from fakemq.spark.audit.inputs import Node
+    from fakemq.spark.audit.positions import Positions
 
 
 class Asked(NamedTuple):
@@ -36,12 +38,26 @@ class Asked(NamedTuple):
     any_order: bool = False
 
 
+class Read(NamedTuple):
+    """What is read, before anything is made of it."""
+
+    nodes: list[Node]
+    journal: Journal | None
+    told: list[Rows]
+    given: list[Rows]
+    notes: list[str]
+    positions: Positions
+    stored: DataFrame
+    """Whole rows of ``rocketmq-store`` with ``node`` and ``broker``, as `STORED` has them."""
+    damage: DataFrame
+
+
 class Tables(NamedTuple):
     """All that an audit makes; Spark computes each when it is looked at."""
 
     nodes: list[Node]
     journal: Journal | None
-    rejected: list[Rejected]
+    notes: list[str]
     damage: DataFrame
     records: DataFrame
     acks: DataFrame
@@ -51,26 +67,33 @@ class Tables(NamedTuple):
     logs: DataFrame
 
 
-def tables(spark: SparkSession, asked: Asked) -> Tables:
-    """Everything up to the verdicts; ConfigError for what cannot be read."""
+def read(spark: SparkSession, asked: Asked) -> Read:
+    """All that was asked for; ConfigError for what cannot be read."""
     nodes = find_stores(asked.stores)
     if not nodes:
         raise ConfigError("no store to audit: name the directory of at least one")
     fakemq.spark.register(spark)
-    rejected: list[Rejected] = []
     journal = None if asked.journal is None else Journal(spark, asked.journal)
-    if journal is not None:
-        rejected.append(journal.rejected)
-    found = positions.read_positions(nodes)
-    committed, delays, logs = positions.frames(spark, found)
-    raw, damage = _read_stores(spark, nodes)
-    there = messages.readable(records.once_each(raw), logs)
-    stored = keep(messages.with_ends(there, delays))
-    acks = keep(_acks(spark, asked, journal, stored, rejected))
-    taken = keep(_taken(spark, asked, journal, stored, rejected))
+    told = [files.acks(spark, path) for path in asked.acks]
+    given = [files.deliveries(spark, path) for path in asked.deliveries]
+    # Before anything that takes long: a wrong file is said at once.
+    every = [*told, *given] if journal is None else [journal.rows, *told, *given]
+    notes = [line for rows in every for line in rows.notes()]
+    stored, damage = _read_stores(spark, nodes)
+    return Read(nodes, journal, told, given, notes, positions.read_positions(nodes), stored, damage)
+
+
+def tables(spark: SparkSession, asked: Asked, there: Read) -> Tables:
+    """Everything up to the verdicts."""
+    journal = there.journal
+    committed, delays, logs = positions.frames(spark, there.positions)
+    raw = records.once_each(records.classified(there.stored))
+    stored = keep(messages.with_ends(messages.readable(raw, logs), delays))
+    acks = keep(_acks(spark, there.told, journal, stored))
+    taken = keep(_taken(spark, there.given, journal, stored))
     if journal is not None:
         committed = keep(_newest(committed, journal))
-    groups = keep(_groups(spark, asked, found, committed, taken))
+    groups = keep(_groups(spark, asked, there.positions, committed, taken))
     wanted = ~records.is_system(sf.col("topic"))
     if asked.topics:
         wanted = sf.col("topic").isin(*asked.topics)
@@ -82,7 +105,9 @@ def tables(spark: SparkSession, asked: Asked) -> Tables:
     sent = keep(messages.messages(own, acks.where(wanted), logs))
     consumed = keep(consumption.by_message(consumption.judged(tried)))
     verdict = keep(verdicts(sent, groups, consumed))
-    return Tables(nodes, journal, rejected, damage, stored, acks, theirs, sent, verdict, logs)
+    return Tables(
+        there.nodes, journal, there.notes, there.damage, stored, acks, theirs, sent, verdict, logs
+    )
 
 
 def keep(frame: DataFrame) -> DataFrame:
@@ -102,7 +127,7 @@ def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
 
 
 def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame, DataFrame]:
-    """The records of all nodes, classified, and what is damaged there."""
+    """The records of all nodes, and what is damaged there."""
     reads: list[dict[str, Node]] = []
     for node in nodes:
         # The rows of one read know their nodes by the names of their folders.
@@ -115,43 +140,60 @@ def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame,
     together = reduce(DataFrame.unionByName, [_read(spark, one) for one in reads])
     damaged = sf.col("damage").isNotNull()
     return (
-        records.classified(together.where(~damaged)),
+        together.where(~damaged),
         together.where(damaged).select("node", "file", "filePosition", "damage"),
     )
 
 
-def _read(spark: SparkSession, by_folder: dict[str, Node]) -> DataFrame:
-    def named(values: dict[str, str]) -> Column:
-        pairs = (sf.lit(text) for pair in values.items() for text in pair)
-        return sf.create_map(*pairs)[sf.col("node")]
+STORED = (
+    "node string, topic string, queueId int, offset long, commitLogOffset long,"
+    " timestamp timestamp, offsetMsgId string, key string, tags string, reconsumeTimes int,"
+    " properties map<string,string>, file string, filePosition long, damage string"
+)
 
-    return (
-        spark.read.format("rocketmq-store")
-        .option("includeProperties", "true")
-        .load([node.root for node in by_folder.values()])
-        .withColumn("broker", named({name: node.broker for name, node in by_folder.items()}))
-        .withColumn("node", named({name: node.name for name, node in by_folder.items()}))
+
+def _read(spark: SparkSession, by_folder: dict[str, Node]) -> DataFrame:
+    def read(columns: str) -> DataFrameReader:
+        reader = spark.read.format("rocketmq-store").schema(columns)
+        return reader.option("includeProperties", "true")
+
+    def named(column: str) -> Column:
+        pairs = ((name, getattr(node, column)) for name, node in by_folder.items())
+        texts = (sf.lit(text) for pair in pairs for text in pair)
+        return sf.create_map(*texts)[sf.col("node")].alias(column)
+
+    roots = [node.root for node in by_folder.values()]
+    found = read(STORED).load(roots).withColumn("value", sf.lit(None).cast("binary"))
+    with_ops = [root for root in roots if _may_have_ops(root)]
+    if with_ops:
+        # Of all bodies, which are the bulk of a store, only those of the op topic say something.
+        ops = read(f"{STORED}, value binary").option("topic", TRANS_OP_HALF_TOPIC).load(with_ops)
+        is_op = sf.coalesce(sf.col("topic") == TRANS_OP_HALF_TOPIC, sf.lit(False))
+        found = found.where(~is_op).unionByName(ops.where("damage is null"))
+    return found.select(
+        *(name for name in found.columns if name != "node"),
+        named("broker"),
+        named("name").alias("node"),
     )
+
+
+def _may_have_ops(root: str) -> bool:
+    queues = os.path.join(root, "consumequeue")
+    return not os.path.isdir(queues) or os.path.isdir(os.path.join(queues, TRANS_OP_HALF_TOPIC))
 
 
 def _acks(
     spark: SparkSession,
-    asked: Asked,
+    told: Sequence[Rows],
     journal: Journal | None,
     stored: DataFrame,
-    rejected: list[Rejected],
 ) -> DataFrame:
     """What producers were told, of the journal and of their own files."""
     empty = spark.createDataFrame([], messages.ACK_COLUMNS)
     found = [empty]
     if journal is not None:
         found.append(journal.acks())
-    for path in asked.acks:
-        rows, unread = files.read_rows(
-            spark, path, files.ACKS, what="acknowledgements", needed=("topic",)
-        )
-        rejected.append(unread)
-        found.append(_named(files.one_row_each(rows), stored))
+    found += [_named(files.one_row_each(rows.usable), stored) for rows in told]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), found)
 
 
@@ -173,22 +215,17 @@ def _named(acks: DataFrame, stored: DataFrame) -> DataFrame:
 
 def _taken(
     spark: SparkSession,
-    asked: Asked,
+    given: Sequence[Rows],
     journal: Journal | None,
     stored: DataFrame,
-    rejected: list[Rejected],
 ) -> DataFrame:
     """Deliveries by place. What consumers wrote down themselves is believed before the journal."""
     found = spark.createDataFrame([], deliveries.COLUMNS)
-    for path in asked.deliveries:
-        rows, unread = files.read_rows(
-            spark, path, files.DELIVERIES, what="deliveries", needed=("group", "msg_id", "topic")
-        )
-        rejected.append(unread)
-        found = found.unionByName(deliveries.of_file(rows))
+    for rows in given:
+        found = found.unionByName(deliveries.of_file(rows.usable))
     if journal is not None:
         pulled = deliveries.of_journal(journal.deliveries())
-        if asked.deliveries:
+        if given:
             written = sf.broadcast(found.select("group").distinct())
             pulled = pulled.join(written, "group", "left_anti")
         found = found.unionByName(pulled)
@@ -212,7 +249,7 @@ def _newest(committed: DataFrame, journal: Journal) -> DataFrame:
 def _groups(
     spark: SparkSession,
     asked: Asked,
-    found: positions.Positions,
+    found: Positions,
     committed: DataFrame,
     taken: DataFrame,
 ) -> DataFrame:

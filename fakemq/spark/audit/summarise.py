@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -12,7 +14,7 @@ from fakemq.spark.audit.records import MESSAGE
 from fakemq.spark.audit.summary import Count, Fault, LagPoint, Message, Store, Verdict
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
     from fakemq.spark.audit.pipeline import Tables
 
@@ -27,17 +29,36 @@ FAULTS_AT_MOST = 1_000
 _MS_A_SECOND = 1000
 
 
-def counts(verdicts: DataFrame) -> list[Count]:
-    """How many messages have which verdict, by topic and group."""
-    rows = (
-        verdicts.where(sf.col("verdict").isNotNull())
-        .groupBy("topic", "group", "verdict")
-        .count()
+def by_group(verdicts: DataFrame) -> list[Row]:
+    """One row for each topic and group with all that is counted of it, in one job."""
+    took = sf.greatest(sf.col("first_ms") - sf.col("stored_ms"), sf.lit(0))
+    return (
+        verdicts.groupBy("topic", "group")
+        .agg(
+            *(sf.count_if(sf.col("verdict") == one.value).alias(one.value) for one in Verdict),
+            sf.count_if(sf.col("verdict").isNull() & sf.col("unknown")).alias("unknown"),
+            sf.count_if("dead").alias("dead"),
+            sf.percentile_approx(took, [0.5, 0.99]).alias("some"),
+            sf.max(took).alias("most"),
+        )
+        .orderBy("topic", "group")
         .collect()
     )
-    order = list(Verdict)
-    found = [Count(row[0], row[1], Verdict(row[2]), row[3]) for row in rows]
-    return sorted(found, key=lambda one: (one.topic, one.group, order.index(one.verdict)))
+
+
+def counts(rows: Iterable[Row]) -> list[Count]:
+    """How many messages have which verdict, by topic and group."""
+    return [
+        Count(row.topic, row.group, verdict, row[verdict.value])
+        for row in rows
+        for verdict in Verdict
+        if row[verdict.value]
+    ]
+
+
+def latencies(rows: Iterable[Row]) -> list[tuple[str, int, int, int]]:
+    """How long messages took from stored to first delivered, by topic and group."""
+    return [(f"{row.topic} / {row.group}", *row["some"], row.most) for row in rows if row["some"]]
 
 
 def findings(verdicts: DataFrame) -> DataFrame:
@@ -77,37 +98,39 @@ def found_messages(with_causes: DataFrame) -> list[Message]:
     ]
 
 
-def stores(tables: Tables) -> list[Store]:
+def by_node(tables: Tables) -> list[Row]:
+    """How many records of each kind a node ``held``, and how many ``missing`` its fellows have."""
+    begins = [(one.name, one.broker, _log_begin(one.root)) for one in tables.nodes]
+    spark = tables.records.sparkSession
+    nodes = spark.createDataFrame(begins, "node string, broker string, log_begin long")
+    has = sf.array_contains("nodes", sf.col("node"))
+    is_due = (sf.col("kind") == MESSAGE) & (sf.col("phy_offset") >= sf.col("log_begin"))
+    return (
+        tables.records.join(sf.broadcast(nodes), "broker")
+        .groupBy("node", "broker", "kind")
+        .agg(
+            sf.count_if(has).alias("held"),
+            sf.count_if(~has & is_due & sf.col("readable")).alias("missing"),
+        )
+        .orderBy("node", "kind")
+        .collect()
+    )
+
+
+def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
     """What each node holds, and what it has not though it should."""
     damaged: dict[str, list[str]] = {}
     for row in tables.damage.limit(DAMAGED_AT_MOST).collect():
         line = f"{row.file}:{row.filePosition}: {row.damage}"
         damaged.setdefault(row.node, []).append(line)
     held: dict[str, dict[str, int]] = {}
-    for row in (
-        tables.records.select(sf.explode("nodes").alias("node"), "kind")
-        .groupBy("node", "kind")
-        .count()
-        .collect()
-    ):
-        held.setdefault(row[0], {})[row[1]] = row[2]
-    begins = [(one.name, one.broker, _log_begin(one.root)) for one in tables.nodes]
-    spark = tables.records.sparkSession
-    nodes = spark.createDataFrame(begins, "node string, broker string, log_begin long")
-    missing: dict[str, int] = dict(
-        tables.records.where(sf.col("kind") == MESSAGE)
-        .where("readable")
-        .join(sf.broadcast(nodes), "broker")
-        .where(
-            (sf.col("phy_offset") >= sf.col("log_begin"))
-            & ~sf.array_contains("nodes", sf.col("node"))
-        )
-        .groupBy("node")
-        .count()
-        .collect()
-    )
+    missing: Counter[str] = Counter()
+    for row in rows:
+        missing[row.node] += row.missing
+        if row.held:
+            held.setdefault(row.node, {})[row.kind] = row.held
     return [
-        Store(one.name, held.get(one.name, {}), missing.get(one.name, 0), damaged.get(one.name, []))
+        Store(one.name, held.get(one.name, {}), missing[one.name], damaged.get(one.name, []))
         for one in tables.nodes
     ]
 
@@ -120,11 +143,14 @@ def _log_begin(root: str) -> int:
 
 def span(tables: Tables) -> tuple[int, int]:
     """From when to when there is anything, in milliseconds since the epoch; 0 for nothing."""
-    stored = tables.records.agg(sf.min("stored_ms"), sf.max("stored_ms")).first() or ()
-    taken = tables.taken.agg(sf.min("first_ms"), sf.max("first_ms")).first() or ()
-    told = tables.acks.agg(sf.min("at_ms"), sf.max("at_ms")).first() or ()
-    times = [one for pair in (stored, taken, told) for one in pair if one is not None]
-    return (min(times), max(times)) if times else (0, 0)
+    times = (
+        tables.records.select("stored_ms")
+        .unionAll(tables.taken.select("first_ms"))
+        .unionAll(tables.acks.select("at_ms"))
+        .toDF("ms")
+    )
+    begin, end = times.agg(sf.min("ms"), sf.max("ms")).first() or (None, None)
+    return (begin or 0, end or 0)
 
 
 def lag(verdicts: DataFrame, begin_ms: int, end_ms: int) -> DataFrame:
@@ -183,62 +209,43 @@ def per_second(taken: DataFrame) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def latencies(verdicts: DataFrame) -> list[tuple[str, int, int, int]]:
-    """How long messages took from stored to first delivered, by topic and group."""
-    took = sf.greatest(sf.col("first_ms") - sf.col("stored_ms"), sf.lit(0))
-    rows = (
-        verdicts.where(sf.col("first_ms").isNotNull() & sf.col("stored_ms").isNotNull())
-        .groupBy("topic", "group")
-        .agg(sf.percentile_approx(took, [0.5, 0.99]).alias("some"), sf.max(took).alias("most"))
-        .orderBy("topic", "group")
-        .collect()
-    )
-    return [(f"{row.topic} / {row.group}", *row["some"], row.most) for row in rows]
-
-
-def notes(tables: Tables) -> list[str]:
-    """What could not be judged, and why."""
-    found = [line for one in tables.rejected for line in one.notes()]
+def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[str]:
+    """What could not be judged, and why; with the rows of `by_group` and `by_node`."""
+    found = list(tables.notes)
     rows = (
         tables.messages.where(sf.col("fate") != fates.STORED).groupBy("topic", "fate").count()
     ).collect()
     for row in sorted(rows):
         text = _FATES.get(row.fate)
         if text is not None:
-            found.append(f"{row.topic}: {row[2]} messages {text}")
-    begun = (
-        tables.verdicts.where("verdict is null and unknown").groupBy("topic", "group").count()
-    ).collect()
+            found.append(f"{row.topic}: {_several(row[2])} {text}")
     found += [
-        f"{row.topic}: {row[2]} messages are not judged for {row.group}: stored before it began,"
+        f"{row.topic}: {_several(row.unknown)} not judged for {row.group}: stored before it began,"
         " of a tag that it never got, or chosen by SQL92"
-        for row in sorted(begun)
+        for row in groups
+        if row.unknown
     ]
-    dead = tables.verdicts.where("dead").groupBy("topic", "group").count().collect()
-    found += [f"{row.topic}: {row[2]} messages ended in %DLQ%{row.group}" for row in sorted(dead)]
-    kept = tables.records.where((sf.col("kind") == MESSAGE) & sf.col("readable"))
-    alone = (
-        kept.join(sf.broadcast(tables.logs.where("master is not null")), "broker")
-        .where(~sf.array_contains("nodes", sf.col("master")))
-        .where(sf.col("phy_offset") >= sf.col("log_begin"))
-        .groupBy("broker", "master")
-        .count()
-        .collect()
-    )
     found += [
-        f"{row[2]} messages of {row.broker} are on slaves only, behind the end of the log of"
-        f" {row.master}: they are lost unless a slave takes over"
-        for row in sorted(alone)
+        f"{row.topic}: {_several(row.dead)} in %DLQ%{row.group}" for row in groups if row.dead
     ]
-    return found
+    masters = {one.name for one in tables.nodes if one.is_master}
+    return found + [
+        f"{_several(row.missing)} of {row.broker} on slaves only, behind the end of the log of"
+        f" {row.node}: lost unless a slave takes over"
+        for row in nodes
+        if row.missing and row.node in masters
+    ]
+
+
+def _several(number: int) -> str:
+    return f"{number} message{'s' * (number != 1)}"
 
 
 _FATES = {
-    fates.EXPIRED: "were acknowledged and expired: their log begins behind them",
-    fates.ROLLED_BACK: "were rolled back by their producers",
-    fates.ABANDONED: "were half messages that nobody decided, and went to"
-    " TRANS_CHECK_MAX_TIME_TOPIC",
-    fates.UNPROMISED: "are in no store, and their producers were not told SEND_OK",
+    fates.EXPIRED: "acknowledged and expired: their log begins behind them",
+    fates.ROLLED_BACK: "rolled back by producers",
+    fates.ABANDONED: "that nobody decided (half messages) went to TRANS_CHECK_MAX_TIME_TOPIC",
+    fates.UNPROMISED: "in no store, whose producers were not told SEND_OK",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.dump.show import time_text
+from fakemq.spark.audit.report.answer import answer
 
 if TYPE_CHECKING:
     from fakemq.spark.audit.summary import LagPoint, Summary
@@ -19,6 +20,7 @@ def lines(summary: Summary) -> Iterator[str]:
     """What the command shows, line by line."""
     yield summary.title
     yield f"from {time_text(summary.begin_ms)} to {time_text(summary.end_ms)} UTC"
+    yield answer(summary).text
     yield from _verdicts(summary)
     yield from _messages(summary)
     yield from _table(
