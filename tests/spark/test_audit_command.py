@@ -104,9 +104,11 @@ def test_what_is_found_is_shown_and_written(
 
 def test_nothing_found_is_0(spark: SparkSession, made: Made) -> None:
     files = ("--acks", made.acks, "--deliveries", made.deliveries)
-    result = run(made.store, *files, "--topic", "quiet")
+    result = run(made.store, *files, "--topic", "quiet", "--topic", "quite", "--group", "biling")
     assert result.exit_code == 0, result.output
     assert "Clean: of 1 message none is lost" in result.stdout
+    assert "topic quite: nothing that was read has a message of it" in result.stdout
+    assert "group biling: nothing that was read has an offset" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,14 @@ def audit(
     Parquet; docs/audit.md has what is in them. ``groups`` and ``topics`` limit what is judged;
     ``any_order`` leaves the order of deliveries out. ConfigError for what cannot be read.
     """
-    asked = pipeline.Asked(stores, acks, deliveries, journal, groups, topics, any_order)
+    return audited(
+        spark,
+        pipeline.Asked(stores, acks, deliveries, journal, groups, topics, any_order),
+    )
+
+
+def audited(spark: SparkSession, asked: pipeline.Asked) -> Audit:
+    """The same, asked for by one value."""
     return Audit(pipeline.tables(spark, asked, pipeline.read(spark, asked)), asked)
 
 
@@ -107,5 +114,8 @@ class Audit:
             delivered_per_second=summarise.per_second(tables.taken),
             latency_ms=summarise.latencies(groups),
             inputs=pipeline.inputs(self._asked, tables.nodes),
-            notes=summarise.notes(tables, groups, nodes),
+            notes=[
+                *summarise.unknown(self._asked, counts),
+                *summarise.notes(tables, groups, nodes),
+            ],
         )

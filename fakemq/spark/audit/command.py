@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fakemq.errors import ConfigError
-from fakemq.spark.audit import audit
+from fakemq.spark.audit import audited
 from fakemq.spark.audit.inputs import find_stores
+from fakemq.spark.audit.pipeline import Asked
 from fakemq.spark.audit.report.screen import lines
 from fakemq.spark.audit.summarise import FINDINGS
 
@@ -29,16 +30,9 @@ FOUND = 1
 Write = Callable[[str], None]
 
 
-class Options(msgspec.Struct, frozen=True):
+class Options(Asked, frozen=True):
     """The options of the command."""
 
-    stores: Sequence[str]
-    acks: Sequence[str] = ()
-    deliveries: Sequence[str] = ()
-    journal: str | None = None
-    groups: Sequence[str] = ()
-    topics: Sequence[str] = ()
-    any_order: bool = False
     report: str | None = None
     output: str | None = None
     master: str = "local[*]"
@@ -54,16 +48,7 @@ def run(options: Options, write: Write) -> int:
     if options.output is not None and os.path.exists(options.output):
         raise ConfigError(f"{options.output}: is there already; name a directory that is not")
     with session(options.master) as spark:
-        found = audit(
-            spark,
-            *options.stores,
-            acks=options.acks,
-            deliveries=options.deliveries,
-            journal=options.journal,
-            groups=options.groups,
-            topics=options.topics,
-            any_order=options.any_order,
-        )
+        found = audited(spark, options)
         summary = found.summary()
         if options.output is not None:
             found.verdicts.write.parquet(options.output)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.positions import Positions
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """What to audit; see `fakemq.spark.audit.audit`."""
 
     stores: Sequence[str]

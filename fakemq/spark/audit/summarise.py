@@ -16,7 +16,7 @@ from fakemq.spark.audit.summary import Count, Fault, LagPoint, Message, Store, V
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
-    from fakemq.spark.audit.pipeline import Tables
+    from fakemq.spark.audit.pipeline import Asked, Tables
 
 FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
 """What makes a command end with 1, the worst first."""
@@ -207,6 +207,20 @@ def per_second(taken: DataFrame) -> list[tuple[int, int]]:
         .collect()
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def unknown(asked: Asked, counts: Sequence[Count]) -> list[str]:
+    """The groups and topics that were asked for and that nothing tells of: misspelt, perhaps."""
+    groups, topics = {one.group for one in counts}, {one.topic for one in counts}
+    return [
+        f"group {group}: nothing that was read has an offset or a delivery of it"
+        for group in asked.groups
+        if group not in groups
+    ] + [
+        f"topic {topic}: nothing that was read has a message of it"
+        for topic in asked.topics
+        if topic not in topics
+    ]
 
 
 def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[str]:
