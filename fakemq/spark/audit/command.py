@@ -82,7 +82,8 @@ def session(master: str) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master(master).appName("fakemq audit")
     for name, value in (
         ("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()),
-        ("spark.log.level", "ERROR"),
+        # What fails is raised; errors that Spark logs besides are its own, of what it gave up.
+        ("spark.log.level", "FATAL"),
     ):
         builder = builder.config(name, value)
     if master.startswith("local"):
