@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from conformance.java_cluster import JavaCluster
 from conformance.replicas import Node, java_slave, wait_in_step

@@ -12,7 +12,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from fakemq.errors import ConfigError

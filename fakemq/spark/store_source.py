@@ -16,7 +16,7 @@ from fakemq.spark.stores.queues import QueuePart, queue_batches, queue_parts
 from fakemq.spark.stores.schema import store_ddl, wanted_schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql.types import StructType
 
 _PARTS = {"log": log_parts, "consumequeue": queue_parts, "index": index_parts}

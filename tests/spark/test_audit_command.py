@@ -41,8 +41,8 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Made:
     """Two messages in ``orders``, one delivered twice; one in ``quiet``; one that is gone."""
-    import pyarrow as pa
-    import pyarrow.parquet
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
 
     folder = tmp_path_factory.mktemp("command")
     store, acks, deliveries = folder / "store", folder / "acks.jsonl", folder / "taken.parquet"

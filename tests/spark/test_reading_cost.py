@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq import Cluster
 from fakemq.events import RequestReceived

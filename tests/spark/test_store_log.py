@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.errors import ConfigError, StoreError
 from fakemq.protocol.message import BLANK_MAGIC_CODE, encode_record

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.dump.rows import Selection, index_rows, queue_rows
 from fakemq.dump.stored import find_nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.spark.options import Options
 from fakemq.spark.writing.commit_message import Written

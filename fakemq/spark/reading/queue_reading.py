@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, RemotingError

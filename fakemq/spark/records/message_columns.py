@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from fakemq.protocol.hosts import format_host, unpack_host
 from fakemq.protocol.properties import KEYS, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX

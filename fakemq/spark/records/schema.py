@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 

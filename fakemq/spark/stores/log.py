@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.protocol.message import BLANK_MIN_BYTES, RecordStatus
 from fakemq.spark.records.record_table import RecordTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.errors import ConfigError
 from fakemq.spark.records.schema import MESSAGE_FIELDS, PROPERTIES_FIELD, TIMESTAMP

@@ -31,7 +31,7 @@ from fakemq.spark.writing.row_ids import RowIds
 from fakemq.spark.writing.rows import OutgoingRow, RowEncoder, RowError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
 PARCEL_BYTES_MAX = 1024 * 1024
 """Of one batch as it travels; a row that takes more goes by itself."""

@@ -18,7 +18,7 @@ from fakemq.spark.writing.row_ids import RowIds
 from fakemq.spark.writing.system_properties import SYSTEM_PROPERTIES
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
 _OWN_COLUMN = {names.KEYS: "key", names.TAGS: "tags", names.DELAY_TIME_LEVEL: "delayLevel"}
 

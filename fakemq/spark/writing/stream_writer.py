@@ -18,7 +18,7 @@ from fakemq.spark.writing.parcels import write_rows
 from fakemq.spark.writing.row_ids import RowIds
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql.types import StructType
 
 _log = logging.getLogger("fakemq.spark")
