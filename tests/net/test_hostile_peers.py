@@ -55,6 +55,7 @@ def name(sock: socket.socket) -> str:
 
 
 def descriptors() -> int:
+    """How many this process has open; what an earlier test left may be closed at any time."""
     return len(os.listdir("/proc/self/fd"))
 
 
@@ -370,7 +371,7 @@ def test_a_flood_of_connections_leaves_nothing_behind(port: Port) -> None:
 
         await asyncio.to_thread(flood)
         assert await works(port)
-        await until(lambda: descriptors() == before)
+        await until(lambda: descriptors() <= before)
         assert lab.held.total_bytes == 0
         assert all(session.closed for session in lab.sessions)
         assert len(lab.journal.find(Warned)) < 30
