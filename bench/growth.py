@@ -13,9 +13,9 @@ from time import process_time
 
 from bench.measure import Figure, Plan, best_cpu_s
 from bench.requests import BODY, Sink, frames, send_fields
-from fakemq import inspection
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
+from fakemq.config.options import cluster_spec
+from fakemq.core import inspection
+from fakemq.core.cluster import ClusterCore
 from fakemq.net.session import Session
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData

@@ -12,9 +12,9 @@ from functools import partial
 
 from bench.measure import Figure, Plan, best_cpu_s
 from fakemq.broker.broker import Broker
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
-from fakemq.dispatch import Reply
+from fakemq.config.options import cluster_spec
+from fakemq.core.cluster import ClusterCore
+from fakemq.dispatch.dispatcher import Reply
 from fakemq.events import RequestHandled, RequestReceived
 from fakemq.net.session import Session
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -9,7 +9,7 @@ from conformance.compare import diff, differences, expected, record
 from conformance.scenario import Scenario, by_config, minutes, scenarios
 from conformance.targets import fake_target, java_target
 from conformance.together import repeat, table
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -28,7 +28,7 @@ from conformance.java_cluster import (
 from conformance.live import FakemqProcess, routed
 from conformance.raw import RawConnection, call, create_topic, frame, split
 from conformance.replicas import Reader
-from fakemq.handles import BrokerHandle
+from fakemq.handles.handles import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
 
 _GET_BROKER_RUNTIME_INFO, _GET_ROUTEINFO_BY_TOPIC = 28, 105

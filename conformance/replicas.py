@@ -21,7 +21,7 @@ from conformance.raw import RawConnection, call, frame, json_header, split
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 from fakemq.protocol import fastjson
-from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT
 from fakemq.protocol.message import BLANK_MAGIC_CODE
 
 IN_STEP_S = 90.0

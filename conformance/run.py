@@ -12,7 +12,7 @@ from conformance.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pendin
 from conformance.raw import VERSION_4_9_7
 from conformance.scenarios.requests import HELD, group_config, pull_fields
 from fakemq.client import Client, Message
-from fakemq.machine_time import real_elapsed_ms, real_wall_ms
+from fakemq.clock.machine_time import real_elapsed_ms, real_wall_ms
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode

@@ -14,7 +14,7 @@ from conformance.pairs import Member, Node, pair
 from conformance.peer import SILENCE_S
 from conformance.replicas import send_until_safe
 from fakemq.client import Client
-from fakemq.machine_time import real_wall_ms
+from fakemq.clock.machine_time import real_wall_ms
 
 MASTERS = 2
 QUIET_S = 0.02

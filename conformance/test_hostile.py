@@ -21,8 +21,8 @@ from conformance.java_cluster import wait_until
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, ROOT, FakemqProcess, together, wait_received
 from conformance.raw import call, frame, split
-from fakemq.journal import CAPACITY
-from fakemq.offences import LINES
+from fakemq.journal.journal import CAPACITY
+from fakemq.journal.warnings import LINES
 
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "10"))
 SEED = int(os.environ.get("HOSTILE_SEED", "1"))

@@ -12,7 +12,7 @@ from conformance.faulty import Sender
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, together, wait_received
 from conformance.raw import call, frame, json_header
-from fakemq.ha.events import SlaveReported
+from fakemq.events.replication import SlaveReported
 
 # Three JVMs.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]

@@ -14,7 +14,7 @@ from conformance.drivers import Ack, DriverError
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, together, wait_received
 from fakemq.events import LinkClosed, RequestReceived
-from fakemq.faults.handles import Fault
+from fakemq.handles.faults import Fault
 from fakemq.protocol.codes import RequestCode
 
 # JVMs start, and what a fault makes late is late in real time.

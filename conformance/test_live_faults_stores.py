@@ -11,8 +11,8 @@ from conformance.drivers import EVENT_TIMEOUT_S
 from conformance.faulty import FAILED, Sender
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import CROWDED, wait_received
+from fakemq.core.views import Message
 from fakemq.events import AppendRefused, StoreRepaired
-from fakemq.views import Message
 
 # Two JVMs, and sends that Java tries again three times.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]

@@ -15,8 +15,8 @@ from conformance.java_jars import NEWEST
 from conformance.java_program import JavaConsumer, JavaProducer
 from conformance.live import together, wait_received, wall_ms
 from conformance.raw import call, frame, split
+from fakemq.core.views import Member
 from fakemq.events import LinkClosed, PullWoken
-from fakemq.views import Member
 
 # Seconds, not milliseconds: five JVMs start, side by side, for the whole file.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("live")]

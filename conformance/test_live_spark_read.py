@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from conformance.java_cluster import JavaCluster
 from conformance.replicas import Node, java_slave, wait_in_step
 from fakemq.client import Client, Message
-from fakemq.machine_time import real_wait_ms, real_wall_ms
+from fakemq.clock.machine_time import real_wait_ms, real_wall_ms
 from fakemq.spark.options import Options
 from fakemq.spark.reading.batch_reader import RocketMQReader
 from fakemq.spark.reading.options import read_options

@@ -22,7 +22,7 @@ from tests.client.scripted_broker import Peer as Broker
 from tests.client.scripted_broker import ScriptedBroker, respond
 from tests.client.scripts import asks_before_it_answers
 
-INSIDE = ("fakemq.broker", "fakemq.namesrv", "fakemq.store", "fakemq.net", "fakemq.cluster_core")
+INSIDE = ("fakemq.broker", "fakemq.namesrv", "fakemq.store", "fakemq.net", "fakemq.core.cluster")
 
 
 def test_conformance_knows_nothing_of_the_inside() -> None:

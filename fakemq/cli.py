@@ -8,7 +8,7 @@ from typing import Any, TypeVar, Unpack
 import click
 
 from fakemq import __version__
-from fakemq.cluster_spec import (
+from fakemq.config.options import (
     ClusterOptions,
     ClusterSpec,
     broker_spec,
@@ -79,7 +79,7 @@ def _print(text: str) -> None:
 
 def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     require_supported(spec.broker_configs)
-    from fakemq import serve
+    from fakemq.serving import serve
 
     ctx.exit(serve.serve(spec))
 
@@ -369,6 +369,6 @@ def audit(ctx: click.Context, /, **options: Any) -> None:
 @main.command()
 def table() -> None:
     """Every request code of 4.9.7: number, name, headers, and who handles it here."""
-    from fakemq.table_report import table_report
+    from fakemq.core.table_report import table_report
 
     click.echo(table_report())

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
-from fakemq import inspection
-from fakemq.clock_handles import AsyncClockHandle, ClockHandle
-from fakemq.cluster_contents import Contents, Life
-from fakemq.cluster_spec import ClusterOptions, cluster_spec, require_options
-from fakemq.durations import Duration, span_ms
+from fakemq.clock.durations import Duration, span_ms
+from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.config.options import ClusterOptions, cluster_spec, require_options
+from fakemq.core import inspection
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
-from fakemq.handles import (
+from fakemq.handles.clock import AsyncClockHandle, ClockHandle
+from fakemq.handles.handles import (
     AsyncBrokerHandle,
     BrokerHandle,
     JournalView,
@@ -27,13 +27,13 @@ from fakemq.handles import (
     in_thread,
     waited,
 )
-from fakemq.machine_time import real_elapsed_ms
-from fakemq.net.thread import ClusterThread
+from fakemq.handles.messages import Contents, Life
+from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
-    from fakemq.cluster_spec import ClusterSpec
-    from fakemq.faults.handles import Fault, Faults
-    from fakemq.snapshots import Snapshot
+    from fakemq.config.options import ClusterSpec
+    from fakemq.core.snapshots import Snapshot
+    from fakemq.handles.faults import Fault, Faults
 
 T = TypeVar("T")
 
@@ -69,7 +69,10 @@ class ClusterBase(Contents):
                 if self._spec.control is not None:
                     thread.wait(thread.server.open_control())
                 if (path := self._spec.ready_file) is not None:
-                    from fakemq.ready import ready_info, write_ready_file  # few want it here
+                    from fakemq.serving.ready import (  # few want it here
+                        ready_info,
+                        write_ready_file,
+                    )
 
                     write_ready_file(path, ready_info(self._core, self.control_url))
             except BaseException:
@@ -94,7 +97,7 @@ class ClusterBase(Contents):
 
     def snapshot(self) -> Snapshot:
         """All that the brokers hold now: messages, topics, groups, offsets and settings."""
-        from fakemq.snapshots import Snapshot  # few tests do this
+        from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
         return self._thread().call(lambda: Snapshot.of(core))
@@ -106,7 +109,7 @@ class ClusterBase(Contents):
         attached goes on where its group had committed by then. ValueError for a snapshot of other
         brokers, and for what is none.
         """
-        from fakemq.snapshots import Snapshot  # few tests do this
+        from fakemq.core.snapshots import Snapshot  # few tests do this
 
         if not isinstance(snapshot, Snapshot):
             raise ConfigError(f"restore({snapshot!r}): expected what snapshot() gave")
@@ -137,7 +140,7 @@ class ClusterBase(Contents):
     @property
     def faults(self) -> Faults:
         """Where faults are placed."""
-        from fakemq.faults.handles import Faults  # many tests place none
+        from fakemq.handles.faults import Faults  # many tests place none
 
         return Faults(self._thread)
 

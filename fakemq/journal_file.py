@@ -1,107 +1,14 @@
-"""``--journal FILE``: the journal as JSON lines, one entry each, as it is written; and read again.
-
-A line has ``seq``, ``at_ms`` and ``at`` (the cluster's time, ISO 8601 in UTC), ``node``, ``kind``
-(a class of `fakemq.events` and its like), ``fields`` (those of the kind, but for the node) and
-``cause``, the ``seq`` of what it is owed to, 0 for none. After a `reset` numbers begin at 1 again.
-"""
+"""Deprecated name of `fakemq.journal.file`, for one release."""
 
 from __future__ import annotations
 
-import logging
-import os
-from datetime import UTC, datetime
+import warnings
 
-import msgspec
+from fakemq.journal.file import JournalFile as JournalFile
+from fakemq.journal.file import read as read
 
-from fakemq import json_text
-from fakemq.errors import FakemqError
-from fakemq.events import Delivered
-from fakemq.journal import Entry
-
-_logger = logging.getLogger("fakemq")
-
-
-class JournalFile:
-    """A listener of a journal that writes every entry to a file at once."""
-
-    def __init__(self, path: str) -> None:
-        try:
-            # Unbuffered: a test that looks into the file sees all that has happened.
-            self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
-        except OSError as error:
-            raise FakemqError(f"{path}: cannot write the journal: {error.strerror}") from None
-
-    def __call__(self, entry: Entry) -> None:
-        if self._file.closed:
-            return
-        try:
-            self._file.write(json_text.encoded(_line(entry)) + b"\n")
-        except OSError as error:  # a full disk stops the file, not the cluster
-            self._file.close()
-            _logger.warning("%s: the journal ends here: %s", self._file.name, error.strerror)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def _fields(entry: Entry) -> dict[str, object]:
-    fields = msgspec.structs.asdict(entry.event)
-    del fields["node"]
-    return fields
-
-
-def _line(entry: Entry) -> dict[str, object]:
-    seconds, ms = divmod(entry.at_ms, 1000)
-    at = datetime.fromtimestamp(seconds, UTC).replace(microsecond=1000 * ms)
-    return {
-        "seq": entry.seq,
-        "at_ms": entry.at_ms,
-        "at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "node": entry.event.node,
-        "kind": type(entry.event).__name__,
-        "fields": _fields(entry),
-        "cause": entry.cause,
-    }
-
-
-class _Line(msgspec.Struct):
-    seq: int
-    at_ms: int
-    node: str
-    kind: str
-    fields: dict[str, object]
-    cause: int
-
-
-def read(path: str | os.PathLike[str]) -> list[Entry]:
-    """The entries of a file that ``--journal`` wrote, with events of their own classes.
-
-    A last line that is not whole, as a process leaves that was killed, is left out. FakemqError
-    names file and line of what is no entry.
-    """
-    decode = msgspec.json.Decoder(_Line).decode
-    entries = []
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError as error:
-        raise FakemqError(f"{path}: cannot read the journal: {error.strerror}") from None
-    for number, text in enumerate(lines[:-1], 1):
-        try:
-            entries.append(_entry(decode(text)))
-        except ValueError as error:
-            raise FakemqError(f"{path}, line {number}: no entry of a journal: {error}") from None
-    return entries
-
-
-def _entry(line: _Line) -> Entry:
-    from fakemq.event_kinds import kind_named  # only for who reads
-    from fakemq.faults.events import AnswerWithheld
-
-    event = msgspec.convert(line.fields | {"node": line.node}, kind_named(line.kind))
-    if isinstance(event, Delivered | AnswerWithheld):
-        offsets = event.offsets
-        whole = range(offsets[0], offsets[0] + len(offsets)) if offsets else range(0)
-        kept = whole if list(whole) == list(offsets) else tuple(offsets)
-        event = msgspec.structs.replace(event, offsets=kept)
-    return Entry(line.seq, line.at_ms, event, line.cause)
+warnings.warn(
+    "fakemq.journal_file is now fakemq.journal.file; the old name goes with the next release",
+    DeprecationWarning,
+    stacklevel=2,
+)

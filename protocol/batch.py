@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.protocol.layout.twins import build_batch_member, parse_batch_member
+from fakemq.protocol.layout.codecs import build_batch_member, parse_batch_member
 from fakemq.protocol.properties import PROPERTY_SEPARATOR
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from fakemq.protocol.errors import (
 )
 from fakemq.protocol.header_binary import decode_binary_header, encode_binary_header
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
-from fakemq.protocol.layout.twins import FRAME_HEAD
+from fakemq.protocol.layout.codecs import FRAME_HEAD
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HEADER_MAX_BYTES
 
 LENGTH_BYTES = 4

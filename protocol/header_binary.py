@@ -22,7 +22,7 @@ from typing import NamedTuple
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import LocalProtocolError
-from fakemq.protocol.layout.twins import (
+from fakemq.protocol.layout.codecs import (
     build_binary_header,
     build_ext_field,
     parse_binary_header,

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
 from fakemq.protocol.java import crc32, java_string_hash
-from fakemq.protocol.layout.twins import build_record, parse_record, parse_record_head
+from fakemq.protocol.layout.codecs import build_record, parse_record, parse_record_head
 from fakemq.protocol.message_id import create_offset_id
 from fakemq.protocol.properties import (
     KEYS,

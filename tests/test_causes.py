@@ -8,7 +8,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.events import (
     BrokerGone,
     BrokerRegistered,
@@ -23,9 +23,9 @@ from fakemq.events import (
     ScheduledDelivered,
     Warned,
 )
+from fakemq.events.replication import Replicated
 from fakemq.faults.plan import FaultPlan, Point, Scope
-from fakemq.ha.events import Replicated
-from fakemq.journal import Entry, Journal, TimerFired
+from fakemq.journal.journal import Entry, Journal, TimerFired
 from fakemq.net.memory import MemoryNetwork
 
 

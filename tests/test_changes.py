@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fakemq.changes import perm_of
 from fakemq.client import Client, Message, PullStatus
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.cluster import Cluster
+from fakemq.core.changes import perm_of
 from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import QueueData

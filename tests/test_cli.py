@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 
 import fakemq
 from fakemq.cli import main
-from fakemq.cluster_spec import ClusterSpec, cluster_spec
-from fakemq.config import BrokerConfig, NamesrvConfig
+from fakemq.config.model import BrokerConfig, NamesrvConfig
+from fakemq.config.options import ClusterSpec, cluster_spec
 from fakemq.errors import FakemqError
-from fakemq.net import foreground
-from fakemq.ready import ReadyBroker, ReadyInfo, ready_line, write_ready_file
+from fakemq.serving import foreground
+from fakemq.serving.ready import ReadyBroker, ReadyInfo, ready_line, write_ready_file
 
 INFO = ReadyInfo(
     namesrv="127.0.0.1:9876",

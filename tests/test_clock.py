@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.timers import next_tick_ms
 from fakemq.events import HandlerFailed
-from fakemq.journal import Journal
-from fakemq.timers import next_tick_ms
+from fakemq.journal.journal import Journal
 
 
 class Machine:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.events import ClockSkewed
-from fakemq.journal import Journal
+from fakemq.journal.journal import Journal
 from tests.test_clock import Machine
 
 WALL_MS = 1_700_000_000_000

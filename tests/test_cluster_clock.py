@@ -11,7 +11,7 @@ import pytest
 
 from fakemq import AsyncCluster, Cluster
 from fakemq.client import Client, Message
-from fakemq.durations import Duration
+from fakemq.clock.durations import Duration
 from fakemq.errors import ConfigError, WaitTimeout
 from fakemq.events import ClockMoved, ClockSkewed, LinkClosed
 from fakemq.fixtures.report import section

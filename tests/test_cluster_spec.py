@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import fakemq
-from fakemq.broker_layout import broker_name, lay_out, lone_broker
-from fakemq.cluster_spec import ClusterOptions, ClusterSpec, cluster_spec, namesrv_spec
-from fakemq.config import BrokerConfig
-from fakemq.config_files import Settings, load
+from fakemq.config.files import Settings, load
+from fakemq.config.layout import broker_name, lay_out, lone_broker
+from fakemq.config.model import BrokerConfig
+from fakemq.config.options import ClusterOptions, ClusterSpec, cluster_spec, namesrv_spec
 from fakemq.errors import ConfigError, ConfigWarning, NotYetSupported
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.config import BrokerConfig, Config, NamesrvConfig, keys_of
-from fakemq.config_files import load
+from fakemq.config.files import load
+from fakemq.config.model import BrokerConfig, Config, NamesrvConfig, keys_of
 from fakemq.errors import ConfigError, ConfigWarning
 
 
@@ -95,7 +95,7 @@ def test_attributes_are_typed() -> None:
 
 def test_importing_it_is_light() -> None:
     code = (
-        "import sys; before = set(sys.modules); import fakemq.config;"
+        "import sys; before = set(sys.modules); import fakemq.config.model;"
         "print(*(m for m in ('dataclasses','difflib','javaproperties','click','msgspec')"
         " if m in set(sys.modules) - before))"
     )

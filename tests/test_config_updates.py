@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.config import BrokerConfig
-from fakemq.config_updates import logical_lines, properties_of, update
-from fakemq.dispatch import Refused
+from fakemq.config.model import BrokerConfig
+from fakemq.config.updates import logical_lines, properties_of, update
+from fakemq.dispatch.dispatcher import Refused
 
 
 def test_what_is_known_is_set_and_the_rest_is_warned_of() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.counters import Counter, Grid, Snapshot
+from fakemq.store.counters import Counter, Grid, Snapshot
 
 MINUTE, HOUR = Grid(10_000, 6), Grid(600_000, 6)
 

@@ -14,7 +14,8 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.cluster_spec import ClusterOptions
+from fakemq.clock.timers import DOMAINS
+from fakemq.config.options import ClusterOptions
 from fakemq.events import LinkOpened, PullHeld, RequestReceived, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import (
@@ -23,7 +24,6 @@ from fakemq.protocol.headers.client import (
 )
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
-from fakemq.timers import DOMAINS
 from tests.broker.conftest import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
 from tests.support.namesrv import wrapper

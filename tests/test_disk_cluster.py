@@ -12,13 +12,13 @@ import pytest
 import fakemq
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
+from fakemq.config.options import cluster_spec
+from fakemq.core.cluster import ClusterCore
 from fakemq.errors import StoreError
+from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.properties import WAIT_STORE_MSG_OK
-from fakemq.store.events import StoreRecovered, UnsyncedLost
 from tests.broker.conftest import send_header
 from tests.support.clients import beat, consumer_data
 from tests.support.peer import Answer, Peer

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fakemq.broker.handlers import handles as broker_handles
-from fakemq.clock import Clock, NodeClock
-from fakemq.dispatch import Dispatcher, Handlers, Parked, Refused, Reply, Request
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.dispatch.dispatcher import Dispatcher, Handlers, Parked, Refused, Reply, Request
 from fakemq.events import HandlerFailed, RequestHandled, Warned
 from fakemq.faults.plan import FaultPlan
-from fakemq.journal import Journal
+from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Link, Session
 from fakemq.protocol import table
@@ -273,7 +273,7 @@ def test_a_module_that_cannot_be_imported_is_not_taken_for_missing(
     def broken(name: str) -> object:
         raise ModuleNotFoundError("No module named 'lz4'", name="lz4")
 
-    monkeypatch.setattr("fakemq.dispatch.import_module", broken)
+    monkeypatch.setattr("fakemq.dispatch.dispatcher.import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="lz4"):
         Handlers[LabNode]("tests").find(RequestCode.GET_MAX_OFFSET)
 

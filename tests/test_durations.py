@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.durations import Duration, Size, duration_ms, instant_ms, size_bytes
+from fakemq.clock.durations import Duration, Size, duration_ms, instant_ms, size_bytes
 from fakemq.errors import ConfigError
 
 

@@ -14,9 +14,9 @@ import anyio
 import pytest
 
 from fakemq import AsyncCluster, Cluster
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved
-from fakemq.machine_time import real_elapsed_ms
 from tests.support.tcp import TcpPeer
 
 FAR = "3650d"
@@ -115,9 +115,9 @@ def test_absurd_durations_are_refused(mq: Cluster) -> None:
 
 SIGNALLED = """
 import os, signal, threading, urllib.error, urllib.request
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
-from fakemq.net import foreground
+from fakemq.core.cluster import ClusterCore
+from fakemq.config.options import cluster_spec
+from fakemq.serving import foreground
 
 class Asked(ClusterCore):
     def advance(self, ms, **options):
@@ -134,7 +134,7 @@ def ask(url):
 def ready(info):
     threading.Thread(target=ask, args=(info.control,)).start()
 
-from fakemq.net import server
+from fakemq.serving import server
 server.ClusterCore = Asked
 spec = cluster_spec(namesrv_port=0, broker_port=0, control_port=0, clock="frozen")
 raise SystemExit(foreground.run(spec, ready))

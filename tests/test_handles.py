@@ -10,13 +10,13 @@ from functools import partial
 import pytest
 
 from fakemq.cluster import Cluster
+from fakemq.core.views import Deadline, Delivery, Member, Message, Queue
 from fakemq.errors import ConfigError
 from fakemq.events import BrokerGone, LogAppended
-from fakemq.ha.events import ReportBelieved
+from fakemq.events.replication import ReportBelieved
 from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
-from fakemq.views import Deadline, Delivery, Member, Message, Queue
 from tests.support.tcp import TcpPeer
 
 START = "2024-02-29T12:00:00Z"

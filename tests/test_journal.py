@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fakemq.clock import Clock
+from fakemq.clock.clock import Clock
 from fakemq.errors import FakemqError
 from fakemq.events import (
     Event,
@@ -20,8 +20,8 @@ from fakemq.events import (
     RequestReceived,
     Warned,
 )
-from fakemq.journal import TEXT_MAX_CHARS, Journal, line, log
-from fakemq.journal_file import JournalFile
+from fakemq.journal.file import JournalFile
+from fakemq.journal.journal import TEXT_MAX_CHARS, Journal, line, log
 
 START_MS = 1_709_208_000_000  # 2024-02-29T12:00:00Z
 

@@ -8,11 +8,11 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.clock import Clock
+from fakemq.clock.clock import Clock
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered, NodeStopped, TopicChanged
-from fakemq.journal import Journal
-from fakemq.journal_file import JournalFile, read
+from fakemq.journal.file import JournalFile, read
+from fakemq.journal.journal import Journal
 
 
 def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:

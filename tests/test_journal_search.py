@@ -12,8 +12,8 @@ import pytest
 
 import fakemq
 from fakemq.errors import ConfigError
-from fakemq.event_kinds import kinds
 from fakemq.events import Dispatched, LogAppended, TopicChanged
+from fakemq.events.kinds import kinds
 
 ROOT = Path(__file__).parents[1] / "fakemq"
 

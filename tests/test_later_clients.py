@@ -9,8 +9,8 @@ import pytest
 
 import fakemq
 from fakemq.client import Client
-from fakemq.config import BrokerConfig
-from fakemq.config_files import load
+from fakemq.config.files import load
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import (
     GetMaxOffsetRequestHeader,

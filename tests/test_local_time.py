@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fakemq.local_time import human_time, human_time2, next_morning_ms, time_text
+from fakemq.clock.calendar import human_time, human_time2, next_morning_ms, time_text
 
 DAY_MS = 86_400_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock import Clock
+from fakemq.clock.clock import Clock
 from fakemq.events import Warned
-from fakemq.journal import Journal
-from fakemq.offences import LINES, PERIOD_MS
+from fakemq.journal.journal import Journal
+from fakemq.journal.warnings import LINES, PERIOD_MS
 from tests.support.namesrv import StandingTime
 
 

@@ -10,7 +10,7 @@ import fakemq
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 from fakemq.events import LinkClosed
-from fakemq.ha.events import SlaveReported
+from fakemq.events.replication import SlaveReported
 from fakemq.protocol.bodies.queue import MessageQueue
 
 QUEUE = MessageQueue(topic="orders", broker_name="broker-a", queue_id=0)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fakemq import changes, inspection
 from fakemq.broker.broker import Broker
-from fakemq.changes import reconfigured
+from fakemq.core import changes, inspection
+from fakemq.core.changes import reconfigured
 from fakemq.errors import ConfigError
-from fakemq.ha.events import ReplicationWaited
+from fakemq.events.replication import ReplicationWaited
 from fakemq.protocol.bodies.route import TopicRouteData
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag

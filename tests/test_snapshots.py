@@ -14,9 +14,9 @@ from click.testing import CliRunner
 import fakemq
 from fakemq.cli import main
 from fakemq.client import Client, Message, PullStatus
+from fakemq.core.snapshots import Snapshot
 from fakemq.errors import ConfigError
 from fakemq.events import SnapshotRestored
-from fakemq.snapshots import Snapshot
 
 JAVA_STORE = Path(__file__).parent / "protocol" / "data" / "golden" / "store"
 SMALL = {

@@ -26,14 +26,14 @@ WORLDLY = {"anyio", "asyncio", "os", "random", "select", "socket", "threading", 
 """What bytes and tables have no business with."""
 
 ASYNC_PLACES = (
-    "fakemq/net/",
+    "fakemq/serving/",
     "fakemq/client/",
     "fakemq/control/",
-    "fakemq/handles.py",
-    "fakemq/clock_handles.py",
+    "fakemq/handles/",
+    "fakemq/net/tcp.py",
     "fakemq/cluster.py",
 )
-READS_REAL_TIME = {"fakemq/machine_time.py", "fakemq/net/driver.py"}
+READS_REAL_TIME = {"fakemq/clock/machine_time.py", "fakemq/serving/driver.py"}
 DRAWS_RANDOMNESS = {"fakemq/randomness.py"}
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.timers import Domain, Timeline, Timer
+from fakemq.clock.timers import Domain, Timeline, Timer
 
 
 def make(due_ms: int, seq: int) -> Timer:

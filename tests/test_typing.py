@@ -19,14 +19,14 @@ from datetime import datetime
 from typing import Any, assert_type
 
 import fakemq
-from fakemq.clock_handles import AsyncClockHandle, ClockHandle, ClockHold
+from fakemq.handles.clock import AsyncClockHandle, ClockHandle, ClockHold
 from fakemq.events import LogAppended
 from fakemq.fixtures import factories
 from fakemq.fixtures.external import ExternalCluster, ExternalGroup
-from fakemq.faults.handles import Fault, Faults
-from fakemq.handles import AsyncBrokerHandle, BrokerHandle, GroupHandle, JournalView
-from fakemq.journal import Entry
-from fakemq.views import Deadline, Delivery, Member, Message, Queue
+from fakemq.handles.faults import Fault, Faults
+from fakemq.handles.handles import AsyncBrokerHandle, BrokerHandle, GroupHandle, JournalView
+from fakemq.journal.journal import Entry
+from fakemq.core.views import Deadline, Delivery, Member, Message, Queue
 
 proc = factories.rocketmq_proc(masters=2, topics={"orders": 4})
 own = factories.rocketmq("proc")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.events import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
-from fakemq.faults.events import FaultHit
+from fakemq.events.core import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
+from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
-    from fakemq.cluster_core import ClusterCore
-    from fakemq.journal import Entry, Journal
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.journal.journal import Entry, Journal
 
 _DONE = {"stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))

@@ -14,14 +14,14 @@ from fakemq.biographies.because import answer_text, because, missing, named
 from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
-from fakemq.faults.events import AnswerWithheld
-from fakemq.handles import Handle, Running
+from fakemq.events.faults import AnswerWithheld
+from fakemq.handles.handles import Handle, Running
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
-    from fakemq.cluster_core import ClusterCore
-    from fakemq.journal import Entry
-    from fakemq.views import Message
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.core.views import Message
+    from fakemq.journal.journal import Entry
 
 _UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
 """Topics whose consume queues are the broker's own."""

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from fakemq.events import (
+from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
     DeadLettered,
@@ -33,9 +33,9 @@ from fakemq.events import (
     TransactionDiscarded,
     TransactionEnded,
 )
-from fakemq.faults.events import AnswerWithheld, FaultHit
-from fakemq.ha.events import Replicated
-from fakemq.journal import Entry, Journal
+from fakemq.events.faults import AnswerWithheld, FaultHit
+from fakemq.events.replication import Replicated
+from fakemq.journal.journal import Entry, Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import RETRY_PREFIX, TRANS_HALF_TOPIC
 

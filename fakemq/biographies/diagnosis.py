@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fakemq import events, inspection
+from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
-from fakemq.faults.events import FaultHit
-from fakemq.journal import clock_text
+from fakemq.core import inspection
+from fakemq.events.faults import FaultHit
+from fakemq.journal.journal import clock_text
 from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
 from fakemq.protocol.topics import (
     DLQ_PREFIX,
@@ -27,8 +28,8 @@ from fakemq.protocol.topics import (
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle, Record
     from fakemq.broker.broker import Broker
-    from fakemq.cluster_core import ClusterCore
-    from fakemq.journal import Entry
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.journal.journal import Entry
     from fakemq.protocol.message import MessageExt
 
 _BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq import inspection
+from fakemq.core import inspection
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
@@ -13,7 +13,7 @@ from fakemq.protocol.topics import RETRY_PREFIX
 if TYPE_CHECKING:
     from fakemq.biographies.chronicle import Chronicle
     from fakemq.broker.broker import Broker
-    from fakemq.cluster_core import ClusterCore
+    from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.message import MessageExt
 
 

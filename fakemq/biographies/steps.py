@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fakemq.journal import clock_text
+from fakemq.journal.journal import clock_text
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):

@@ -27,8 +27,8 @@ from fakemq.broker.seeding import seed
 from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
-from fakemq.dispatch import Dispatcher, Reply
-from fakemq.events import NodeStarted, NodeStopped
+from fakemq.dispatch.dispatcher import Dispatcher, Reply
+from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
@@ -40,14 +40,14 @@ from fakemq.protocol.table import NoHeader
 if TYPE_CHECKING:
     import random
 
-    from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig, Value
+    from fakemq.clock.clock import NodeClock
+    from fakemq.config.model import BrokerConfig, Value
+    from fakemq.core.snapshots import NodeImage
     from fakemq.ha.link import MasterEnd
     from fakemq.ha.service import HAService
-    from fakemq.journal import Journal
+    from fakemq.journal.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.hosts import Host
-    from fakemq.snapshots import NodeImage
     from fakemq.store.store import MessageStore
 
 
@@ -264,7 +264,7 @@ class Broker:
         finally:
             try:
                 if self.faults.all() or self.store.files.damaged:
-                    from fakemq.faults.stores import befall_end  # few clusters have faults
+                    from fakemq.store.faults import befall_end  # few clusters have faults
 
                     befall_end(self, how)
                 disk = self.store.disk

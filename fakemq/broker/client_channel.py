@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.events import MemberChanged
+from fakemq.events.core import MemberChanged
 from fakemq.faults.plan import Point
 from fakemq.protocol.bodies.connection import Connection
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.clock import NodeClock
-    from fakemq.faults.calls import CallFault
+    from fakemq.broker.call_faults import CallFault
+    from fakemq.clock.clock import NodeClock
     from fakemq.net.session import Session
     from fakemq.protocol.codes import LanguageCode
     from fakemq.protocol.command import RemotingCommand
@@ -100,7 +100,7 @@ def tell_client(broker: Broker, session: Session, command: RemotingCommand) -> N
         session.invoke_oneway(command)
 
     if broker.faults.at(TO_CLIENT):
-        from fakemq.faults.calls import meet_call  # few clusters have faults
+        from fakemq.broker.call_faults import meet_call  # few clusters have faults
 
         if meet_call(broker, session, command, send, lambda: None):
             return

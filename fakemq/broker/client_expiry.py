@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
-from fakemq.timers import Timer, next_tick_ms
+from fakemq.clock.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo, tell_client
 from fakemq.broker.required import required
+from fakemq.core.views import Member
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
-from fakemq.views import Member
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import TICKS_AFTER_CHANGE
-from fakemq.events import Scheduled, ScheduledDelivered, ScheduledDiscarded
+from fakemq.clock.timers import next_tick_ms
+from fakemq.events.core import Scheduled, ScheduledDelivered, ScheduledDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int
 from fakemq.protocol.java import java_concurrent_map_order
@@ -25,13 +26,12 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
 from fakemq.store.inner_message import InnerMessage
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.timers import Timer
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
-    from fakemq.timers import Timer
 
 FIRST_DELAY_TIME_MS = 1_000
 """Nothing is delivered earlier after a start."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.required import required
-from fakemq.events import GroupChanged
+from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
 from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_concurrent_map_order

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.broker.pull import pull_again
-from fakemq.dispatch import Parked, Refused, outcome_of
-from fakemq.events import PullHeld, PullWoken
+from fakemq.clock.timers import Timer, next_tick_ms
+from fakemq.dispatch.dispatcher import Parked, Refused, outcome_of
+from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
-from fakemq.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
-    from fakemq.dispatch import Request
+    from fakemq.dispatch.dispatcher import Request
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.events import QueuesLocked
+from fakemq.events.core import QueuesLocked
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.events import OffsetCommitted
+from fakemq.events.core import OffsetCommitted
 from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
-from fakemq.events import Warned
+from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.timers import Timer
     from fakemq.protocol.bodies.body import Body
     from fakemq.text_files import TextFile
-    from fakemq.timers import Timer
 
 FOLDER = "config"
 NAMES = (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.views import Member
+from fakemq.core.views import Member
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

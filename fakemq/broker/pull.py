@@ -13,8 +13,8 @@ from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.broker.required import list_capacity
-from fakemq.dispatch import BEFORE_REPLY, Parked, Refused, Reply, Request
-from fakemq.events import Delivered
+from fakemq.dispatch.dispatcher import BEFORE_REPLY, Parked, Refused, Reply, Request
+from fakemq.events.core import Delivered
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.positions import Position
-    from fakemq.journal import Cause
+    from fakemq.journal.journal import Cause
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.command import Body

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.config import text_of
-from fakemq.dispatch import Parked, Reply
-from fakemq.events import Warned
+from fakemq.config.model import text_of
+from fakemq.dispatch.dispatcher import Parked, Reply
+from fakemq.events.core import Warned
 from fakemq.faults.plan import Point, Scope
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (

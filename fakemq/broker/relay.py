@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import TO_CLIENT
-from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.dispatch.dispatcher import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.table import NoHeader
@@ -64,7 +64,7 @@ def call_client(
             on_answer(response)
 
     if broker.faults.at(TO_CLIENT):
-        from fakemq.faults.calls import meet_call  # few clusters have faults
+        from fakemq.broker.call_faults import meet_call  # few clusters have faults
 
         # It may be sent twice, and then it may be answered twice.
         answers = iter([answered])

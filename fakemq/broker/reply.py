@@ -11,7 +11,7 @@ from fakemq.broker.checks import check_send
 from fakemq.broker.hosts import record_host
 from fakemq.broker.relay import call_client
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
-from fakemq.dispatch import Parked, Refused, Reply, outcome_of
+from fakemq.dispatch.dispatcher import Parked, Refused, Reply, outcome_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool

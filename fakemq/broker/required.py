@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from fakemq.dispatch import Refused, Request
+from fakemq.dispatch.dispatcher import Refused, Request
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError
 from fakemq.protocol.table import NoHeader

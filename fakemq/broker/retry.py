@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch import Refused
-from fakemq.events import DeadLettered, SentBack
+from fakemq.dispatch.dispatcher import Refused
+from fakemq.events.core import DeadLettered, SentBack
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.java import int32
 from fakemq.protocol.properties import (

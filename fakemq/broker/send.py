@@ -12,7 +12,7 @@ from fakemq.broker.durable import when_durable
 from fakemq.broker.hosts import record_host
 from fakemq.broker.required import required
 from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
-from fakemq.dispatch import Parked, Refused, Reply
+from fakemq.dispatch.dispatcher import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.counters import Counter, Grid, Snapshot
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.counters import Counter, Grid, Snapshot
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
+    from fakemq.clock.clock import NodeClock
+    from fakemq.config.model import BrokerConfig
 
 GRIDS = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))
 """How Java samples what it shows of the last minute, hour and day."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fakemq.broker.required import required
-from fakemq.events import TopicChanged
+from fakemq.events.core import TopicChanged
 from fakemq.protocol.bodies.topic import (
     DataVersion,
     TopicConfig,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import tell_client
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_times
-from fakemq.events import TransactionChecked
+from fakemq.events.core import TransactionChecked
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import LocalProtocolError, NumberFormatError

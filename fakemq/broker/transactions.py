@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.required import required
-from fakemq.events import HalfStored, TransactionDiscarded
+from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int
 from fakemq.protocol.properties import (
@@ -38,9 +38,9 @@ from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.timers import Timer
     from fakemq.protocol.message import MessageExt
     from fakemq.store.results import AppendMessageResult, PutMessageResult
-    from fakemq.timers import Timer
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
 """The group under which a broker keeps how far it has come with half messages and ops."""

@@ -10,7 +10,7 @@ from fakemq.client.name_servers import NameServers
 from fakemq.client.operation import Operation, ask, ask_ok
 from fakemq.client.options import ClientConfig
 from fakemq.client.routes import MASTER_ID, Route, RouteTable
-from fakemq.machine_time import MachineTime, TimeSource
+from fakemq.clock.machine_time import MachineTime, TimeSource
 from fakemq.protocol.bodies.heartbeat import (
     ConsumerData,
     GetConsumerListByGroupResponseBody,

@@ -10,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from fakemq.client.errors import RemotingError, RemotingSendRequestError, RemotingTimeoutError
 from fakemq.client.operation import Call, Operation
 from fakemq.client.remoting import BlockingChannel, BlockingRemoting
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
-from fakemq.machine_time import real_elapsed_ms
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[T | FakemqError], None]

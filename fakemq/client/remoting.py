@@ -21,7 +21,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Call, Operation
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import RemoteProtocolError

@@ -13,12 +13,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fakemq import json_text
 from fakemq.control import routes
 from fakemq.control.endpoints import Endpoint, Error, Refusal, Text
+from fakemq.core.inspection import NODE
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
-from fakemq.events import HandlerFailed
-from fakemq.inspection import NODE
+from fakemq.events.core import HandlerFailed
+from fakemq.journal import json_text
 
 if TYPE_CHECKING:
     from starlette.types import Scope

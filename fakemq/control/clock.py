@@ -8,7 +8,7 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Duration, endpoint
-from fakemq.views import Deadline
+from fakemq.core.views import Deadline
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,19 +7,19 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from fakemq.clock.durations import duration_ms
 from fakemq.cluster import Cluster
 from fakemq.control.endpoints import Refusal
-from fakemq.durations import duration_ms
-from fakemq.journal import line
-from fakemq.net.on_loop import OnLoop
+from fakemq.journal.journal import line
+from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
-    from fakemq.clock_handles import ClockHold
-    from fakemq.cluster_core import ClusterCore
     from fakemq.control.endpoints import Duration
-    from fakemq.faults.handles import Fault
-    from fakemq.net.server import ClusterServer
-    from fakemq.snapshots import Snapshot
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.core.snapshots import Snapshot
+    from fakemq.handles.clock import ClockHold
+    from fakemq.handles.faults import Fault
+    from fakemq.serving.server import ClusterServer
 
 T = TypeVar("T")
 

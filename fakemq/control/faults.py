@@ -10,8 +10,8 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Refusal, endpoint
-from fakemq.faults.handles_requests import GateFault
-from fakemq.faults.placing import Fault, FaultPlacing
+from fakemq.handles.faults.placing import Fault, FaultPlacing
+from fakemq.handles.faults.requests import GateFault
 
 
 class FaultState(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Query, Refusal, endpoint
+from fakemq.core.views import Member
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from fakemq.views import Member
 
 
 class QueueOffset(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ import msgspec
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Duration, Query, Refusal, endpoint
 from fakemq.control.topics import Limit, Offset
-from fakemq.event_kinds import fields_of, kind_named
-from fakemq.events import Event
-from fakemq.journal import Entry, Journal
+from fakemq.events.core import Event
+from fakemq.events.kinds import fields_of, kind_named
+from fakemq.journal.journal import Entry, Journal
 from fakemq.protocol.codes import code_name
 
 

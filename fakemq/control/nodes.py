@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from fakemq.broker_layout import MEMORY
-from fakemq.config_files import ConfigSource
+from fakemq.config.files import ConfigSource
+from fakemq.config.layout import MEMORY
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Duration, endpoint
-from fakemq.handles import NameServerHandle, demoted, promoted
+from fakemq.handles.handles import NameServerHandle, demoted, promoted
 
 
 class NameServerState(msgspec.Struct, frozen=True, kw_only=True):

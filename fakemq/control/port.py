@@ -14,11 +14,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fakemq.control.app import Guard, make_app
 from fakemq.control.control import Control
-from fakemq.net.listener import Port
+from fakemq.serving.listener import Port
 
 if TYPE_CHECKING:
-    from fakemq.cluster_spec import ControlSpec
-    from fakemq.net.server import ClusterServer
+    from fakemq.config.options import ControlSpec
+    from fakemq.serving.server import ClusterServer
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LAST_WORDS_S = 1.0

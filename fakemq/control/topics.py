@@ -6,10 +6,10 @@ from typing import Annotated
 
 import msgspec
 
-from fakemq import inspection
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Query, Refusal, endpoint
-from fakemq.views import Delayed, Message, Queue
+from fakemq.core import inspection
+from fakemq.core.views import Delayed, Message, Queue
 
 Limit = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Offset = Annotated[int, msgspec.Meta(ge=0)]

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import msgspec
 
+from fakemq.clock.durations import span_ms
 from fakemq.cluster import PATIENCE_MS
 from fakemq.control.control import Control, wait_ms
 from fakemq.control.endpoints import Body, Duration, Refusal, endpoint
 from fakemq.control.journal import Wanted, text_of
 from fakemq.control.topics import Offset
-from fakemq.durations import span_ms
-from fakemq.events import Delivered
+from fakemq.events.core import Delivered
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 

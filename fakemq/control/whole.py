@@ -6,7 +6,7 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Done, endpoint
-from fakemq.snapshots import Snapshot
+from fakemq.core.snapshots import Snapshot
 
 
 class SnapshotState(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.broker.persistence import NAMES
 from fakemq.dump.walk import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
 from fakemq.protocol import fastjson
-from fakemq.protocol.layout.twins import CHECKPOINT
+from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag

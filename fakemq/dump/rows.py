@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fakemq.dump.walk import Index, LogEnd, Passed, records, units
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
-from fakemq.protocol.layout.twins import CHECKPOINT
+from fakemq.protocol.layout.codecs import CHECKPOINT
 
 if TYPE_CHECKING:
     from fakemq.dump.stored import StoredNode

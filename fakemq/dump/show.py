@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol import fastjson
 
 if TYPE_CHECKING:

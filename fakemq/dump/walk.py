@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
-from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import RecordCheck, RecordStatus, check_record
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from fakemq.faults.events import FaultHit, FaultPlaced, FaultRemoved
+from fakemq.events.faults import FaultHit, FaultPlaced, FaultRemoved
 from fakemq.randomness import Randomness
 
 if TYPE_CHECKING:
-    from fakemq.journal import Journal
+    from fakemq.journal.journal import Journal
 
 ActionT = TypeVar("ActionT")
 

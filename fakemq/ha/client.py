@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.clock.timers import next_tick_ms
 from fakemq.ha.link import SlaveEnd
 from fakemq.store.replica import Replica
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
+    from fakemq.clock.timers import Timer
     from fakemq.ha.service import HAService
     from fakemq.net.session import Link
-    from fakemq.timers import Timer
 
 PAUSE_MS = 5_000
 """After an attempt that failed, or was none for want of an address."""

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
-from fakemq.events import LinkClosed, LinkOpened
-from fakemq.faults import replication
+from fakemq.events.core import LinkClosed, LinkOpened
+from fakemq.events.replication import Replicated, ReportBelieved, SlaveReported, Transferred
 from fakemq.faults.plan import Scope
-from fakemq.ha.events import Replicated, ReportBelieved, SlaveReported, Transferred
+from fakemq.ha import faults as replication
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
-from fakemq.journal import shortened
+from fakemq.journal.journal import shortened
 from fakemq.net.session import CLOSED_BY_PEER
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
+    from fakemq.clock.timers import Timer
     from fakemq.faults.plan import Placed
     from fakemq.ha.client import HAClient
     from fakemq.ha.service import HAService
     from fakemq.net.session import Link
-    from fakemq.timers import Timer
 
 NO_DATA_WAIT_MS = 100
 """How long a master's write service sleeps that found nothing, unless somebody waits."""

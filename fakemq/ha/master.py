@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 
 _NONE = -1
 

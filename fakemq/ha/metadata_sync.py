@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.events import Warned
-from fakemq.faults import replication
-from fakemq.ha.events import MetadataSynchronized
+from fakemq.clock.timers import next_tick_ms
+from fakemq.events.core import Warned
+from fakemq.events.replication import MetadataSynchronized
+from fakemq.ha import faults as replication
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
     ConsumerOffsetSerializeWrapper,
@@ -20,11 +21,10 @@ from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.timers import Timer
+    from fakemq.clock.timers import Timer
 
 FIRST_SYNC_MS = 3_000
 SYNC_PERIOD_MS = 10_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.ha.events import ReplicationWaited
+from fakemq.events.replication import ReplicationWaited
 from fakemq.ha.link import MasterEnd
 from fakemq.ha.waits import GroupTransferService
 from fakemq.store.results import PutMessageStatus

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 
 READ_MAX_BUFFER_SIZE = 1024 * 1024 * 4
 """No transfer is longer: Java's slave would wait for its end for ever."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.timers import Timer
+    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.timers import Timer
 
 LOOK_MS = 1_000
 """Java looks at the first in the row with each ack and, without one, this often."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock import NodeClock
+from fakemq.clock.clock import NodeClock
+from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.namesrv.route_tables import BrokerLiveInfo
-from fakemq.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.namesrv.route_tables import RouteTables

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import field
 
 from fakemq.errors import ConfigError
-from fakemq.events import KvConfigPrinted, Warned
+from fakemq.events.core import KvConfigPrinted, Warned
 from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.errors import ProtocolError
@@ -19,8 +19,8 @@ from fakemq.protocol.java import java_hash_map_order
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.clock import NodeClock
-    from fakemq.journal import Journal
+    from fakemq.clock.clock import NodeClock
+    from fakemq.journal.journal import Journal
     from fakemq.text_files import TextFile
 
 NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"

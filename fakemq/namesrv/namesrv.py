@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch import Dispatcher
+from fakemq.dispatch.dispatcher import Dispatcher
 from fakemq.errors import NotYetSupported
-from fakemq.events import NodeStarted, NodeStopped, Warned
+from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.faults.plan import FaultPlan, Point
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import KvConfig
@@ -22,10 +22,10 @@ from fakemq.net.session import Session
 from fakemq.protocol.codes import code_name
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.config import NamesrvConfig
-    from fakemq.faults.views import View
-    from fakemq.journal import Journal
+    from fakemq.clock.clock import NodeClock
+    from fakemq.config.model import NamesrvConfig
+    from fakemq.journal.journal import Journal
+    from fakemq.namesrv.faults import View
     from fakemq.net.session import Link
     from fakemq.text_files import TextFile
 
@@ -140,7 +140,7 @@ class NameServer:
     def routes(self) -> RouteQuery:
         """What it tells of its tables."""
         if self._views:
-            from fakemq.faults.views import ViewedRoutes  # few clusters have faults
+            from fakemq.namesrv.faults import ViewedRoutes  # few clusters have faults
 
             return ViewedRoutes(self)
         return self._routes

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.events import BrokerGone, BrokerRegistered
+from fakemq.events.core import BrokerGone, BrokerRegistered
 from fakemq.namesrv.expiry import Expiry
+from fakemq.namesrv.known_topics import StandingTopics
 from fakemq.namesrv.route_tables import MASTER_ID, BrokerLiveInfo, Channel, RouteTables
-from fakemq.namesrv.standing import StandingTopics
 from fakemq.protocol.bodies.route import BrokerData, QueueData
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.journal import Journal
+    from fakemq.clock.clock import NodeClock
+    from fakemq.journal.journal import Journal
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.journal import Cause, Journal
-    from fakemq.net.lane import Act, Befalling, MakeWay, OpenLink, Way
+    from fakemq.journal.journal import Cause, Journal
+    from fakemq.net.faults.lane import Act, Befalling, MakeWay, OpenLink, Way
 
 
 RECENT_MS = 3_000

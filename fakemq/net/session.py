@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from fakemq.clock import NodeClock
-from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
-from fakemq.journal import Journal, shortened
+from fakemq.clock.clock import NodeClock
+from fakemq.clock.timers import Timer
+from fakemq.events.core import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
+from fakemq.journal.journal import Journal, shortened
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
-from fakemq.timers import Timer
 
 CLOSED_BY_PEER = "closed by the peer"
 UNREAD = "unread bytes"

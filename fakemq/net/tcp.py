@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, cast
 
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes
 from fakemq.net.memory import OpenLinks
 from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link
@@ -22,7 +22,7 @@ from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.net.lane import Act, MakeWay, Way
+    from fakemq.net.faults.lane import Act, MakeWay, Way
 
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us

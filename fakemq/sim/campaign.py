@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, TypeAlias
 
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.sim.plan import draw_plan
 from fakemq.sim.replay import replay, store_folder
 

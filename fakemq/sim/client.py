@@ -20,16 +20,16 @@ from fakemq.client.errors import (
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Call
 from fakemq.client.options import ClientConfig
-from fakemq.clock import NodeClock
+from fakemq.clock.clock import NodeClock
 from fakemq.errors import FakemqError
-from fakemq.events import NodeStarted, NodeStopped
+from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.net.outbound import Outbound
 from fakemq.protocol.command import RemotingCommand
 
 if TYPE_CHECKING:
     import random
 
-    from fakemq.cluster_core import ClusterCore
+    from fakemq.core.cluster import ClusterCore
     from fakemq.net.session import Session
 
 HEARTBEAT_MS = 30_000

@@ -25,7 +25,7 @@ from fakemq.sim.events import Consumed
 if TYPE_CHECKING:
     import random
 
-    from fakemq.cluster_core import ClusterCore
+    from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.bodies.queue import MessageQueue
     from fakemq.protocol.message import MessageExt
     from fakemq.sim.plan import ConsumerPlan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.events import Event
+from fakemq.events.core import Event
 
 
 class Sent(Event, frozen=True, kw_only=True, gc=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fakemq.events import (
+from fakemq.events.core import (
     ClockMoved,
     ClockSkewed,
     DeadLettered,
@@ -17,11 +17,11 @@ from fakemq.events import (
     SentBack,
     TransactionEnded,
 )
+from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import Consumed, Decided, Sent
-from fakemq.store.events import UnsyncedLost
 
 if TYPE_CHECKING:
-    from fakemq.journal import Entry, Journal
+    from fakemq.journal.journal import Entry, Journal
 
 KINDS: tuple[type[Event], ...] = (
     *(Sent, Decided, Consumed, ClockMoved, ClockSkewed),

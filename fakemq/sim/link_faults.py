@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakemq.faults.link_scopes import (
+from fakemq.faults.plan import ALWAYS, ONCE, Point, When
+from fakemq.net.faults.links import plan_of
+from fakemq.net.faults.scopes import (
     BANDWIDTH,
     CUT,
     HOLD,
@@ -16,8 +18,6 @@ from fakemq.faults.link_scopes import (
     Latency,
     LinkScope,
 )
-from fakemq.faults.links import plan_of
-from fakemq.faults.plan import ALWAYS, ONCE, Point, When
 from fakemq.sim.history import MASTER
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ TO = " to "
 
 
 class LinkKind(NamedTuple):
-    """A point of `fakemq.faults.link_scopes`, and how its action comes from a drawn amount."""
+    """A point of `fakemq.net.faults.scopes`, and how its action comes from a drawn amount."""
 
     point: Point[Any]
     action: Callable[[int], object] = lambda amount: None

@@ -20,7 +20,7 @@ from fakemq.sim.events import Decided, SendFailed, Sent
 if TYPE_CHECKING:
     import random
 
-    from fakemq.cluster_core import ClusterCore
+    from fakemq.core.cluster import ClusterCore
     from fakemq.protocol.message import MessageExt
     from fakemq.sim.plan import ProducerPlan
 

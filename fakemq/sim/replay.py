@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from fakemq.journal import Entry, line
+from fakemq.journal.journal import Entry, line
 from fakemq.sim.events import Sent
 from fakemq.sim.history import Violation
 from fakemq.sim.plan import Plan, draw_plan

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fakemq.faults.handles_nodes import DISK_FULL
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope, When
-from fakemq.faults.replication import ACKS, HOLD, LATE, TEAR
-from fakemq.faults.stores import SLOW
+from fakemq.ha.faults import ACKS, HOLD, LATE, TEAR
+from fakemq.handles.faults.nodes import DISK_FULL
 from fakemq.sim.history import MASTER
+from fakemq.store.faults import SLOW
 
 if TYPE_CHECKING:
     from fakemq.sim.plan import Plan, PlannedFault

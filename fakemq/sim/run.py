@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fakemq.clock import NodeClock
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import ClusterSpec, cluster_spec
+from fakemq.clock.clock import NodeClock
+from fakemq.config.options import ClusterSpec, cluster_spec
+from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
 from fakemq.sim.consumers import Consumer
 from fakemq.sim.events import FaultBegan, FaultEnded, Quiet

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.layout.twins import CHECKPOINT
+from fakemq.protocol.layout.codecs import CHECKPOINT
 
 if TYPE_CHECKING:
     from fakemq.store.files import File

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.errors import StoreError
 from fakemq.protocol.hosts import V4_HOST_BYTES, V6_HOST_BYTES, pack_host
 from fakemq.protocol.java import crc32
-from fakemq.protocol.layout.twins import BLANK, RECORD_HEAD, build_record
+from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, build_record
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
@@ -26,7 +26,7 @@ from fakemq.store.results import AppendMessageResult
 if TYPE_CHECKING:
     from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.members import Member
+    from fakemq.store.record_drafts import Member
 
 FOLDER = "commitlog"
 UNQUEUED = (MessageSysFlag.TRANSACTION_PREPARED_TYPE, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE)

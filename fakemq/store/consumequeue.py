@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from fakemq.store.consumequeue import FOLDER as QUEUES_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.memory_files import size_text
-from fakemq.store.scan import SECTOR_BYTES
+from fakemq.store.record_scan import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from random import Random
 
-    from fakemq.clock import NodeClock
+    from fakemq.clock.clock import NodeClock
 
 FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """What a store fills with files of fixed size."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import StoreRepaired, Warned
+from fakemq.events.core import StoreRepaired, Warned
+from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.faults.plan import FaultPlan
-from fakemq.faults.stores import FlushFaults
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_lock import DirectoryLock
-from fakemq.store.events import StoreRecovered, UnsyncedLost
+from fakemq.store.faults import FlushFaults
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.recovery import Recovery
 from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from fakemq.clock import NodeClock
-    from fakemq.journal import Journal
+    from fakemq.clock.clock import NodeClock
+    from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.index import IndexService
     from fakemq.store.inner_message import InnerMessage

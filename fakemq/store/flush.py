@@ -19,13 +19,13 @@ from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.directory_file import PAGE_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
-    from fakemq.faults.stores import FlushFaults
+    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
     from fakemq.store.checkpoint import StoreCheckpoint
+    from fakemq.store.faults import FlushFaults
     from fakemq.store.files import File, Files
     from fakemq.store.index import IndexFile, IndexService
-    from fakemq.timers import Timer
 
 INDEX_STEP_RECORDS = 100
 INDEX_STEP_MS = 5

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.errors import StoreError
-from fakemq.journal import Journal
+from fakemq.journal.journal import Journal
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
@@ -22,7 +22,7 @@ from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:
-    from fakemq.config import BrokerConfig
+    from fakemq.config.model import BrokerConfig
     from fakemq.store.files import File, Files
     from fakemq.store.store import MessageStore
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fakemq.clock.calendar import human_time
 from fakemq.errors import StoreError
-from fakemq.local_time import human_time
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.java import java_string_hash
-from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
@@ -22,7 +22,7 @@ from fakemq.store.mapped_file_queue import Cut
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.config import BrokerConfig
+    from fakemq.config.model import BrokerConfig
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
 

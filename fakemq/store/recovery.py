@@ -14,10 +14,10 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.commitlog import UNQUEUED
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
-from fakemq.store.scan import End, Seen, look
+from fakemq.store.record_scan import End, Seen, look
 
 if TYPE_CHECKING:
-    from fakemq.config import BrokerConfig
+    from fakemq.config.model import BrokerConfig
     from fakemq.store.checkpoint import StoreCheckpoint
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import Dispatched, Warned
-from fakemq.protocol.layout.twins import RECORD_HEAD
+from fakemq.events.core import Dispatched, Warned
+from fakemq.protocol.layout.codecs import RECORD_HEAD
 from fakemq.protocol.message import BLANK_MAGIC_CODE
+from fakemq.store.record_scan import End, look
 from fakemq.store.recovery import Recovery
-from fakemq.store.scan import End, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.clock import NodeClock
-    from fakemq.journal import Journal
+    from fakemq.clock.clock import NodeClock
+    from fakemq.journal.journal import Journal
     from fakemq.store.files import File
-    from fakemq.store.scan import Seen
+    from fakemq.store.record_scan import Seen
     from fakemq.store.store import MessageStore
 
 

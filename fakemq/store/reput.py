@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fakemq.events import Dispatched, LogAppended
+from fakemq.events.core import Dispatched, LogAppended
 from fakemq.protocol.message import tags_code as code_of
 from fakemq.protocol.properties import TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import MessageSysFlag
@@ -18,13 +18,13 @@ from fakemq.store.commitlog import UNQUEUED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fakemq.config import BrokerConfig
-    from fakemq.journal import Journal
+    from fakemq.config.model import BrokerConfig
+    from fakemq.journal.journal import Journal
     from fakemq.store.consumequeues import ConsumeQueues
     from fakemq.store.delay_levels import DelayLevels
     from fakemq.store.index import IndexService
     from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.members import Member
+    from fakemq.store.record_drafts import Member
     from fakemq.store.results import AppendMessageResult
 
 

@@ -14,24 +14,24 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
+from fakemq.clock.calendar import hour_of_day, next_hour_ms
+from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
-from fakemq.events import FilesExpired, Warned
-from fakemq.local_time import hour_of_day, next_hour_ms
+from fakemq.events.core import FilesExpired, Warned
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
+    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
     from fakemq.faults.plan import Placed
-    from fakemq.journal import Journal
+    from fakemq.journal.journal import Journal
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues
     from fakemq.store.files import Files
     from fakemq.store.index import IndexService
-    from fakemq.timers import Timer
 
 DISK_SPACE_WARNING_LEVEL_RATIO = 0.90
 """Fuller, and puts are refused. Java has a system property for it, and for the next."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.counters import Counter, Grid
-from fakemq.local_time import next_morning_ms
+from fakemq.clock.calendar import next_morning_ms
 from fakemq.protocol.java import java_double_text
+from fakemq.store.counters import Counter, Grid
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
+    from fakemq.clock.clock import NodeClock
 
 _SECONDS, _MINUTES, _MORNINGS = range(3)
 _TPS_SECONDS = (10, 60, 600)

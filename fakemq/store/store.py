@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events import AppendRefused
+from fakemq.events.core import AppendRefused
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
@@ -19,10 +19,10 @@ from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
 from fakemq.store.consumequeues import ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
-from fakemq.store.gather import gather
 from fakemq.store.index import IndexService
-from fakemq.store.members import Member, members_of_batch, members_of_message
 from fakemq.store.memory_files import machine_ram_bytes
+from fakemq.store.read_batch import gather
+from fakemq.store.record_drafts import Member, members_of_batch, members_of_message
 from fakemq.store.reput import MessageArrivingListener, MessageScheduledListener, Reput
 from fakemq.store.results import (
     GetMessageResult,
@@ -35,10 +35,10 @@ from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
 
 if TYPE_CHECKING:
-    from fakemq.clock import NodeClock
-    from fakemq.config import BrokerConfig
+    from fakemq.clock.clock import NodeClock
+    from fakemq.config.model import BrokerConfig
     from fakemq.ha.service import HAService
-    from fakemq.journal import Journal
+    from fakemq.journal.journal import Journal
     from fakemq.store.disk import Disk
     from fakemq.store.files import File, Files
     from fakemq.store.inner_message import InnerMessage

@@ -8,8 +8,8 @@ import pytest
 
 from bench.census import census
 from bench.soak import growth
-from fakemq.clock import Clock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock
+from fakemq.journal.journal import Journal
 
 
 def test_what_rises_and_falls_again_has_not_grown() -> None:

@@ -11,11 +11,11 @@ import pytest
 import fakemq
 from fakemq.biographies import steps
 from fakemq.client import LocalTransactionState, Message, MQBrokerError, RemotingError
+from fakemq.core.views import Message as View
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered, MessageChecked
 from fakemq.faults.plan import Point, Scope
-from fakemq.journal import Entry, Journal
-from fakemq.views import Message as View
+from fakemq.journal.journal import Entry, Journal
 from tests.support.consumer import consuming, normalised
 
 START = "2024-02-29T12:00:00Z"

@@ -8,7 +8,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Message
-from fakemq.journal import Entry, Journal
+from fakemq.journal.journal import Entry, Journal
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.consumer import Consumer, consuming
 

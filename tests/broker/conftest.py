@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import Clock, NodeClock
-from fakemq.config import BrokerConfig
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.config.model import BrokerConfig
+from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
 from fakemq.protocol.codes import RequestCode

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import NodeStarted, NodeStopped
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType

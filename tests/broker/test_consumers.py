@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import MemberChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.clock.timers import Domain, domain_of
 from fakemq.events import (
     AppendRefused,
     LogAppended,
@@ -12,7 +13,6 @@ from fakemq.events import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.store.memory_files import MemoryFiles
-from fakemq.timers import Domain, domain_of
 from tests.broker.conftest import START_MS, World, send_header
 from tests.support.clients import code, long_pull
 from tests.support.delays import SCHEDULE, Delays

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.groups import BUILT_IN_GROUPS
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from tests.broker.conftest import World

@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.holds import OVERLOAD
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag

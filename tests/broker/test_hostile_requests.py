@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import Clock
-from fakemq.config import BrokerConfig
+from fakemq.clock.clock import Clock
+from fakemq.config.model import BrokerConfig
 from fakemq.events import HandlerFailed, KvConfigPrinted
-from fakemq.journal import Journal
+from fakemq.journal.journal import Journal
 from fakemq.namesrv.kv import PRINTED_LINES_MAX
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode

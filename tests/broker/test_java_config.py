@@ -14,7 +14,7 @@ import pytest
 
 from conformance.capture_config import FILTERS, GONE, GROUPS, TOPICS, heartbeat
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.errors import StoreError
 from fakemq.events import Warned
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.message import MessageExt, decode_records

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from conformance.raw import json_header, split
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC

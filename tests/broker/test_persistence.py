@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
 from fakemq.store.inner_message import InnerMessage

@@ -5,9 +5,9 @@ import zlib
 import pytest
 
 from fakemq.broker.registration import SILENCE
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
-from fakemq.faults.events import FaultHit
+from fakemq.events.faults import FaultHit
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfig

@@ -4,8 +4,8 @@ import pytest
 
 from fakemq.broker import send as send_path
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
-from fakemq.dispatch import Refused
+from fakemq.config.model import BrokerConfig
+from fakemq.dispatch.dispatcher import Refused
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.properties import decode_properties

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from fakemq.broker.stats import BrokerStatsManager
-from fakemq.clock import Clock, NodeClock
-from fakemq.config import BrokerConfig
-from fakemq.counters import Snapshot
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.config.model import BrokerConfig
+from fakemq.store.counters import Snapshot
 
 
 class World:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import TopicConfig
 from tests.broker.conftest import START_MS, World

@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader

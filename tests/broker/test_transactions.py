@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.topics import TRANS_HALF_TOPIC

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import HalfStored, TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
 from tests.broker.conftest import World

@@ -12,8 +12,8 @@ from fakemq.client.errors import (
 from fakemq.client.operation import Operation, ask, tell
 from fakemq.client.parallel import Parallel
 from fakemq.client.remoting import BlockingRemoting
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
-from fakemq.machine_time import real_elapsed_ms
 from fakemq.protocol.command import RemotingCommand
 from tests.client import scripts
 from tests.client.play import client

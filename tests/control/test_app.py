@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import fakemq
-from fakemq import json_text
 from fakemq.control.app import BODY_MAX_BYTES
 from fakemq.control.routes import ENDPOINTS
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import HandlerFailed
+from fakemq.journal import json_text
 from tests.support.control import Http
 
 # -- who may ask ------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message, MQClientError
-from fakemq.ha.events import Replicated
+from fakemq.events.replication import Replicated
 from tests.support.control import Http
 from tests.support.tcp import TcpPeer
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import fakemq
-from fakemq.ready import ReadyInfo
+from fakemq.serving.ready import ReadyInfo
 from tests.support.control import Http
 
 FREE = ("--namesrv-port", "0", "--broker-port", "0")
@@ -67,8 +67,8 @@ def test_the_ready_line_and_file_name_it(tmp_path: Path) -> None:
 
 IMPORTED = """
 import sys
-from fakemq.cluster_spec import cluster_spec
-from fakemq.net import foreground
+from fakemq.config.options import cluster_spec
+from fakemq.serving import foreground
 def ready(info):
     print(*sys.modules)
     import os, signal
@@ -80,9 +80,9 @@ foreground.run(cluster_spec(namesrv_port=0, broker_port=0), ready)
 def test_who_wants_none_pays_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True)
     imported = set(done.stdout.split())
-    assert "fakemq.net.server" in imported, done.stderr
+    assert "fakemq.serving.server" in imported, done.stderr
     assert not {"uvicorn", "starlette", "anyio", "h11", "fakemq.control"} & imported
-    assert "fakemq.net.on_loop" not in imported
+    assert "fakemq.serving.on_loop" not in imported
 
 
 def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from typing import Self, Unpack
 
 import fakemq
-from fakemq.cluster_spec import ClusterOptions
+from fakemq.config.options import ClusterOptions
 from fakemq.events import AppendRefused, LogAppended
-from fakemq.faults.events import FaultHit
+from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.broker.conftest import send_header
 from tests.support.tcp import TcpPeer

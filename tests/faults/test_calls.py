@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fakemq
+from fakemq.broker.call_faults import Call, ReorderCalls
 from fakemq.broker.client_channel import TO_CLIENT
 from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
-from fakemq.faults.calls import Call, ReorderCalls
-from fakemq.faults.events import FaultHit
-from fakemq.faults.handles import Faults
-from fakemq.faults.placing import Fault
+from fakemq.events.faults import FaultHit
 from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.handles.faults import Faults
+from fakemq.handles.faults.placing import Fault
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
 from tests.broker.conftest import World, send_header

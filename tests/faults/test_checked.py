@@ -9,8 +9,8 @@ import pytest
 
 import fakemq
 from fakemq.errors import ConfigError
-from fakemq.faults.events import FaultPlaced
-from fakemq.faults.handles import Fault
+from fakemq.events.faults import FaultPlaced
+from fakemq.handles.faults import Fault
 
 SEND = "SEND_MESSAGE_V2"
 LINK = ("clients", "broker-a")

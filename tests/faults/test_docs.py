@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fakemq
-from fakemq.faults.handles import Faults
+from fakemq.handles.faults import Faults
 
 TEXT = (Path(__file__).parents[2] / "docs" / "faults.md").read_text()
 SECTIONS = ("Requests", "Calls of brokers to clients", "Members and leases", "Name servers")

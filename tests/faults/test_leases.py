@@ -10,7 +10,7 @@ import pytest
 import fakemq
 from fakemq.errors import ConfigError
 from fakemq.events import BrokerGone, MemberChanged, QueuesLocked, RequestHandled
-from fakemq.faults.events import FaultHit
+from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
 from tests.faults.test_calls import beat

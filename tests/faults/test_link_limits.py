@@ -11,9 +11,9 @@ import pytest
 
 import fakemq
 from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived, Warned
-from fakemq.faults.links import plan_of
 from fakemq.net import memory
-from fakemq.net.lane import FULL_BYTES
+from fakemq.net.faults.lane import FULL_BYTES
+from fakemq.net.faults.links import plan_of
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection

@@ -10,11 +10,11 @@ import pytest
 import fakemq
 from fakemq.errors import ConfigError
 from fakemq.events import RequestReceived
-from fakemq.faults.events import FaultHit
-from fakemq.faults.handles import Faults
-from fakemq.faults.links import LinkPlan
-from fakemq.faults.placing import Fault, Often
-from fakemq.ha.events import Replicated
+from fakemq.events.faults import FaultHit
+from fakemq.events.replication import Replicated
+from fakemq.handles.faults import Faults
+from fakemq.handles.faults.placing import Fault, Often
+from fakemq.net.faults.links import LinkPlan
 from fakemq.net.memory import MemoryLink
 from fakemq.protocol.codes import RequestCode
 from tests.broker.conftest import send_header

@@ -11,9 +11,9 @@ import pytest
 
 import fakemq
 from fakemq.events import LinkClosed, RequestReceived
-from fakemq.faults.events import FaultHit, FaultPlaced, FaultRemoved
-from fakemq.faults.placing import Fault
-from fakemq.ha.events import Replicated, SlaveReported, Transferred
+from fakemq.events.faults import FaultHit, FaultPlaced, FaultRemoved
+from fakemq.events.replication import Replicated, SlaveReported, Transferred
+from fakemq.handles.faults.placing import Fault
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.connection import Connection
 from tests.support.tcp import TcpPeer

@@ -11,7 +11,7 @@ import fakemq
 from fakemq.client import Client, Message, MQClientError, RemotingError
 from fakemq.errors import ConfigError
 from fakemq.events import BrokerGone, NodeStopped, RequestHandled
-from fakemq.faults.events import FaultHit
+from fakemq.events.faults import FaultHit
 from fakemq.protocol.bodies.route import ClusterInfo, TopicRouteData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader, UnRegisterBrokerRequestHeader

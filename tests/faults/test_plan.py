@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.clock import Clock
+from fakemq.clock.clock import Clock
 from fakemq.errors import ConfigError
 from fakemq.events import NodeStopped
-from fakemq.faults.events import FaultHit, FaultPlaced, FaultRemoved
-from fakemq.faults.handles import Often, when
+from fakemq.events.faults import FaultHit, FaultPlaced, FaultRemoved
 from fakemq.faults.plan import ALWAYS, ONCE, FaultPlan, Placed, Point, Scope, When
-from fakemq.journal import Journal
+from fakemq.handles.faults import Often, when
+from fakemq.journal.journal import Journal
 from fakemq.randomness import Randomness
 
 POINT: Point[str] = Point("here")

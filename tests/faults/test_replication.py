@@ -9,12 +9,12 @@ import pytest
 import fakemq
 from fakemq.errors import ConfigError
 from fakemq.events import LinkClosed
-from fakemq.faults.events import FaultHit
-from fakemq.faults.handles import Fault, Faults
-from fakemq.ha.events import MetadataSynchronized, SlaveReported, Transferred
+from fakemq.events.faults import FaultHit
+from fakemq.events.replication import MetadataSynchronized, SlaveReported, Transferred
+from fakemq.handles.faults import Fault, Faults
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
-from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 from tests.faults.lab import NO_SLAVE, OK, SLAVE_TIMEOUT, Lab
 from tests.support.tcp import TcpPeer
 

@@ -9,7 +9,7 @@ import pytest
 
 import fakemq
 from fakemq.events import BrokerGone, RequestHandled
-from fakemq.faults.events import FaultHit
+from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode
 from tests.faults.test_requests import SEND, bodies, send
 from tests.support.tcp import TcpPeer

@@ -14,8 +14,8 @@ import fakemq
 from fakemq.client import Client, Message, MQBrokerError, SendStatus
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import LinkClosed, LogAppended, RequestHandled
-from fakemq.faults.events import FaultHit
-from fakemq.faults.handles_requests import At
+from fakemq.events.faults import FaultHit
+from fakemq.handles.faults.requests import At
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import SendMessageResponseHeader
 from tests.broker.conftest import send_header

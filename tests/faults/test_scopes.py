@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fakemq
 from fakemq.errors import ConfigError
-from fakemq.faults.scopes import happening
+from fakemq.faults.request_scope import happening
 from fakemq.protocol.codes import RequestCode
 from tests.faults.test_requests import SEND, status_of
 from tests.support.tcp import TcpPeer

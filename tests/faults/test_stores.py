@@ -9,10 +9,10 @@ import pytest
 
 from fakemq.errors import ConfigError
 from fakemq.events import StoreRepaired
-from fakemq.faults.handles import Fault, Faults
+from fakemq.events.store import StoreRecovered, UnsyncedLost
+from fakemq.handles.faults import Fault, Faults
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import QueryMessageRequestHeader
-from fakemq.store.events import StoreRecovered, UnsyncedLost
 from tests.faults.lab import DISK_TIMEOUT, OK, Lab
 
 REFUSED = ResponseCode.SERVICE_NOT_AVAILABLE

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import READ_MAX_BUFFER_SIZE, SlaveConnection, Transfer
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
+from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 
 
 class Log:

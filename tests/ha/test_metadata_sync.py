@@ -6,8 +6,8 @@ import pytest
 
 from fakemq.broker.registration import SILENCE
 from fakemq.events import Warned
+from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.plan import ALWAYS, Scope
-from fakemq.ha.events import MetadataSynchronized
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
     ConsumerOffsetSerializeWrapper,

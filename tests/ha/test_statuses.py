@@ -8,7 +8,7 @@ import pytest
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
-from fakemq.protocol.layout.twins import build_batch_member
+from fakemq.protocol.layout.codecs import build_batch_member
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.support.clients import pull
 from tests.support.replication import NO_SLAVE, NO_WAIT, OK, SYNC, TIMEOUT, Replicated, code

@@ -9,15 +9,15 @@ import pytest
 
 from bench.requests import Sink, frames, send_fields
 from fakemq.events import Warned
+from fakemq.events.replication import Replicated as LogReplicated
+from fakemq.events.replication import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
+from fakemq.events.store import UnsyncedLost
 from fakemq.faults.plan import ALWAYS, Placed, Scope
-from fakemq.faults.replication import BELIEVE
-from fakemq.ha.events import Replicated as LogReplicated
-from fakemq.ha.events import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
+from fakemq.ha.faults import BELIEVE
 from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
-from fakemq.protocol.layout.twins import SLAVE_ACK, TRANSFER_HEADER
-from fakemq.store.events import UnsyncedLost
+from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 from tests.support.echo import Echo
 from tests.support.replication import (
     NO_SLAVE,

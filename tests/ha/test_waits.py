@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.ha.waits import GroupTransferService
 from tests.broker.conftest import START_MS
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fakemq.clock import Clock
+from fakemq.clock.clock import Clock
 from fakemq.events import BrokerGone, LinkClosed
 from fakemq.protocol.codes import RequestCode
 from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.config import NamesrvConfig
+from fakemq.config.model import NamesrvConfig
 from fakemq.errors import NotYetSupported
 from fakemq.events import BrokerGone, HandlerFailed, NodeStarted, NodeStopped, Warned
 from fakemq.namesrv.handlers import handles

@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.journal.journal import Journal
 from fakemq.namesrv.registration import Registration
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig

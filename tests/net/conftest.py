@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakemq.net.listener import Port
+from fakemq.serving.listener import Port
 from tests.support.tcp import HOST
 
 

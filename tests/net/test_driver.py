@@ -7,9 +7,9 @@ from functools import partial
 
 from freezegun import freeze_time
 
-from fakemq.clock import Clock
-from fakemq.net.driver import Driver, EventLoop
+from fakemq.clock.clock import Clock
 from fakemq.net.memory import MemoryNetwork
+from fakemq.serving.driver import Driver, EventLoop
 
 
 def run(main: object) -> None:

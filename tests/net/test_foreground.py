@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.descriptors import OPEN_MAX, raise_descriptor_limit
+from fakemq.store.descriptors import OPEN_MAX, raise_descriptor_limit
 
 resource = pytest.importorskip("resource")
 UNLIMITED = resource.RLIM_INFINITY

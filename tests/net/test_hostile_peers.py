@@ -13,12 +13,12 @@ from contextlib import ExitStack
 import pytest
 
 from fakemq.events import HandlerFailed, LinkClosed, Warned
-from fakemq.net import listener as listener_module
 from fakemq.net import tcp
-from fakemq.net.listener import Listener, Port, descriptor_limit
 from fakemq.net.session import HELD, UNREAD, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
+from fakemq.serving import listener as listener_module
+from fakemq.serving.listener import Listener, Port, descriptor_limit
 from tests.support.listening import Lab, listening, until
 from tests.support.tcp import HOST, TcpPeer
 

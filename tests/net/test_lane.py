@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from fakemq.clock import Clock
-from fakemq.journal import Cause
-from fakemq.net.lane import CLEAR, FULL_BYTES, Conditions, Lane
+from fakemq.clock.clock import Clock
+from fakemq.journal.journal import Cause
+from fakemq.net.faults.lane import CLEAR, FULL_BYTES, Conditions, Lane
 
 SMALL = st.integers(0, 50)
 CONDITIONS = st.builds(

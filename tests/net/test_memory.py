@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.events import Warned
-from fakemq.journal import Journal
+from fakemq.journal.journal import Journal
 from fakemq.net import memory
 from fakemq.net.memory import MemoryLink, MemoryNetwork
 from fakemq.net.session import Link, Session

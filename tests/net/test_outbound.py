@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
 from fakemq.net.session import Endpoint, EndpointT, Link, Session

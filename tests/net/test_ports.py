@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from fakemq.errors import FakemqError
-from fakemq.net.listener import BrokerPorts, Port
+from fakemq.serving.listener import BrokerPorts, Port
 from tests.support.tcp import HOST, refuses
 
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 import pytest
 
 from fakemq.events import LinkClosed, Warned
-from fakemq.net.listener import Listener, Port, TcpConnector
 from fakemq.net.session import Session
 from fakemq.net.tcp import TcpLink, _inbox
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.limits import FRAME_MAX_BYTES
+from fakemq.serving.listener import Listener, Port, TcpConnector
 from tests.support.echo import Echo
 from tests.support.listening import TOO_MUCH, Lab, listening, until
 from tests.support.tcp import HOST, TcpPeer, refuses

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError, TruncatedError
 from fakemq.protocol.java import java_string_hash
-from fakemq.protocol.layout.twins import build_blank
+from fakemq.protocol.layout.codecs import build_blank
 from fakemq.protocol.message import (
     MessageExt,
     RecordStatus,

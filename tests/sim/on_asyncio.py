@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from fakemq.journal import line
-from fakemq.net.driver import Driver, EventLoop
+from fakemq.journal.journal import line
+from fakemq.serving.driver import Driver, EventLoop
 from fakemq.sim.plan import draw_plan
 from fakemq.sim.replay import STORE, store_folder
 from fakemq.sim.run import Simulation

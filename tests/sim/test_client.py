@@ -13,8 +13,8 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Call
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
+from fakemq.config.options import cluster_spec
+from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.randomness import Randomness

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
+from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import FaultBegan, FaultEnded, Sent
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import MASTER
@@ -16,7 +17,6 @@ from fakemq.sim.plan import FAULTS_MIN, Plan, PlannedFault, draw_plan
 from fakemq.sim.replay import store_folder
 from fakemq.sim.request_faults import AT, CODES, POINTS, REQUEST_KINDS
 from fakemq.sim.run import Simulation
-from fakemq.store.events import UnsyncedLost
 
 DRAWN = [draw_plan(seed) for seed in range(300)]
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.sim.plan import QUIET_MS, draw_plan
 
 PLANS = [draw_plan(seed) for seed in range(200)]

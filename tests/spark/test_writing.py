@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fakemq.cluster import Cluster
+from fakemq.core.views import Message
 from fakemq.protocol.java import java_string_hash
 from fakemq.spark.writing.deliveries import DeliveryError
 from fakemq.spark.writing.options import ROW_ID_PROPERTY
 from fakemq.spark.writing.rows import RowError
-from fakemq.views import Message
 from tests.support.writes import rows, write
 
 TO_ORDERS = {"topic": "orders"}

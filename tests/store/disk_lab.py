@@ -7,14 +7,14 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.config import BrokerConfig
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.config.model import BrokerConfig
 from fakemq.events import StoreRepaired
-from fakemq.journal import Journal
+from fakemq.events.store import StoreRecovered
+from fakemq.journal.journal import Journal
 from fakemq.protocol.message import MessageExt
 from fakemq.store.directory_files import DirectoryFiles
 from fakemq.store.disk import Disk
-from fakemq.store.events import StoreRecovered
 from fakemq.store.results import PutMessageResult
 from fakemq.store.store import MessageStore
 from tests.store.lab import START_MS, Puts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.config import BrokerConfig
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.config.model import BrokerConfig
+from fakemq.journal.journal import Journal
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import GIB, MemoryFiles

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.errors import ConfigError
 from fakemq.events import AppendRefused
 from fakemq.protocol.errors import NumberFormatError

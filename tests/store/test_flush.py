@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakemq.errors import StoreError
 from fakemq.events import Warned
-from fakemq.store.events import UnsyncedLost
+from fakemq.events.store import UnsyncedLost
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
 from tests.store.disk_lab import DiskLab

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import struct
 
-from fakemq.local_time import human_time
+from fakemq.clock.calendar import human_time
 from fakemq.protocol.java import java_string_hash
 from fakemq.store.index import key_hash
 from tests.store.lab import START_MS, Lab

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakemq.protocol.hosts import unpack_host
-from fakemq.protocol.layout.twins import parse_record
+from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage

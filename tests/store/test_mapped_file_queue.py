@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.store.mapped_file_queue import MappedFileQueue
 from fakemq.store.memory_files import MemoryFiles
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock, NodeClock
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
 
 NOW_MS = 1_700_000_000_000

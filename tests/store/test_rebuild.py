@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from tests.store.disk_lab import DiskLab
 from tests.store.lab import START_MS
 

@@ -12,7 +12,7 @@ from fakemq.protocol.message import (
 )
 from fakemq.protocol.properties import TAGS, encode_properties_as_java
 from fakemq.store.delay_levels import DelayLevels
-from fakemq.store.scan import End, Seen, look
+from fakemq.store.record_scan import End, Seen, look
 
 LEVELS = DelayLevels("1s 5s 10s")
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("::1", 10911)])

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fakemq.broker.broker import Broker
-from fakemq.clock import Clock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock
+from fakemq.clock.timers import Timer
+from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
-from fakemq.timers import Timer
 from tests.broker.conftest import START_MS, World, send_header
 from tests.support.namesrv import StandingTime
 from tests.support.peer import Answer, Peer

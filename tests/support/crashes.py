@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fakemq.broker.broker import Broker
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import cluster_spec
+from fakemq.config.options import cluster_spec
+from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended
+from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt, decode_records
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.events import StoreRecovered, UnsyncedLost
 from tests.broker.conftest import send_header
 from tests.support.clients import pull
 from tests.support.peer import Answer, Peer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.journal.journal import Journal
 from fakemq.net.held import HeldBytes
-from fakemq.net.listener import Listener, Port
 from fakemq.net.session import Dispatch, Link, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HELD_MAX_BYTES
+from fakemq.serving.listener import Listener, Port
 
 TOO_MUCH = 12
 """The code of a request whose answer fits no frame."""

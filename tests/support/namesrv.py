@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.config import NamesrvConfig
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.config.model import NamesrvConfig
+from fakemq.journal.journal import Journal
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryNetwork
 from fakemq.protocol.codes import RequestCode

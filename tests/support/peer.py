@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryLink, MemoryNetwork
 from fakemq.net.session import Accept, Link, Session
 from fakemq.protocol.codes import LanguageCode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from fakemq.broker.broker import Broker
-from fakemq.cluster_core import ClusterCore
-from fakemq.cluster_spec import ClusterOptions, cluster_spec
+from fakemq.config.options import ClusterOptions, cluster_spec
+from fakemq.core.cluster import ClusterCore
 from fakemq.ha.service import HAService
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand

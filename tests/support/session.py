@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fakemq.clock import Clock, NodeClock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.journal.journal import Journal
 from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
-from fakemq.clock import Clock
-from fakemq.journal import Journal
+from fakemq.clock.clock import Clock
+from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from fakemq.events import FilterChanged
+from fakemq.clock.timers import next_tick_ms
+from fakemq.events.core import FilterChanged
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.subscription import is_tag_type
-from fakemq.timers import next_tick_ms
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
+    from fakemq.clock.timers import Timer
     from fakemq.protocol.bodies.filter import ConsumerFilterData, ConsumerFilterTable
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
-    from fakemq.timers import Timer
 
 PERSIST_PERIOD_MS = 10_000
 """Also the time before the first one."""

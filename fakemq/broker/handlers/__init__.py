@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch import Handlers
+from fakemq.dispatch.dispatcher import Handlers
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker

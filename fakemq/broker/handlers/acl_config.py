@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.acl import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_filter_type
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import body_of
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody
 from fakemq.protocol.codes import ResponseCode

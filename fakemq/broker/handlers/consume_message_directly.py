@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.handlers import handles
 from fakemq.broker.relay import call_consumer
 from fakemq.broker.required import required
-from fakemq.dispatch import Parked, Request
+from fakemq.dispatch.dispatcher import Parked, Request
 from fakemq.protocol import table
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader

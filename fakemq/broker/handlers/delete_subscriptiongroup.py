@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_not_slave
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.group import DeleteSubscriptionGroupRequestHeader

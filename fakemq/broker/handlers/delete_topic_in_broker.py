@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
 from fakemq.protocol.table import NoHeader

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.durable import when_durable
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import NOTHING_SAID, Parked, Refused, Reply, Request
-from fakemq.events import TransactionEnded
+from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.events.core import TransactionEnded
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.runtime_info import runtime_info
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.java import java_hash_map_order

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.table import NoHeader

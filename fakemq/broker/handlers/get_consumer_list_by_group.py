@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.faults.plan import Point
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
@@ -20,7 +20,7 @@ from fakemq.protocol.headers.client import (
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.faults.leases import OtherList
+    from fakemq.broker.lease_faults import OtherList
 
 CONSUMER_LIST: Point[OtherList] = Point("consumer_list")
 """A client is about to be told who is in its group."""
@@ -36,7 +36,7 @@ def get_consumer_list_by_group(
         raise Refused(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {group}")
     client_ids = [channel.client_id for channel in info.channels.values()]
     if broker.faults.at(CONSUMER_LIST):
-        from fakemq.faults.leases import shown_list  # few clusters have faults
+        from fakemq.broker.lease_faults import shown_list  # few clusters have faults
 
         client_ids = shown_list(broker, group, request.session, client_ids)
     body = GetConsumerListByGroupResponseBody(consumer_id_list=client_ids)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.relay import call_consumer
-from fakemq.dispatch import Parked, Request
+from fakemq.dispatch.dispatcher import Parked, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
 from fakemq.protocol.table import NoHeader

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.connection import ProducerConnection
 from fakemq.protocol.codes import ResponseCode

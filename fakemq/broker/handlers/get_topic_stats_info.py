@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable

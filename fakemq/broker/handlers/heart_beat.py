@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import body_of, required
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.sysflag import TopicSysFlag

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.handlers import handles
 from fakemq.broker.relay import call_client, too_old
 from fakemq.broker.required import required
-from fakemq.dispatch import NOTHING_SAID, Parked, Reply, Request, outcome_of
+from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Reply, Request, outcome_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -19,7 +19,7 @@ from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers import handles
 from fakemq.broker.offsets import NO_OFFSET
 from fakemq.broker.relay import too_old
-from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
+from fakemq.dispatch.dispatcher import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode

@@ -17,7 +17,7 @@ from fakemq.protocol import table
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.dispatch.dispatcher import Parked, Reply, Request
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 
 

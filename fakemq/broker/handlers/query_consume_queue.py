@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import NOTHING_SAID, Refused, Reply, Request
+from fakemq.dispatch.dispatcher import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import fastjson, table
 from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
 from fakemq.protocol.java import int32
-from fakemq.protocol.layout.twins import CONSUME_QUEUE_UNIT
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.handlers import handles
-from fakemq.dispatch import Reply, Request
-from fakemq.local_time import time_text
+from fakemq.clock.calendar import time_text
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan

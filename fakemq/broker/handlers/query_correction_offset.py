@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import required
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
 from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import list_capacity
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType

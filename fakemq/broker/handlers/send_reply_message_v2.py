@@ -16,7 +16,7 @@ from fakemq.protocol import table
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.dispatch import Parked, Reply, Request
+    from fakemq.dispatch.dispatcher import Parked, Reply, Request
     from fakemq.protocol.headers.send import (
         SendMessageRequestHeaderV2,
         SendMessageResponseHeader,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import body_of, required
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import UnlockBatchRequestBody
 from fakemq.protocol.table import NoHeader

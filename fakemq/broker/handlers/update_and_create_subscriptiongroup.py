@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_not_slave
 from fakemq.broker.handlers import handles
 from fakemq.broker.required import body_of
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.table import NoHeader

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
 from fakemq.broker.handlers import handles
 from fakemq.broker.registration import when_registered
-from fakemq.dispatch import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode

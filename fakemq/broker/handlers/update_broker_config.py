@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.handlers import handles
 from fakemq.broker.registration import when_registered
-from fakemq.config_updates import properties_of, update
-from fakemq.dispatch import Parked, Reply, Request
-from fakemq.not_yet import missing
+from fakemq.config.unsupported import missing
+from fakemq.config.updates import properties_of, update
+from fakemq.dispatch.dispatcher import Parked, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.table import NoHeader

@@ -7,7 +7,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerClusterInfo (4.9
 
 from __future__ import annotations
 
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table

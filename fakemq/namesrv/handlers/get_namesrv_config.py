@@ -8,7 +8,7 @@ common/Configuration.java#getAllConfigsFormatString (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table

@@ -11,7 +11,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getRouteInfoByTopic (4.9.
 
 from __future__ import annotations
 
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.namesrv.handlers import handles, or_null
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
 from fakemq.namesrv.namesrv import NameServer

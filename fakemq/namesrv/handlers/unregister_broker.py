@@ -10,7 +10,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java#unregisterBroker (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.dispatch import Reply, Request
+from fakemq.dispatch.dispatcher import Reply, Request
 from fakemq.namesrv.handlers import handles, or_null
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table

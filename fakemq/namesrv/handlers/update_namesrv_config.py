@@ -13,8 +13,8 @@ common/Configuration.java#update (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.config_updates import properties_of, update
-from fakemq.dispatch import Refused, Reply, Request
+from fakemq.config.updates import properties_of, update
+from fakemq.dispatch.dispatcher import Refused, Reply, Request
 from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.protocol import table

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fakemq.events import HandlerFailed
+from fakemq.events.core import HandlerFailed
+from fakemq.events.store import UnsyncedLost
 from fakemq.sim.history import MASTER, Violation, broker_name
 from fakemq.sim.invariants.delays import too_early
 from fakemq.sim.invariants.delivery import undelivered
 from fakemq.sim.invariants.durability import lost_messages, promises
 from fakemq.sim.invariants.order import out_of_order
 from fakemq.sim.invariants.replicas import differences
-from fakemq.store.events import UnsyncedLost
 
 if TYPE_CHECKING:
     from fakemq.sim.run import Simulation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
+from fakemq.events.core import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
 from fakemq.sim.history import History, Violation
 
 NAME = "no delivery before its delay"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from fakemq.events import (
+from fakemq.events.core import (
     DeadLettered,
     HalfStored,
     Scheduled,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fakemq.events.store import UnsyncedLost
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import MASTER, History, Violation, broker_name
 from fakemq.sim.invariants.durability import SEND_OK
-from fakemq.store.events import UnsyncedLost
 
 NAME = "order per queue"
 

@@ -1,7 +1,7 @@
 """What a cluster's journal says of acknowledgements, deliveries, offsets and faults.
 
 The file of ``--journal`` is read by Spark, whatever its size; what it has is in
-`fakemq.journal_file`.
+`fakemq.journal.file`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from fakemq.client.blocking import Client
+from fakemq.clock.machine_time import real_wait_ms
 from fakemq.errors import ConfigError, FakemqError
-from fakemq.machine_time import real_wait_ms
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.reading.data_loss import report_data_loss
 from fakemq.spark.reading.offsets import EARLIEST, LATEST, SHAPE, Offsets, queue_text, queue_texts

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from fakemq.client.blocking import Client
-from fakemq.durations import duration_ms
+from fakemq.clock.durations import duration_ms
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import (

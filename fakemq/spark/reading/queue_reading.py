@@ -17,8 +17,8 @@ from fakemq.client.errors import MQBrokerError, RemotingError
 from fakemq.client.messages import PullStatus
 from fakemq.client.remoting import BlockingChannel
 from fakemq.client.routes import MASTER_ID
+from fakemq.clock.machine_time import real_wait_ms
 from fakemq.errors import FakemqError
-from fakemq.machine_time import real_wait_ms
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError, RemoteProtocolError

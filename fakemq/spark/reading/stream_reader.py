@@ -16,8 +16,8 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from fakemq.client.blocking import Client
+from fakemq.clock.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.errors import FakemqError
-from fakemq.machine_time import real_elapsed_ms, real_wait_ms
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.spark.reading.bound_offsets import Wait, resolved, surveyed
 from fakemq.spark.reading.data_loss import report_data_loss

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import InputPartition
 
 from fakemq.dump.stored import OpenFiles, StoredFile
 from fakemq.dump.walk import Index
-from fakemq.protocol.layout.twins import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.spark.records.message_columns import int_column, timestamps
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 

@@ -16,8 +16,8 @@ from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.messages import Message, SendResult
 from fakemq.client.operation import Operation
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
-from fakemq.machine_time import real_elapsed_ms
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
 

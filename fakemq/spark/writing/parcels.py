@@ -11,10 +11,10 @@ from fakemq.client.blocking import Client
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import NOT_FOUND_TOPIC_EXCEPTION
 from fakemq.client.messages import Message, SendResult
-from fakemq.machine_time import real_elapsed_ms
+from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.java import java_string_hash
-from fakemq.protocol.layout.twins import build_batch_member
+from fakemq.protocol.layout.codecs import build_batch_member
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, decode_properties
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.topics import RETRY_PREFIX

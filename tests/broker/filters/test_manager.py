@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import FilterChanged
 from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.filter import ConsumerFilterTable

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from tests.broker.conftest import World

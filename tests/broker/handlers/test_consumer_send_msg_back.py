@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import DeadLettered, LogAppended, SentBack
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.codes import RequestCode
 from tests.broker.conftest import START_MS, World, send_header

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.codes import RequestCode
 from tests.broker.conftest import World

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.sysflag import PullSysFlag

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker
-from fakemq.local_time import time_text
+from fakemq.clock.calendar import time_text
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader

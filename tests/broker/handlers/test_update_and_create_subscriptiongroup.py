@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.config import BrokerConfig
+from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.broker.conftest import World

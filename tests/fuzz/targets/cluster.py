@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fakemq.broker.filters.sql_parser import compile_sql
-from fakemq.clock import NodeClock
-from fakemq.config import NamesrvConfig
+from fakemq.clock.clock import NodeClock
+from fakemq.config.model import NamesrvConfig
 from fakemq.events import HandlerFailed, RequestHandled
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.memory import MemoryLink

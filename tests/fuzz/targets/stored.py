@@ -102,7 +102,7 @@ def _compressed() -> Iterator[bytes]:
 
 
 TARGETS = (
-    Target("record", record, ("message", "layout.twins", "hosts"), _records),
-    Target("batch", batch, ("batch", "layout.twins"), _batches),
+    Target("record", record, ("message", "layout.codecs", "hosts"), _records),
+    Target("batch", batch, ("batch", "layout.codecs"), _batches),
     Target("compressed", compressed, ("message", "compression", "sysflag"), _compressed),
 )

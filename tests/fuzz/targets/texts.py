@@ -10,16 +10,16 @@ from unittest.mock import patch
 
 import javaproperties
 
-from fakemq import config_files
 from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.broker.hosts import record_host
-from fakemq.cluster_spec import checked_topics
-from fakemq.config import BrokerConfig, NamesrvConfig
-from fakemq.config_files import load
-from fakemq.config_updates import properties_of, update
-from fakemq.dispatch import Refused
-from fakemq.durations import duration_ms, instant_ms, size_bytes
+from fakemq.clock.durations import duration_ms, instant_ms, size_bytes
+from fakemq.config import files as config_files
+from fakemq.config.files import load
+from fakemq.config.model import BrokerConfig, NamesrvConfig
+from fakemq.config.options import checked_topics
+from fakemq.config.updates import properties_of, update
+from fakemq.dispatch.dispatcher import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import LocalProtocolError, NumberFormatError, RemoteProtocolError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
@@ -185,7 +185,7 @@ _SQL_WORDS = tuple(
     b".5 1L + - a b , \0 \x01 \x02".split(b" ")
 )
 _SHORT_TRACES = (
-    *("fakemq.durations", "fakemq.store.delay_levels", "fakemq.cluster_spec", "message_id"),
+    *("fakemq.clock.durations", "fakemq.store.delay_levels", "fakemq.config.options", "message_id"),
     *("hosts", "java", "header"),
 )
 
@@ -193,11 +193,11 @@ TARGETS = (
     Target("sql", sql, tuple(f"fakemq.broker.filters.{n}" for n in _SQL), _filters, _SQL_WORDS),
     Target("subscription", subscription, ("subscription",), lambda: [b"a || b", b"*", b"||"]),
     Target("properties", properties, ("properties", "java"), _properties, (b"\x01", b"\x02")),
-    Target("config", config, ("fakemq.config_files", "fakemq.config"), _configs, runs=200),
+    Target("config", config, ("fakemq.config.files", "fakemq.config.model"), _configs, runs=200),
     Target(
         "config_update",
         config_update,
-        ("fakemq.config_updates", "fakemq.config"),
+        ("fakemq.config.updates", "fakemq.config.model"),
         _configs,
         runs=400,
     ),

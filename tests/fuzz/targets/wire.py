@@ -22,7 +22,7 @@ from fakemq.protocol.frame import decode_frame, encode_frame
 from fakemq.protocol.header import Header
 from fakemq.protocol.header_binary import decode_binary_header
 from fakemq.protocol.header_json import decode_json_header
-from fakemq.protocol.layout import twins
+from fakemq.protocol.layout import codecs as twins
 from fakemq.protocol.layout.derive import LAYOUTS
 from tests.fuzz import golden
 from tests.fuzz.target import Offence, Target, chosen, outcome, same, sound, text_of
@@ -201,7 +201,7 @@ def _layouts() -> Iterator[bytes]:
             yield start + golden.commit_log()[:400]
 
 
-_PARSERS = ("command", "connection", "frame", "header_binary", "header_json", "layout.twins")
+_PARSERS = ("command", "connection", "frame", "header_binary", "header_json", "layout.codecs")
 _JSON = ("header_json", "fastjson", "fastjson_reader", "beans")
 
 TARGETS = (
@@ -210,9 +210,9 @@ TARGETS = (
     Target(
         "binary_header",
         binary_header,
-        ("header_binary", "layout.twins"),
+        ("header_binary", "layout.codecs"),
         lambda: _headers(SerializeType.ROCKETMQ),
     ),
     Target("custom_header", custom_header, ("header",), _custom_headers),
-    Target("layout", layout, ("layout.twins",), _layouts),
+    Target("layout", layout, ("layout.codecs",), _layouts),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.config import NamesrvConfig
+from fakemq.config.model import NamesrvConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
 from tests.support.namesrv import NamesrvLab, register, route, topic

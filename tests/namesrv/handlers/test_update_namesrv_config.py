@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fakemq.config import NamesrvConfig
+from fakemq.config.model import NamesrvConfig
 from fakemq.events import HandlerFailed, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand

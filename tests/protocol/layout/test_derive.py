@@ -12,7 +12,8 @@ from construct import (  # type: ignore[import-untyped]
     this,
 )
 
-from fakemq.protocol.layout import derive, twins
+from fakemq.protocol.layout import codecs as twins
+from fakemq.protocol.layout import derive
 
 
 def test_the_twins_are_what_is_derived_now() -> None:

@@ -26,7 +26,7 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.layout import twins
+from fakemq.protocol.layout import codecs as twins
 from fakemq.protocol.layout.derive import LAYOUTS
 
 EVERY_LAYOUT = pytest.mark.parametrize("name", LAYOUTS)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from fakemq.events.store import UnsyncedLost
 from fakemq.sim.plan import draw_plan
 from fakemq.sim.run import Simulation
-from fakemq.store.events import UnsyncedLost
 from tests.sim.invariants.made_up import sent
 
 PROMISES_NOTHING = next(

@@ -1,0 +1,138 @@
+"""Faults of what brokers ask of their clients: lost, late, twice, or in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.broker.client_channel import TO_CLIENT
+from fakemq.faults.request_scope import clients_of, happening
+from fakemq.protocol import table
+from fakemq.protocol.codes import RequestCode, code_name
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+    from fakemq.protocol.command import RemotingCommand
+
+CALLS = (
+    RequestCode.CHECK_TRANSACTION_STATE,
+    RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
+    RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+    RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+    RequestCode.GET_CONSUMER_RUNNING_INFO,
+    RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
+)
+"""The codes that brokers send to clients."""
+
+
+class Call(NamedTuple):
+    """What a broker is about to send a client."""
+
+    broker: Broker
+    session: Session
+    send: Callable[[], None]
+    """Sends it; again sends it again."""
+    lose: Callable[[], None]
+    """Has who waits for an answer wait no longer than ever, sent or not."""
+
+
+class CallFault:
+    """What a fault does to a call."""
+
+    def befall(self, call: Call) -> None:
+        raise NotImplementedError
+
+
+class DropCall(CallFault):
+    """It is lost."""
+
+    def befall(self, call: Call) -> None:
+        call.lose()
+
+
+class DelayCall(CallFault):
+    """It is sent ``ms`` later, by the cluster's clock."""
+
+    def __init__(self, ms: int) -> None:
+        self._ms = ms
+
+    def befall(self, call: Call) -> None:
+        journal = call.broker.journal
+        cause = journal.cause
+
+        def send() -> None:
+            with journal.because(cause):
+                call.send()
+
+        call.lose()
+        call.broker.clock.call_later(self._ms, send, kind="late_by_fault")
+
+
+class DuplicateCall(CallFault):
+    """It is sent ``copies`` times; the first answer counts."""
+
+    def __init__(self, copies: int) -> None:
+        self._copies = copies
+
+    def befall(self, call: Call) -> None:
+        for _ in range(self._copies):
+            call.send()
+
+
+class ReorderCalls(CallFault):
+    """Calls are held until ``count`` are there, and then sent, the last first."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._held: list[Call] = []
+
+    @property
+    def waiting(self) -> int:
+        """How many are held; a call is gone with its client's connection, or its broker."""
+        self._held = [one for one in self._held if not one.session.closed]
+        return len(self._held)
+
+    def befall(self, call: Call) -> None:
+        self._held.append(call)
+        call.lose()
+        if self.waiting == self._count:
+            for one in reversed(self._take()):
+                one.send()
+
+    def release(self) -> int:
+        """Send what is held, in the order it was in; gives how much that was."""
+        held = self._take() if self.waiting else []
+        for one in held:
+            one.send()
+        return len(held)
+
+    def _take(self) -> list[Call]:
+        held, self._held = self._held, []
+        return held
+
+    def end(self) -> None:
+        """As `release`."""
+        self.release()
+
+
+def meet_call(
+    broker: Broker,
+    session: Session,
+    command: RemotingCommand,
+    send: Callable[[], None],
+    lose: Callable[[], None],
+) -> bool:
+    """Whether a fault takes what a broker is about to send; then that has happened."""
+    row = next((row for row in table.rows() if row.code == command.code), None)
+    header = None if row is None else row.request_header.decode(command.ext_fields)
+    clients = clients_of(broker, session)
+    what = happening(broker.name, command.code, header, command.body, clients)
+    placed = broker.faults.choose(TO_CLIENT, what)
+    if placed is None:
+        return False
+    on = f"{code_name(command.code)} to {session.remote_addr}"
+    with broker.journal.because(placed.hit(broker.name, on)):
+        placed.action.befall(Call(broker, session, send, lose))
+    return True

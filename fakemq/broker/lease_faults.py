@@ -1,0 +1,69 @@
+"""Consumer lists that differ from client to client, and leases that end when a test says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.broker.handlers.get_consumer_list_by_group import CONSUMER_LIST
+from fakemq.faults.plan import Scope
+from fakemq.faults.request_scope import clients_of, with_instances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from fakemq.broker.broker import Broker
+    from fakemq.net.session import Session
+
+
+class OtherList:
+    """Who a client believes to be in its group: those of ``show``, or all but those of ``hide``."""
+
+    def __init__(self, show: Collection[str] | None, hide: Collection[str]) -> None:
+        self._show, self._hide = show, hide
+
+    def of(self, client_ids: list[str]) -> list[str]:
+        """The list in place of the true one; who is shown and not there is a client id made up."""
+        if self._show is None:
+            return [one for one in client_ids if not with_instances({one}) & {*self._hide}]
+        by_name = {name: one for one in client_ids for name in with_instances({one})}
+        return [by_name.get(name, name) for name in self._show]
+
+
+def shown_list(broker: Broker, group: str, session: Session, client_ids: list[str]) -> list[str]:
+    """The consumer list that a client gets, which a fault may have changed."""
+    clients = frozenset(with_instances(clients_of(broker, session)))
+    what = Scope(node=broker.name, group=group, client=clients)
+    placed = broker.faults.choose(CONSUMER_LIST, what)
+    if placed is None:
+        return client_ids
+    shown = placed.action.of(client_ids)
+    if shown != client_ids:
+        # Until the request is done with: its answer is owed to the fault.
+        on = f"the list of {group} for {session.remote_addr}"
+        broker.journal.cause = placed.hit(broker.name, on)
+    return shown
+
+
+def expire_client(broker: Broker, client: str) -> Callable[[], None] | None:
+    """What puts a client out of a broker's tables; None if it is in none of them."""
+    sessions = [
+        session
+        for session in broker.sessions
+        if client in with_instances(clients_of(broker, session)) and _is_member(broker, session)
+    ]
+    if not sessions:
+        return None
+
+    def act() -> None:
+        for session in sessions:
+            broker.client_expiry.expire(session)
+
+    return act
+
+
+def _is_member(broker: Broker, session: Session) -> bool:
+    return any(
+        True
+        for members in (broker.producers, broker.consumers)
+        for _ in members.channels_of(session)
+    )

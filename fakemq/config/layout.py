@@ -1,0 +1,197 @@
+"""Which broker gets which config: names, ids, roles, ports and folders of a cluster's nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
+from fakemq.config.model import BrokerConfig, Value
+from fakemq.errors import ConfigError
+
+BROKER_PORT = 10911
+PORTS_BETWEEN_BROKERS = 20
+MEMORY = "memory"
+"""The name of the store that keeps everything in memory; any other name is a folder."""
+
+_ONLY_ONE_CAN_HAVE = ("listen_port", "broker_name", "broker_id", "store_path_root_dir")
+_JAVA_NAMES = ("listenPort", "brokerName", "brokerId", "storePathRootDir")
+
+
+def broker_name(number: int) -> str:
+    """``broker-a`` for 0, ``broker-z`` for 25, then ``broker-aa``."""
+    letters = ""
+    number += 1
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(ord("a") + letter) + letters
+    return f"broker-{letters}"
+
+
+def lay_out(
+    *,
+    masters: int = 1,
+    slaves: int = 0,
+    sources: Sequence[Settings] = (),
+    advertise: str = "127.0.0.1",
+    base_port: int = BROKER_PORT,
+    keep_ports: bool = False,
+    flags: Mapping[str, Value] | None = None,
+    role: str | None = None,
+    store: str | None = None,
+) -> tuple[BrokerConfig, ...]:
+    """Return the configs of all brokers: broker-a-0, broker-a-1 …, broker-b-0 ….
+
+    ``slaves`` is per master. ``flags``, ``role`` (of masters), ``store`` and, with ``keep_ports``,
+    ``base_port`` beat what ``sources`` set, and these beat the defaults. One source is for every
+    broker, several are for one each. Raises ConfigError where brokers cannot be told apart.
+    """
+    count = masters * (1 + slaves)
+    if len(sources) > count:
+        raise ConfigError(
+            f"{sources[count].name}: {len(sources)} configs for {_brokers(count)};"
+            " give one for all, or one for each at most"
+        )
+    shared = len(sources) == 1 and count > 1
+    if shared:
+        _refuse_what_only_one_can_have(sources[0], count)
+    configs = []
+    for index in range(count):
+        master, number = divmod(index, 1 + slaves)
+        port = base_port and base_port + PORTS_BETWEEN_BROKERS * index
+        source = sources[0] if shared else sources[index] if index < len(sources) else Settings()
+        values: dict[str, Value] = {
+            "broker_name": broker_name(master),
+            "broker_id": number,
+            "broker_role": "SLAVE" if number else "ASYNC_MASTER",
+            "listen_port": port,
+            "broker_ip1": advertise,
+            "broker_ip2": advertise,
+        }
+        values |= source.values
+        values |= flags or {}
+        if keep_ports:
+            values["listen_port"] = port
+        if shared and number:
+            values["broker_role"] = "SLAVE"  # a role in a file for all is that of the masters
+        if role is not None and values["broker_role"] != "SLAVE":
+            values["broker_role"] = role
+        config = settled(BrokerConfig(**values), source)
+        if store is not None:
+            folder = None if store == MEMORY else os.path.join(store, config.node_name)
+            config.store_path_root_dir = folder
+            config.store_path_commit_log = None  # the place of what the flag stands against
+        configs.append(config)
+    _refuse_twins(configs)
+    return tuple(configs)
+
+
+def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfig:
+    """Apply what follows from other keys: ids from roles, the HA port from the port.
+
+    Source: broker/BrokerStartup.java#createBrokerController (4.9.7)
+    """
+    if not config.is_slave:
+        config.broker_id = 0
+    elif config.broker_id <= 0:
+        where = (source and (source.where.get("broker_id") or source.name)) or config.node_name
+        raise ConfigError(f"{where}: Slave's brokerId must be > 0")
+    config.ha_listen_port = config.listen_port and config.listen_port + 1
+    return config
+
+
+def lone_broker(
+    source: ConfigSource | None = None,
+    *,
+    namesrv_addr: str | None = None,
+    strict: bool = False,
+    warn: Warn = warn_user,
+) -> BrokerConfig:
+    """Return the config of one broker on its own: see ``cluster_spec.broker_spec``."""
+    host = local_address()
+    config = BrokerConfig(broker_name=_host_name(), broker_ip1=host, broker_ip2=host)
+    environment = os.environ.get("NAMESRV_ADDR")
+    if environment:
+        named = {"namesrvAddr": environment}
+        config.assign(load(named, BrokerConfig, name="environment variable NAMESRV_ADDR").values)
+    settings = Settings()
+    if source is not None:
+        settings = load(source, BrokerConfig, strict=strict, warn=warn)
+        config.assign(settings.values)
+    if namesrv_addr is not None:
+        config.assign(load({"namesrvAddr": namesrv_addr}, BrokerConfig, name="-n").values)
+    settled(config, settings)
+    refuse_shared_ports([config])
+    return config
+
+
+def local_address() -> str:
+    """Return the address this machine reaches others from; 127.0.0.1 without a network."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(("192.0.2.1", 9))  # only looks up the way there, sends nothing
+        except OSError:
+            return "127.0.0.1"
+        return str(sock.getsockname()[0])
+
+
+def _host_name() -> str:
+    import socket
+
+    return socket.gethostname() or "DEFAULT_BROKER"
+
+
+def refuse_shared_ports(configs: Sequence[BrokerConfig], namesrv_ports: Sequence[int] = ()) -> None:
+    """Raise ConfigError if a port is wanted twice or does not exist; 0 is a free one."""
+    owners: dict[int, str] = {}
+    wanted = [(port, f"name server {number}") for number, port in enumerate(namesrv_ports)]
+    for config in configs:
+        port, node = config.listen_port, config.node_name
+        if port:
+            wanted.append((port, f"{node} (listenPort)"))
+            wanted.append((port - 2, f"{node} (VIP port, listenPort - 2)"))
+            wanted.append((port + 1, f"{node} (HA port, listenPort + 1)"))
+    for port, owner in wanted:
+        if port == 0 and owner.startswith("name server"):
+            continue
+        if not 0 < port < 65536:
+            raise ConfigError(f"port {port} for {owner}: expected a port from 1 to 65535")
+        if port in owners:
+            raise ConfigError(f"port {port} is wanted by {owners[port]} and {owner}")
+        owners[port] = owner
+
+
+def _refuse_what_only_one_can_have(source: Settings, count: int) -> None:
+    for attribute, name in zip(_ONLY_ONE_CAN_HAVE, _JAVA_NAMES, strict=True):
+        if attribute in source.where and source.values[attribute] is not None:
+            raise ConfigError(
+                f"{source.where[attribute]}: {name}={source.values[attribute]} is for one broker"
+                f" and there are {count}; give one config for each"
+            )
+
+
+def _refuse_twins(configs: Sequence[BrokerConfig]) -> None:
+    names: set[str] = set()
+    folders: dict[str, str] = {}
+    for config in configs:
+        node = config.node_name
+        if node in names:
+            raise ConfigError(
+                f"two brokers are called {node}; brokers of one brokerName need one master"
+                " (brokerRole) and slaves with brokerIds of their own"
+            )
+        names.add(node)
+        for key, folder in (
+            ("storePathRootDir", config.store_path_root_dir),
+            ("storePathCommitLog", config.store_path_root_dir and config.store_path_commit_log),
+        ):
+            if folder in folders:
+                raise ConfigError(f"{key}={folder} is of both {folders[folder]} and {node}")
+            if folder is not None:
+                folders[folder] = node
+
+
+def _brokers(count: int) -> str:
+    return "1 broker" if count == 1 else f"{count} brokers"

@@ -1,0 +1,316 @@
+"""The config of a broker and of a name server: RocketMQ's keys, with types.
+
+``BrokerConfig`` joins what Java keeps in four objects: one flat file feeds them all, and the only
+names they share (the two write-buffer marks) mean the same in both. Attributes are snake_case
+(``config.broker_name``); files, printouts and admin requests use Java's names (``brokerName``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Self, TypeAlias
+
+from fakemq.config.keys import (
+    CHOICES,
+    FIELD_NAMES,
+    IMPORTANT,
+    JAVA_NAMES,
+    BrokerKeys,
+    BrokerStartupKeys,
+    LaterKeys,
+    MessageStoreKeys,
+    NamesrvKeys,
+    NettyClientKeys,
+    NettyServerKeys,
+)
+from fakemq.errors import ConfigError
+
+Value: TypeAlias = str | int | bool | None
+
+_INTEGERS = {"int": 31, "Long": 63}
+_RANGES: dict[str, tuple[int, int]] = {
+    "listen_port": (0, 65534),  # the HA port is the next one
+    "ha_listen_port": (0, 65535),
+    "broker_permission": (0, 7),
+    "access_message_in_memory_max_ratio": (0, 100),
+    "disk_max_used_space_ratio": (0, 100),
+    "max_error_rate_of_bloom_filter": (1, 99),
+}
+_AT_LEAST_ONE = frozenset(
+    {
+        "default_topic_queue_nums",
+        "flush_consumer_offset_interval",
+        "short_polling_time_mills",
+        "expect_consumer_num_use_filter",
+        "register_name_server_period",
+        "register_broker_timeout_mills",
+        "transaction_check_interval",
+        "mapped_file_size_commit_log",
+        "mapped_file_size_consume_queue",
+        "mapped_file_size_consume_queue_ext",
+        "flush_interval_commit_log",
+        "flush_interval_consume_queue",
+        "clean_resource_interval",
+        "max_message_size",
+        "max_hash_slot_num",
+        "max_index_num",
+        "max_msgs_num_batch",
+        "default_query_max_num",
+        "ha_send_heartbeat_interval",
+        "ha_housekeeping_interval",
+        "ha_transfer_batch_size",
+        "sync_flush_timeout",
+        "slave_timeout",
+        "flush_delay_offset_interval",
+        "server_channel_max_idle_time_seconds",
+    }
+)
+"""Keys where Java starts with zero or less, and then fails or spins."""
+_NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
+
+
+_NOT_TOLD = (BrokerStartupKeys, LaterKeys)
+"""Tables whose keys stand in none of Java's config objects."""
+
+
+class Key:
+    """One config key: Java's name, our attribute, Java's type, and the table it stands in."""
+
+    __slots__ = ("attribute", "name", "table", "type")
+
+    def __init__(self, attribute: str, declared: str, table: type) -> None:
+        first, *rest = attribute.split("_")
+        self.attribute = attribute
+        self.name = JAVA_NAMES.get(attribute, first + "".join(map(str.capitalize, rest)))
+        self.type = declared
+        self.table = table
+
+    def __repr__(self) -> str:
+        return f"<Key {self.name}: {self.type}>"
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, in words that end the sentence "expected ..."."""
+        if self.attribute in _EXPECTED:
+            return _EXPECTED[self.attribute]
+        if self.type in CHOICES:
+            return " or ".join(CHOICES[self.type])
+        if self.type == "bool":
+            return "true or false"
+        if self.type == "bool | None":
+            return "true, false or nothing"
+        if self.type in _INTEGERS:
+            low, high = self.range
+            return f"a whole number from {low} to {high}"
+        return "some text" if self.attribute in _NOT_EMPTY else "any text"
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest number allowed, both included."""
+        bits = _INTEGERS[self.type]
+        low = 1 if self.attribute in _AT_LEAST_ONE else -(1 << bits)
+        return _RANGES.get(self.attribute, (low, (1 << bits) - 1))
+
+    def parse(self, text: str) -> Value:
+        """Return the value that a text stands for; raises ValueError if it stands for none.
+
+        Java ignores what it cannot read and takes every word but "true" for false: traps, so here
+        both are errors.
+        """
+        if self.type.endswith("None") and not text:
+            return None
+        if self.type.startswith("bool"):
+            return {"true": True, "false": False}[text.lower()]
+        if self.type in _INTEGERS:
+            low, high = self.range
+            digits = text[1:] if text[:1] in ("+", "-") else text
+            if not (digits.isascii() and digits.isdigit() and len(digits) < 30):
+                raise ValueError(text)
+            if not low <= int(text) <= high:
+                raise ValueError(text)
+            return int(text)
+        if self.type in CHOICES and text not in CHOICES[self.type]:
+            raise ValueError(text)
+        if self.attribute in _NOT_EMPTY and not text.strip():
+            raise ValueError(text)
+        if self.attribute in _CHECKS and not _CHECKS[self.attribute](text):
+            raise ValueError(text)
+        return text
+
+
+def _are_addresses(text: str) -> bool:
+    return all(
+        host and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65536
+        for host, _, port in (address.rpartition(":") for address in text.split(";") if address)
+    )
+
+
+def _are_delay_levels(text: str) -> bool:
+    from fakemq.store.delay_levels import parse_delay_levels  # few configs have levels of their own
+
+    return bool(parse_delay_levels(text))
+
+
+def _are_hours(text: str) -> bool:
+    hours = text.rstrip(";").split(";")
+    return all(
+        hour.isascii() and hour.isdigit() and len(hour) < 3 and int(hour) < 24 for hour in hours
+    )
+
+
+_CHECKS = {
+    "namesrv_addr": _are_addresses,
+    "message_delay_level": _are_delay_levels,
+    "delete_when": _are_hours,
+}
+_EXPECTED = {
+    "namesrv_addr": 'addresses such as "127.0.0.1:9876;192.168.0.1:9876"',
+    "message_delay_level": 'numbers with s, m, h or d, one space between: "1s 5s 10s 1m 2h"',
+    "delete_when": 'hours from 00 to 23, such as "04" or "04;16"',
+}
+
+
+def text_of(value: object) -> str:
+    """Return a value as a properties file has it: Java's ``true``, ``false``, and null as empty."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Config:
+    """Values for the keys of some tables; what is not set has its default.
+
+    Values change at run time (UPDATE_BROKER_CONFIG), so a config is shared by all who look at it;
+    take a ``copy`` where that is not wanted.
+    """
+
+    tables: ClassVar[tuple[type, ...]]
+
+    def __init__(self, **values: Value) -> None:
+        self.assign(values)
+
+    def assign(self, values: Mapping[str, Value]) -> None:
+        """Set attributes by their Python names; raises TypeError for a name that is none."""
+        known = {key.attribute for key in keys_of(type(self)).values()} if values else set()
+        for attribute, value in values.items():
+            if attribute not in known:
+                raise TypeError(f"{type(self).__name__} has no attribute {attribute!r}")
+            setattr(self, attribute, value)
+
+    def set_property(self, name: str, text: str) -> None:
+        """Set one value by its Java name from text; raises ConfigError if either is wrong."""
+        key = keys_of(type(self)).get(name)
+        if key is None:
+            raise ConfigError(f"{name}={text}: RocketMQ 4.9.7 has no key {name}")
+        setattr(self, key.attribute, parsed(key, text))
+
+    def copy(self) -> Self:
+        """Return a config of its own with the same values."""
+        twin = type(self)()
+        vars(twin).update(vars(self))
+        return twin
+
+    def java_properties(self) -> dict[str, str]:
+        """Return what Java answers GET_BROKER_CONFIG with: nulls left out, fields by their names.
+
+        Source: common/MixAll.java#object2Properties (4.9.7)
+        """
+        return {
+            FIELD_NAMES.get(key.attribute, key.name): text_of(getattr(self, key.attribute))
+            for key in keys_of(type(self)).values()
+            if key.table not in _NOT_TOLD and getattr(self, key.attribute) is not None
+        }
+
+    def printed(self, *, important: bool = False) -> str:
+        """Return ``key=value`` lines that, read as a file, give this config again.
+
+        ``important`` keeps those that ``mqbroker -m`` prints, and then only these come back.
+        """
+        from javaproperties import join_key_value
+
+        return "".join(
+            join_key_value(key.name, text_of(getattr(self, key.attribute))) + "\n"
+            for key in keys_of(type(self)).values()
+            if not important or key.attribute in IMPORTANT
+        )
+
+    def restore(self, other: Self) -> None:
+        """Take over all values of ``other``, for everyone who looks at this config."""
+        vars(self).clear()
+        vars(self).update(vars(other))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        keys = keys_of(type(self)).values()
+        return all(getattr(self, k.attribute) == getattr(other, k.attribute) for k in keys)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+class BrokerConfig(
+    Config,
+    BrokerKeys,
+    NettyServerKeys,
+    NettyClientKeys,
+    MessageStoreKeys,
+    BrokerStartupKeys,
+    LaterKeys,
+):
+    """All that 4.9.7's broker reads from its file, and what fakemq reads besides.
+
+    Source: broker/BrokerStartup.java (4.9.7)
+    """
+
+    tables = (
+        BrokerKeys,
+        NettyServerKeys,
+        NettyClientKeys,
+        MessageStoreKeys,
+        BrokerStartupKeys,
+        LaterKeys,
+    )
+    listen_port: int = 10911
+
+    @property
+    def node_name(self) -> str:
+        """``broker-a-0``: how this broker is called everywhere in fakemq."""
+        return f"{self.broker_name}-{self.broker_id}"
+
+    @property
+    def is_slave(self) -> bool:
+        """Whether ``brokerRole`` says SLAVE; the id follows from the role, never the other way."""
+        return self.broker_role == "SLAVE"
+
+
+class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
+    """All that 4.9.7's name server reads. Source: namesrv/NamesrvStartup.java (4.9.7)."""
+
+    tables = (NamesrvKeys, NettyServerKeys)
+    listen_port: int = 9876
+
+
+_KEYS: dict[tuple[type, ...], dict[str, Key]] = {}
+
+
+def keys_of(config: type[Config]) -> Mapping[str, Key]:
+    """Return the keys a kind of config knows, by Java name, in Java's order."""
+    if config.tables not in _KEYS:  # made on first use: most clusters start without
+        keys = (
+            Key(attribute, declared, table)
+            for table in config.tables
+            for attribute, declared in table.__annotations__.items()
+        )
+        _KEYS[config.tables] = {key.name: key for key in keys}
+    return _KEYS[config.tables]
+
+
+def parsed(key: Key, text: str, where: str = "") -> Value:
+    """Return the value of a text for a key; the ConfigError begins with ``where`` it stands."""
+    try:
+        return key.parse(text)
+    except (ValueError, KeyError):
+        place = f"{where}: " if where else ""
+        raise ConfigError(f"{place}{key.name}={text}: expected {key.expected}") from None

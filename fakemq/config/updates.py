@@ -1,0 +1,77 @@
+"""Changing a config at run time, from the properties text of an admin's request.
+
+Source: common/Configuration.java#update, common/MixAll.java#properties2Object (4.9.7)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fakemq.config.model import Config, keys_of, text_of
+from fakemq.dispatch.dispatcher import Refused
+from fakemq.errors import ConfigError
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.header import parse_bool
+from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def properties_of(body: bytes) -> dict[str, str]:
+    """The properties in a request's body; Refused if they cannot be read, or are too many."""
+    import javaproperties  # seldom needed, and the server starts without
+
+    try:
+        if len(body) > CONFIG_BODY_MAX_BYTES:
+            raise ValueError
+        # Java decodes UTF-8, encodes it again and then reads it as Latin-1.
+        text = body.decode("utf-8", "replace").encode().decode("latin-1")
+        return javaproperties.loads(logical_lines(text))
+    except ValueError:
+        raise Refused(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
+
+
+def logical_lines(text: str) -> str:
+    """A properties text without comments and line continuations, meaning the same.
+
+    javaproperties would join the lines itself, in a time that grows with the square of their
+    number. Source: java.util.Properties.LineReader
+    """
+    lines: list[str] = []
+    begun: list[str] = []
+    for line in re.split(r"\r\n|\n|\r", text):
+        line = line.lstrip(" \t\f")
+        if not begun and line[:1] in ("#", "!"):
+            continue
+        backslashes = len(line) - len(line.rstrip("\\"))
+        begun.append(line[:-1] if backslashes % 2 else line)
+        if backslashes % 2 == 0:
+            lines.append(_whole(begun))
+            begun = []
+    return "\n".join([*lines, _whole(begun)])
+
+
+def _whole(begun: list[str]) -> str:
+    line = "".join(begun)
+    # Only what a line begins with makes it a comment, and not what the next one goes on with.
+    return f"\\{line}" if line[:1] in ("#", "!") else line
+
+
+def update(config: Config, properties: Mapping[str, str]) -> list[str]:
+    """Set what can be set; gives a warning for each key or value that changed nothing.
+
+    Every word but "true" is false, as Java reads them.
+    """
+    keys = keys_of(type(config))
+    warnings = []
+    for name, text in properties.items():
+        key = keys.get(name)
+        if key is not None and key.type == "bool":
+            text = text_of(parse_bool(text))
+        try:
+            config.set_property(name, text)
+        except ConfigError as error:
+            warnings.append(str(error))
+    return warnings

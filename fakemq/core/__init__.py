@@ -1,0 +1,1 @@
+"""A whole cluster as plain objects, without sockets, threads or a loop."""

@@ -1,0 +1,162 @@
+"""What tests change of a running cluster: topics and groups as admin tools do, configs as files.
+
+Everything happens at every running master, and name servers are told as those tools tell them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict, Unpack, get_type_hints
+
+import msgspec
+import msgspec.structs
+
+from fakemq.broker.checks import check_not_system_topic
+from fakemq.config.files import load
+from fakemq.config.layout import settled
+from fakemq.config.model import BrokerConfig
+from fakemq.config.unsupported import require_broker
+from fakemq.core.inspection import MAX_QUEUES
+from fakemq.dispatch.dispatcher import Refused
+from fakemq.errors import ConfigError
+from fakemq.protocol.bodies.group import SubscriptionGroupConfig
+from fakemq.protocol.sysflag import PermName
+
+if TYPE_CHECKING:
+    from fakemq.config.files import ConfigSource
+    from fakemq.core.cluster import ClusterCore
+
+_KEPT = {"broker_name", "listen_port", "store_path_root_dir", "store_path_commit_log"}
+_PERMS = {"R": PermName.READ, "W": PermName.WRITE}
+
+
+class GroupSettings(TypedDict, total=False):
+    """What can be set of a consumer group.
+
+    Source: common/subscription/SubscriptionGroupConfig.java (4.9.7)
+    """
+
+    consume_enable: bool
+    """Whether members may pull; False suspends the group."""
+    consume_from_min_enable: bool
+    consume_broadcast_enable: bool
+    """Whether members in broadcast mode may pull."""
+    retry_queue_nums: int
+    """Queues of a retry topic that is made from now on; 0 drops what is sent back."""
+    retry_max_times: int
+    """How often a message is tried again before it is a dead letter."""
+    broker_id: int
+    which_broker_when_consume_slowly: int
+    notify_consumer_ids_changed_enable: bool
+
+
+def perm_of(letters: str) -> int:
+    """The permission that ``RW``, ``R``, ``W`` or nothing stand for; ValueError for others."""
+    if not set(letters) <= _PERMS.keys():
+        raise ValueError(f"perm {letters!r}: expected RW, R, W or nothing")
+    return sum({_PERMS[letter] for letter in letters})
+
+
+def change_topic(
+    core: ClusterCore,
+    topic: str,
+    *,
+    read_queues: int | None = None,
+    write_queues: int | None = None,
+    perm: int | None = None,
+) -> None:
+    """Change a topic wherever it is; None leaves a value alone.
+
+    LookupError if it is nowhere, ValueError for a system topic or numbers of queues that cannot be.
+    """
+    changes: dict[str, int | None] = {
+        "read_queue_nums": read_queues,
+        "write_queue_nums": write_queues,
+        "perm": perm,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    found = False
+    _check_queues("read_queue_nums", changes.get("read_queue_nums", 1), 1)
+    _check_queues("write_queue_nums", changes.get("write_queue_nums", 1), 0)  # 0 drains a topic
+    _check_not_system_topic(core, topic)
+    for broker in core.running_masters():
+        config = broker.topics.select(topic)
+        if config is not None:
+            broker.put_topic(msgspec.structs.replace(config, **changes))
+            found = True
+    if not found:
+        raise LookupError(f"no running master has a topic {topic}")
+    core.network.settle()
+
+
+def delete_topic(core: ClusterCore, topic: str) -> None:
+    """Delete a topic at every master, then at every name server; ValueError for a system topic."""
+    _check_not_system_topic(core, topic)
+    for broker in core.running_masters():
+        broker.delete_topic(topic)
+    for name_server in core.name_servers:
+        name_server.registration.delete_topic(topic)
+
+
+def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
+    """Change a group, or create it so, at every running master.
+
+    TypeError for a setting that there is not, ValueError for a value that it cannot have,
+    LookupError if no master runs.
+    """
+    for name, value in settings.items():
+        _check_setting(name, value)
+    masters = core.running_masters()
+    if not masters:
+        raise LookupError(f"no running master to change group {group} at")
+    for broker in masters:
+        config = broker.groups.snapshot().get(group) or SubscriptionGroupConfig(group_name=group)
+        broker.groups.update(msgspec.structs.replace(config, **settings))
+
+
+def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
+    """Delete a group at every master, with what it has consumed if ``offsets``."""
+    for broker in core.running_masters():
+        broker.groups.delete(group)
+        if offsets:
+            broker.offsets.remove(group)
+
+
+def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
+    """The config of a broker after a change to its file: ids follow from roles as at every start.
+
+    ConfigError for what cannot be, or what only another broker could have.
+    """
+    settings = load(source, BrokerConfig, strict=True)
+    for attribute in _KEPT & settings.values.keys():
+        if settings.values[attribute] != getattr(config, attribute):
+            raise ConfigError(f"{settings.where[attribute]}: a broker keeps its {attribute}")
+    changed = config.copy()
+    changed.assign(settings.values)
+    settled(changed, settings)
+    require_broker(changed)
+    return changed
+
+
+def _check_queues(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_QUEUES:
+        raise ValueError(f"{name} {value!r}: expected a whole number from {least} to {MAX_QUEUES}")
+
+
+def _check_not_system_topic(core: ClusterCore, topic: str) -> None:
+    for broker in core.running_masters():
+        try:
+            check_not_system_topic(broker, topic)
+        except Refused as refused:
+            raise ValueError(refused.remark) from None
+
+
+def _check_setting(name: str, value: object) -> None:
+    if name not in GroupSettings.__annotations__:
+        raise TypeError(
+            f"a group has no {name}; it has: {', '.join(GroupSettings.__annotations__)}"
+        )
+    expected = get_type_hints(SubscriptionGroupConfig, include_extras=True)[name]
+    try:
+        msgspec.convert(value, expected)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{name} {value!r}: {error}") from None

@@ -1,0 +1,393 @@
+"""A whole cluster without sockets, threads or a loop: name servers, brokers, clock, journal.
+
+Everything here is synchronous and deterministic; whoever holds it moves the clock and settles the
+network. The TCP server and the simulator are two ways of holding it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from fakemq.broker import persistence
+from fakemq.broker.broker import Broker
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.core import inspection
+from fakemq.errors import ConfigError, FakemqError
+from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
+from fakemq.faults.plan import FaultPlan
+from fakemq.journal.journal import Journal, log
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.net.memory import MemoryNetwork, OpenLinks
+from fakemq.net.outbound import OpenTcp, Outbound
+from fakemq.randomness import Randomness
+from fakemq.store.memory_files import MemoryFiles
+from fakemq.store.store import MessageStore
+from fakemq.text_files import DiskTextFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.clock.machine_time import Standing
+    from fakemq.config.model import BrokerConfig
+    from fakemq.config.options import ClusterSpec
+    from fakemq.core.snapshots import NodeImage, Snapshot
+    from fakemq.core.views import Deadline
+
+T = TypeVar("T")
+
+DAY_MS = 86_400_000
+LONGEST_ADVANCE_MS = 3650 * DAY_MS
+"""Ten years, every timer of which is fired."""
+
+
+class ClusterCore:
+    """The nodes of one cluster, at addresses that are final.
+
+    ``namesrv_addrs`` has one address for each name server, ``broker_ports`` one main port for each
+    broker of ``spec``, whose own configs stay as they are.
+
+    A cluster without name servers of its own is a broker that registers elsewhere, where its
+    config's ``namesrvAddr`` says.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        namesrv_addrs: list[str],
+        broker_ports: list[int],
+        *,
+        open_tcp: OpenTcp | None = None,
+        links: OpenLinks | None = None,
+    ) -> None:
+        self.spec = spec
+        self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
+        self.journal = Journal(self.clock)
+        self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
+        """For who shows the journal in another way."""
+        self.on_moved: Callable[[str], None] = lambda how: None
+        """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
+        self.network = MemoryNetwork(self.journal, links=links)
+        self.clock.settle = self.network.settle
+        self.clock.why_ended = self._why_ended
+        self._ending = False
+        self._given_up: Callable[[], bool] | None = None
+        self.randomness = Randomness(spec.seed)
+        self.faults = FaultPlan(self.journal, self.randomness)
+        self.namesrv_addrs = namesrv_addrs
+        self._open_tcp = open_tcp
+        self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
+        self.brokers: dict[str, Broker] = {}
+        self._beginning: dict[str, NodeImage] = {}
+        if spec.store_from is not None:
+            from fakemq.core.snapshots import images_in  # few clusters begin with something
+
+            self._beginning = images_in(spec.store_from, spec.broker_configs)
+        for config, port in zip(spec.broker_configs, broker_ports, strict=True):
+            broker = self._make_broker(config, port)
+            self.brokers[broker.name] = broker
+
+    def _make_name_server(self, number: int) -> NameServer:
+        name = f"namesrv-{number}"
+        config = self.spec.namesrv_config
+        kv_file = DiskTextFile(config.kv_config_path) if config.kv_config_path else None
+        clock = NodeClock(self.clock, name, self.journal)
+        return NameServer(name, config, clock, self.journal, kv_file=kv_file, faults=self.faults)
+
+    def _make_broker(self, spec: BrokerConfig, port: int) -> Broker:
+        config = spec.copy()
+        config.listen_port, config.ha_listen_port = port, port + 1
+        name = config.node_name
+        clock = NodeClock(self.clock, name, self.journal)
+        store = self._make_store(config, clock)
+        broker = Broker(
+            name,
+            config,
+            clock,
+            self.journal,
+            store,
+            self.randomness.stream(f"broker {name}"),
+            self.faults,
+        )
+        broker.outbound = Outbound(broker, self.network, self._open_tcp)
+        for addr, accept in (
+            (broker.addr, broker.accept),
+            (broker.vip_addr, broker.accept_fast),
+            (broker.ha_addr, broker.accept_ha),
+        ):
+            self.network.listen(addr, accept, name, lambda: broker.running)
+        folder = config.store_path_root_dir
+        if folder is not None:
+            broker.persistence.keep_in(
+                lambda name: DiskTextFile(os.path.join(folder, persistence.FOLDER, name))
+            )
+        return broker
+
+    def _make_store(self, config: BrokerConfig, clock: NodeClock) -> MessageStore:
+        journal, name, ram_size_bytes = self.journal, config.node_name, self.spec.ram_size_bytes
+        root = config.store_path_root_dir
+        if root is None:
+            memory = MemoryFiles(clock, self.spec.memory_limit_bytes)
+            return MessageStore(config, memory, clock, journal, name, ram_size_bytes)
+        # What most clusters do without.
+        from fakemq.store.descriptors import raise_descriptor_limit
+        from fakemq.store.directory_files import DirectoryFiles
+        from fakemq.store.disk import Disk
+
+        raise_descriptor_limit()  # every mapped file holds one
+        files = DirectoryFiles(root, clock, config.store_path_commit_log)
+        store = MessageStore(config, files, clock, journal, name, ram_size_bytes)
+        randomness = self.randomness.stream(f"crashes of {name}")
+        Disk(store, files, clock, journal, name, self.network.post, randomness, self.faults)
+        return store
+
+    def start(self) -> None:
+        """Start every node; on return all brokers are registered and all topics are there."""
+        for name_server, addr in zip(self.name_servers, self.namesrv_addrs, strict=True):
+            name_server.start(addr)
+            is_up = partial(getattr, name_server, "running")
+            self.network.listen(addr, name_server.accept, name_server.name, is_up)
+        for broker in self.brokers.values():
+            self.start_broker(broker)
+        self._begin_with_copy()
+        if self.spec.topics:
+            self._create_topics()
+        if self.spec.topics or self._beginning:
+            for broker in self.running_masters():
+                broker.register_all()
+        self._let_slaves_catch_up()
+
+    def _let_slaves_catch_up(self) -> None:
+        """Have the slaves follow their masters already, as long after a start in real life."""
+        self.network.settle()
+        for broker in self.brokers.values():
+            if broker.ha is not None and broker.running:
+                broker.ha.hasten()
+        self.network.settle()
+
+    def start_broker(self, broker: Broker) -> None:
+        """Start a broker; it registers here, or with those name servers that its config names."""
+        elsewhere = (broker.config.namesrv_addr or "").split(";")
+        broker.start(self.namesrv_addrs or [addr for addr in elsewhere if addr])
+
+    def stop(self) -> None:
+        """Stop every node cleanly: brokers unregister, then name servers go."""
+        for broker in self.brokers.values():
+            if broker.running:
+                broker.stop()
+        self.network.settle()
+        for name_server in self.name_servers:
+            name_server.stop()
+        self.network.settle()
+
+    def reset(self) -> None:
+        """Back to the start state; listeners and live connections stay."""
+        self.clock.reset(frozen=self.spec.clock == "frozen")
+        for clock in self.node_clocks:
+            clock.skew_ms = 0
+        nodes: list[Broker | NameServer] = [*self.brokers.values(), *self.name_servers]
+        for node in nodes:
+            node.resume()
+        for timer in sorted(self.clock.timers()):
+            late = timer.take() if timer.kind == "late_by_fault" else None
+            if late is not None:
+                late()  # or it would come into what begins now
+        for node in nodes:
+            node.reset()
+        self._begin_with_copy()
+        self.randomness.reset()
+        self.journal.clear()
+        self._create_topics()
+        for broker in self.brokers.values():
+            broker.register_all()
+        self._let_slaves_catch_up()
+        self.journal.clear()
+        self._moved("reset", 0)
+        self.on_moved("reset")
+
+    def _begin_with_copy(self) -> None:
+        """Have the brokers hold what the spec's ``store_from`` holds."""
+        for name, image in self._beginning.items():
+            self.brokers[name].restore(image)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Hold what a snapshot holds; every broker is to be running. The clock goes on."""
+        snapshot.require_fit(self)
+        for broker in self.brokers.values():
+            broker.resume()
+        snapshot.put_into(self)
+        for broker in self.brokers.values():
+            broker.register_all()
+        self._let_slaves_catch_up()
+        self.journal.add(SnapshotRestored(node=inspection.NODE))
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def freeze(self, frozen: bool) -> None:
+        """Let the clock stand still, or run on."""
+        if frozen:
+            self.clock.freeze()
+        else:
+            self.clock.unfreeze()
+        how = "freeze" if frozen else "unfreeze"
+        self._moved(how, 0)
+        self.on_moved(how)
+
+    def set_rate(self, rate: float) -> None:
+        """Let the clock run so many times as fast as real time, once it is not frozen."""
+        self.clock.rate = rate
+        self._moved(f"rate {rate:g}", 0)
+        self.on_moved("rate")
+
+    def jump_to(self, at_ms: int) -> None:
+        """Have another wall time, earlier or later; no time passes and nothing fires.
+
+        What is due by the new time fires with the next movement, or by itself if the clock runs.
+        """
+        self._jump(lambda: self.clock.jump_to(at_ms))
+
+    def stand(self, standing: Standing) -> None:
+        """Have the clock stand, or run, as it did then; a jump if its wall was another."""
+        self._jump(lambda: self.clock.stand(standing))
+
+    def _jump(self, jump: Callable[[], None]) -> None:
+        before_ms = self.clock.now_ms()
+        jump()
+        self._moved("jump", self.clock.now_ms() - before_ms)
+        for clock in self.node_clocks:
+            clock.jumped()
+        self.on_moved("jump")
+
+    def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time on by ``ms``, with everything in the cluster quiet before and after.
+
+        Raises ValueError for what is negative, ConfigError over `LONGEST_ADVANCE_MS`, FakemqError
+        if it was given up; time is where it was by then.
+        """
+        if ms < 0:
+            raise ValueError(f"time does not go back: {ms} ms")
+        if ms > LONGEST_ADVANCE_MS:
+            days = f"{LONGEST_ADVANCE_MS // DAY_MS} days"
+            raise ConfigError(f"{ms} ms are too much to move at once: expected at most {days}")
+        if why := self._why_ended():
+            raise FakemqError(why)
+        self.network.settle()
+        began = {outside: self.clock.elapsed_ms(outside=outside) for outside in (False, True)}
+        with self.journal.because(self._moved("advance", ms)):
+            try:
+                fired = self.clock.advance_ms(ms, outside_peers=outside_peers)
+            except FakemqError:
+                self._moved("give up", self.clock.elapsed_ms() - began[False] - ms)
+                raise
+            finally:
+                self.network.settle()
+                self.on_moved("advance")
+        return [inspection.fired(self.clock, timer, began[timer.outside]) for timer in fired]
+
+    def until_given_up(self, given_up: Callable[[], bool], move: Callable[[], T]) -> T:
+        """What ``move`` gives, which moves time; that ends as soon as ``given_up`` is true."""
+        self._given_up = given_up
+        try:
+            return move()
+        finally:
+            self._given_up = None
+
+    def end_moves(self) -> None:
+        """Have no time be moved any more: the cluster is about to stop. From any thread."""
+        self._ending = True
+
+    def _why_ended(self) -> str:
+        """Why time is not moved any further; "" if it may be."""
+        if self._ending:
+            return "the cluster is being stopped"
+        given_up = self._given_up
+        return "who moved the clock has given up" if given_up is not None and given_up() else ""
+
+    def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
+        """Advance to a wall time; a time in the past is refused with ValueError."""
+        return self.advance(at_ms - self.clock.now_ms(), outside_peers=outside_peers)
+
+    def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
+        """Advance to the next deadline of ``kind``; LookupError if none is pending."""
+        timer = self.clock.next_of(kind, outside_peers=outside_peers)
+        # One that is held, or only just due, is late already.
+        ms = max(0, self.clock.due_in_ms(timer))
+        return self.advance(ms, outside_peers=timer.outside)
+
+    def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
+        """Advance to the next deadline; gives by how many milliseconds.
+
+        Those that watch outside peers count, and these peers age, only with ``outside_peers``.
+        """
+        clock = self.clock
+        timers = [timer for timer in clock.timers() if outside_peers or not timer.outside]
+        ms = max(0, min([*map(clock.due_in_ms, timers), at_most_ms]))
+        self.advance(ms, outside_peers=outside_peers)
+        return ms
+
+    @property
+    def node_clocks(self) -> list[NodeClock]:
+        """The clock as each node sees it, name servers first."""
+        clocks = [name_server.clock for name_server in self.name_servers]
+        return clocks + [broker.clock for broker in self.brokers.values()]
+
+    def _moved(self, how: str, by_ms: int) -> int:
+        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def create_topic(self, topic: str, queues: int) -> None:
+        """Create or change a topic on every running master; LookupError if there is none."""
+        masters = self.running_masters()
+        if not masters:
+            raise LookupError(f"no running master to create topic {topic} at")
+        for broker in masters:
+            broker.create_topic(topic, queues)
+        self.network.settle()
+
+    def start_name_server(self, name_server: NameServer) -> None:
+        """Start a name server that was stopped; it knows what is told it from then on."""
+        name_server.start(self.namesrv_addrs[self.name_servers.index(name_server)])
+
+    def name_servers_called(self, which: str | int | None) -> list[NameServer]:
+        """The name server of a number, name or address, or all for None; LookupError for others."""
+        if which is None:
+            return list(self.name_servers)
+        for number, one in enumerate(self.name_servers):
+            if which in (number, one.name, self.namesrv_addrs[number]):
+                return [one]
+        there = ", ".join(one.name for one in self.name_servers) or "none"
+        raise LookupError(f"no name server {which!r}; there are: {there}")
+
+    def running_masters(self) -> list[Broker]:
+        """The brokers at which topics and groups can be changed."""
+        # A paused broker would register, and one that is down would have the change when it is
+        # back.
+        return [
+            broker
+            for broker in self.brokers.values()
+            if broker.state == "running" and not broker.config.is_slave
+        ]
+
+    def broker(self, name: str) -> Broker:
+        """The broker called ``name``; a bare brokerName means its master, a running one if any."""
+        masters = [
+            broker
+            for broker in self.brokers.values()
+            if broker.config.broker_name == name and not broker.config.is_slave
+        ]
+        masters.sort(key=lambda broker: not broker.running)
+        broker = self.brokers.get(name) or next(iter(masters), None)
+        if broker is None:
+            there = ", ".join(self.brokers)
+            slaves = any(one.config.broker_name == name for one in self.brokers.values())
+            raise LookupError(f"no {'master' if slaves else 'broker'} {name!r}; there are: {there}")
+        return broker
+
+    def _create_topics(self) -> None:
+        """Make the topics of the spec; the name servers are told of all at once, afterwards."""
+        for broker in self.running_masters():
+            with broker.persistence.at_once():
+                for topic, queues in self.spec.topics.items():
+                    broker.topics.create(topic, queues)

@@ -1,0 +1,84 @@
+"""Bytes that flip in a store: in a record of the log, in a queue's entry, in the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from fakemq.config import checked
+from fakemq.core.inspection import messages, topics
+from fakemq.core.views import Message
+from fakemq.errors import ConfigError
+from fakemq.protocol.message import record_size_bytes
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.core.cluster import ClusterCore
+
+PLACES = ("log", "queue", "index")
+_PLACE = ("topic", "broker", "queue_id", "offset")
+_BEHIND_BODY_BYTES = 3  # the lengths of topic and properties
+_TAGS_CODE_END = 19
+_KEY_HASH_END = 3
+_MASK = 0xFF
+
+
+def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
+    """Flip a byte of what a broker has of a message; gives what that was, in words.
+
+    LookupError if it has nothing of it there, ValueError if that has no such byte.
+    """
+    data, default = _find(broker, message, where)
+    at = default if byte is None else byte
+    if not 0 <= at < len(data):
+        raise ValueError(f"byte={at}: what {where} has of the message has {len(data)} bytes")
+    data[at] ^= _MASK
+    broker.store.files.damaged = True
+    place = f"{message.topic}:{message.queue_id}@{message.offset}"
+    return f"byte {at} of {len(data)} in the {where} of {place}"
+
+
+def found(core: ClusterCore, wanted: object) -> Message:
+    """A message itself, that of an id, or that at a place; LookupError if there is none."""
+    if isinstance(wanted, Message):
+        return wanted
+    if isinstance(wanted, str):
+        for topic in topics(core):
+            for message in messages(core, topic):
+                if wanted in (message.msg_id, message.offset_msg_id):
+                    return message
+    elif isinstance(wanted, Mapping) and {"topic"} < wanted.keys() <= set(_PLACE):
+        for message in messages(core, checked.text("topic", wanted["topic"])):
+            if all(getattr(message, name) == value for name, value in wanted.items()):
+                return message
+    else:
+        raise ConfigError(
+            f"message={wanted!r}: expected a message, its id, or its place with {', '.join(_PLACE)}"
+        )
+    raise LookupError(f"no message {wanted!r}")
+
+
+def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int]:
+    """The bytes of the place, and which of them to flip if nobody says which."""
+    store, at = broker.store, message.commit_log_offset
+    data: memoryview | None = None
+    default = 0
+    if where == "log":
+        data = store.select_one_message_by_offset(at)
+        stored = store.look_message_by_offset(at)
+        body_bytes = 0 if stored is None else len(stored.body)
+        # Its body's first byte; of one without a body, its queue id.
+        end = record_size_bytes(message.sys_flag, body_bytes, 0, 0) - _BEHIND_BODY_BYTES
+        default = end - body_bytes if body_bytes else 15
+    elif where == "queue":
+        queue = store.consume_queue(message.topic, message.queue_id)
+        units = None if queue is None else queue.units_from(message.offset)
+        data, default = None if units is None else units[:20], _TAGS_CODE_END
+    else:
+        index = store.parts[2]
+        index.catch_up()
+        found = [entry for file in index.files for entry in file.entries_of(at)]
+        data, default = found[-1] if found else None, _KEY_HASH_END
+    if data is None:
+        raise LookupError(f"{broker.name} has nothing in its {where} of {message!r}")
+    return data, default

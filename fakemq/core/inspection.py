@@ -1,0 +1,332 @@
+"""Looking into a cluster's nodes: from their tables and stores to the snapshots tests see."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from operator import itemgetter
+from string import digits
+from typing import TYPE_CHECKING, TypeAlias
+
+from fakemq.broker.delay import real_place
+from fakemq.broker.seeding import seed as put
+from fakemq.core.views import Deadline, Delayed, Delivery, Member, Message, Queue
+from fakemq.events.core import Delivered, LogAppended
+from fakemq.journal.journal import Entry, line
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.hosts import format_host
+from fakemq.protocol.message import MessageExt, decompressed_body
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.delay_levels import queue_id_to_delay_level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fakemq.broker.broker import Broker
+    from fakemq.clock.clock import Clock
+    from fakemq.clock.timers import Timer
+    from fakemq.core.cluster import ClusterCore
+
+NODE = "cluster"
+"""The name under which the cluster as a whole asks and writes its journal."""
+
+
+def _deadline(timer: Timer, due_in_ms: int, at_ms: int) -> Deadline:
+    """The snapshot of a timer."""
+    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside, at_ms)
+
+
+def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
+    """The snapshot of a timer that fired on a way begun at ``began_ms`` of its axis.
+
+    One that was late by then fired at once.
+    """
+    ago_ms = clock.elapsed_ms(outside=timer.outside) - max(timer.due_ms, began_ms)
+    return _deadline(timer, 0, clock.now_ms() - ago_ms)
+
+
+def timers(core: ClusterCore) -> list[Deadline]:
+    """Every pending deadline, soonest first."""
+    clock = core.clock
+    now_ms = clock.now_ms()
+    waits = [(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
+    pending = [_deadline(timer, in_ms, now_ms + in_ms) for timer, in_ms in waits]
+    return sorted(pending, key=lambda one: one.due_in_ms)
+
+
+SOON = 3
+"""So many kinds of deadlines are named, each by its soonest."""
+
+
+def stillness(core: ClusterCore) -> str:
+    """Why nothing of the cluster falls due by itself, and what would be next; "" if it does."""
+    why = [f"held: {reason}" for reason in core.clock.holds]
+    if core.clock.frozen:
+        why.insert(0, "frozen")
+    if not why:
+        return ""
+    first: dict[str, Deadline] = {}
+    for one in sorted(timers(core), key=lambda one: (one.due_in_ms, one.domain)):
+        if not one.outside:
+            first.setdefault(one.kind, one)
+    soon = [
+        f"{one.kind} of {one.owner} in {max(0, one.due_in_ms)} ms"
+        for one in list(first.values())[:SOON]
+    ]
+    return f"the clock is {', '.join(why)}; next deadlines: {', '.join(soon) or 'none'}"
+
+
+def text(entries: list[Entry]) -> str:
+    """Journal entries as lines."""
+    return "\n".join(line(entry) for entry in entries)
+
+
+MAX_QUEUES = 65_536
+"""A client may create a topic of two billion queues; so many are shown of each broker."""
+
+
+def topics(core: ClusterCore) -> list[str]:
+    """The names of all topics, sorted."""
+    return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
+
+
+_NUMBERING = digits + "-_."
+
+
+def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> None:
+    """LookupError for a topic that does not exist; one that ``may_come`` only if it looks mistyped.
+
+    Names that differ by a number alone are not taken for each other.
+    """
+    there = topics(core)
+    if topic in there:
+        return
+    from difflib import get_close_matches  # only for who errs
+
+    kept = topic.strip(_NUMBERING)
+    alike = [name for name in there if name.strip(_NUMBERING) != kept]
+    near = get_close_matches(topic, alike, 1, cutoff=0.8)
+    if near or not may_come:
+        hint = f"is {near[0]} meant?" if near else f"there are: {', '.join(there)}"
+        raise LookupError(f"no topic {topic!r}; {hint}")
+
+
+def queues(core: ClusterCore, topic: str) -> list[Queue]:
+    """The queues of ``topic`` at every broker that has it."""
+    return [
+        Queue(
+            topic,
+            broker.config.broker_name,
+            queue_id,
+            broker.store.min_offset_in_queue(topic, queue_id),
+            broker.store.max_offset_in_queue(topic, queue_id),
+        )
+        for broker, queue_id in _queues(core, topic)
+    ]
+
+
+def _holders(core: ClusterCore) -> Iterator[Broker]:
+    """The broker of each brokerName that is looked at: its master, or a slave where that is down.
+
+    What slaves hold besides is the same once more.
+    """
+    found: dict[str, Broker] = {}
+    for broker in core.brokers.values():
+        name = broker.config.broker_name
+        if name not in found or _rank(broker) < _rank(found[name]):
+            found[name] = broker
+    yield from found.values()
+
+
+def _rank(broker: Broker) -> tuple[bool, bool]:
+    return not broker.running, broker.config.is_slave
+
+
+def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
+    for broker in _holders(core):
+        config = broker.topics.select(topic)
+        if config is not None:
+            queue_nums = max(config.read_queue_nums, config.write_queue_nums)
+            for queue_id in range(min(queue_nums, MAX_QUEUES)):
+                yield broker, queue_id
+
+
+def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
+    for broker in _holders(core):
+        for queue_id in broker.store.queue_ids(topic):
+            yield broker, queue_id
+
+
+def lag(core: ClusterCore, group: str, topic: str) -> int:
+    """Stored messages of ``topic`` behind the committed offsets of ``group``."""
+    committed = offsets(core, group, topic)
+    behind = 0
+    for broker, queue_id in _written_queues(core, topic):
+        first = broker.store.min_offset_in_queue(topic, queue_id)
+        done = committed.get((broker.config.broker_name, queue_id), 0)
+        behind += max(0, broker.store.max_offset_in_queue(topic, queue_id) - max(first, done))
+    return behind
+
+
+def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], int]:
+    """Committed offsets: (broker name, queue id) → next offset to consume."""
+    return {
+        (broker.config.broker_name, queue_id): offset
+        for broker in _holders(core)
+        for queue_id, offset in broker.offsets.query_all(group, topic).items()
+    }
+
+
+def members(core: ClusterCore, group: str) -> list[Member]:
+    """The consumers of ``group``, each once, sorted by client id."""
+    found = {
+        member.client_id: member
+        for broker in core.brokers.values()
+        for member in broker.consumers.members(group)
+    }
+    return [found[client_id] for client_id in sorted(found)]
+
+
+def messages(core: ClusterCore, topic: str) -> list[Message]:
+    """Every message of ``topic``, in the order of being stored, with its deliveries."""
+    return _messages(core, topic, {})
+
+
+def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
+    """What waits for a delay level at any broker, for ``topic`` or for all, soonest due first."""
+    found = []
+    for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
+        level = queue_id_to_delay_level(queue_id)
+        since = broker.delay.next_offset(level)
+        for stored in broker.store.messages_in_queue(SCHEDULE_TOPIC, queue_id, since):
+            place = real_place(stored)
+            unit = broker.store.queue_unit(SCHEDULE_TOPIC, queue_id, stored.queue_offset)
+            if place is not None and unit is not None and topic in (None, place[0]):
+                name = broker.config.broker_name
+                message = message_view(stored, _body(stored), name)
+                found.append(Delayed(place[0], name, place[1], level, unit[2], message))
+    return sorted(found, key=lambda one: one.due_at_ms)
+
+
+def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int]) -> list[Message]:
+    """Messages of ``topic``; of the queues in ``since`` those from an offset on."""
+    appended, delivered = _biographies(core, topic)
+    found: list[tuple[tuple[int, int, int], Message]] = []
+    for broker, queue_id in _written_queues(core, topic):
+        offset = since.get((broker, queue_id), 0)
+        for stored in broker.store.messages_in_queue(topic, queue_id, offset):
+            place = (broker.config.broker_name, queue_id, stored.queue_offset)
+            # What the journal has forgotten is older than what it knows.
+            order = (appended.get(place, 0), stored.store_timestamp_ms, stored.physical_offset)
+            view = message_view(
+                stored, _body(stored), broker.config.broker_name, delivered.get(place, ())
+            )
+            found.append((order, view))
+    found.sort(key=itemgetter(0))
+    return [message for _, message in found]
+
+
+def _body(stored: MessageExt) -> bytes:
+    try:
+        return decompressed_body(stored)
+    except RemoteProtocolError:
+        return stored.body  # said to be compressed by a client that did not: as it came
+
+
+def message_view(
+    stored: MessageExt, body: bytes, broker_name: str, deliveries: Iterable[Delivery] = ()
+) -> Message:
+    """The snapshot of a stored message; ``body`` is as it was sent."""
+    return Message(
+        topic=stored.topic,
+        broker=broker_name,
+        queue_id=stored.queue_id,
+        offset=stored.queue_offset,
+        body=body,
+        tags=stored.tags or "",
+        keys=stored.keys or "",
+        properties=dict(stored.properties),
+        msg_id=stored.msg_id,
+        offset_msg_id=stored.offset_msg_id,
+        born_at_ms=stored.born_timestamp_ms,
+        stored_at_ms=stored.store_timestamp_ms,
+        born_host=stored.born_host[0],
+        store_host=format_host(stored.store_host),
+        sys_flag=stored.sys_flag,
+        reconsume_times=stored.reconsume_times,
+        commit_log_offset=stored.physical_offset,
+        deliveries=tuple(deliveries),
+    )
+
+
+Place: TypeAlias = "tuple[str, int, int]"
+"""Broker name, queue id and queue offset of a message."""
+
+
+def _biographies(
+    core: ClusterCore, topic: str
+) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
+    """What the journal knows of a topic's messages: when in its order stored, and deliveries."""
+    names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
+    appended: dict[Place, int] = {}
+    delivered: dict[Place, list[Delivery]] = defaultdict(list)
+    for entry in core.journal:
+        event = entry.event
+        if isinstance(event, LogAppended):
+            if event.topic == topic:
+                appended[names[event.node], event.queue_id, event.queue_offset] = entry.seq
+        elif isinstance(event, Delivered) and event.topic == topic:
+            delivery = Delivery(event.group, event.peer, entry.at_ms)
+            for offset in event.offsets:
+                delivered[names[event.node], event.queue_id, offset].append(delivery)
+    return appended, delivered
+
+
+def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
+    """The bodies to seed, text as UTF-8; TypeError for one body where several belong."""
+    if isinstance(bodies, bytes | bytearray | str):
+        raise TypeError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
+    found = []
+    for body in bodies:
+        if not isinstance(body, bytes | bytearray | str):
+            raise TypeError(f"expected bodies of bytes or text, not {body!r}")
+        found.append(body.encode() if isinstance(body, str) else bytes(body))
+    return found
+
+
+def seed(
+    core: ClusterCore,
+    topic: str,
+    bodies: list[bytes],
+    tags: str,
+    keys: str,
+    properties: Mapping[str, str],
+    queue: int | None,
+) -> list[Message]:
+    """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
+
+    Or in those with the id ``queue``; LookupError if there is none. Brokers that do not run get
+    none; RuntimeError if none runs.
+    """
+    masters = core.running_masters()
+    if masters and not list(_queues(core, topic)):
+        core.create_topic(topic, 8)
+    queues = list(_queues(core, topic))
+    targets = [(broker, queue_id) for broker, queue_id in queues if broker in masters]
+    if not targets:
+        raise RuntimeError(f"no broker runs that could store messages for {topic}")
+    if queue is not None:
+        ids = sorted({queue_id for _, queue_id in targets})
+        targets = [target for target in targets if target[1] == queue]
+        if not targets:
+            raise LookupError(
+                f"{topic} has no queue {queue}; there are: {', '.join(map(str, ids))}"
+            )
+    before = {
+        (broker, queue_id): broker.store.max_offset_in_queue(topic, queue_id)
+        for broker, queue_id in _written_queues(core, topic)
+    }
+    for number, body in enumerate(bodies):
+        broker, queue_id = targets[number % len(targets)]
+        put(broker, topic, queue_id, body, tags, keys, properties)
+    core.network.settle()
+    return _messages(core, topic, before)

@@ -1,0 +1,92 @@
+"""Everything that the journal can say, one class for each kind of event.
+
+The classes are plain values without behaviour. Each is loaded when its name is first used:
+``from fakemq.events import Delivered``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakemq.events.core import AppendRefused as AppendRefused
+    from fakemq.events.core import BrokerGone as BrokerGone
+    from fakemq.events.core import BrokerRegistered as BrokerRegistered
+    from fakemq.events.core import ClockMoved as ClockMoved
+    from fakemq.events.core import ClockSkewed as ClockSkewed
+    from fakemq.events.core import DeadLettered as DeadLettered
+    from fakemq.events.core import Delivered as Delivered
+    from fakemq.events.core import Dispatched as Dispatched
+    from fakemq.events.core import Event as Event
+    from fakemq.events.core import FilesExpired as FilesExpired
+    from fakemq.events.core import FilterChanged as FilterChanged
+    from fakemq.events.core import GroupChanged as GroupChanged
+    from fakemq.events.core import HalfStored as HalfStored
+    from fakemq.events.core import HandlerFailed as HandlerFailed
+    from fakemq.events.core import KvConfigPrinted as KvConfigPrinted
+    from fakemq.events.core import LinkClosed as LinkClosed
+    from fakemq.events.core import LinkOpened as LinkOpened
+    from fakemq.events.core import LogAppended as LogAppended
+    from fakemq.events.core import MemberChanged as MemberChanged
+    from fakemq.events.core import MessageChecked as MessageChecked
+    from fakemq.events.core import NodeStarted as NodeStarted
+    from fakemq.events.core import NodeStopped as NodeStopped
+    from fakemq.events.core import OffsetCommitted as OffsetCommitted
+    from fakemq.events.core import PullHeld as PullHeld
+    from fakemq.events.core import PullWoken as PullWoken
+    from fakemq.events.core import QueuesLocked as QueuesLocked
+    from fakemq.events.core import RequestHandled as RequestHandled
+    from fakemq.events.core import RequestReceived as RequestReceived
+    from fakemq.events.core import Scheduled as Scheduled
+    from fakemq.events.core import ScheduledDelivered as ScheduledDelivered
+    from fakemq.events.core import ScheduledDiscarded as ScheduledDiscarded
+    from fakemq.events.core import SentBack as SentBack
+    from fakemq.events.core import SnapshotRestored as SnapshotRestored
+    from fakemq.events.core import StoreRepaired as StoreRepaired
+    from fakemq.events.core import TopicChanged as TopicChanged
+    from fakemq.events.core import TransactionChecked as TransactionChecked
+    from fakemq.events.core import TransactionDiscarded as TransactionDiscarded
+    from fakemq.events.core import TransactionEnded as TransactionEnded
+    from fakemq.events.core import Warned as Warned
+    from fakemq.events.faults import AnswerWithheld as AnswerWithheld
+    from fakemq.events.faults import FaultHit as FaultHit
+    from fakemq.events.faults import FaultPlaced as FaultPlaced
+    from fakemq.events.faults import FaultRemoved as FaultRemoved
+    from fakemq.events.replication import MetadataSynchronized as MetadataSynchronized
+    from fakemq.events.replication import Replicated as Replicated
+    from fakemq.events.replication import ReplicationWaited as ReplicationWaited
+    from fakemq.events.replication import ReportBelieved as ReportBelieved
+    from fakemq.events.replication import SlaveReported as SlaveReported
+    from fakemq.events.replication import Transferred as Transferred
+    from fakemq.events.store import StoreRecovered as StoreRecovered
+    from fakemq.events.store import UnsyncedLost as UnsyncedLost
+
+_HOMES = {
+    "FaultPlaced": "faults",
+    "FaultHit": "faults",
+    "FaultRemoved": "faults",
+    "AnswerWithheld": "faults",
+    "SlaveReported": "replication",
+    "ReportBelieved": "replication",
+    "Transferred": "replication",
+    "Replicated": "replication",
+    "ReplicationWaited": "replication",
+    "MetadataSynchronized": "replication",
+    "StoreRecovered": "store",
+    "UnsyncedLost": "store",
+}
+"""The modules of the names that are not in ``core``."""
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"fakemq.events.{_HOMES.get(name, 'core')}")
+    try:
+        value = getattr(module, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    globals()[name] = value
+    return value

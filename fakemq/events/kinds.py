@@ -1,0 +1,66 @@
+"""Every kind of event that a journal may have, by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
+
+from fakemq.events.core import Event
+
+MODULES = (
+    "fakemq.events.core",
+    "fakemq.events.faults",
+    "fakemq.events.replication",
+    "fakemq.events.store",
+    "fakemq.journal.journal",
+    "fakemq.sim.events",
+)
+"""Where kinds of events are defined; the journal's own and the simulator's lie with them."""
+
+
+@cache
+def kinds() -> dict[str, type[Event]]:
+    """All of them, `Event` for any among them."""
+    return {
+        name: value
+        for module in MODULES
+        for name, value in vars(import_module(module)).items()
+        if isinstance(value, type) and issubclass(value, Event)
+    }
+
+
+def kind_named(name: str) -> type[Event]:
+    """The kind of this name; ValueError names what may be meant."""
+    known = kinds()
+    kind = known.get(name)
+    if kind is None:
+        near = get_close_matches(name, known, 1)
+        hint = f"; is {near[0]} meant?" if near else f"; there are: {', '.join(sorted(known))}"
+        raise ValueError(f"no kind of event is called {name!r}{hint}")
+    return kind
+
+
+@cache
+def types_of(kind: type[Event], field: str) -> tuple[type, ...]:
+    """What the values of a field may be in events of a kind."""
+    declared = [
+        get_type_hints(one)[field]
+        for one in {kind, *kinds().values()}
+        if issubclass(one, kind) and field in one.__struct_fields__
+    ]
+    parts = [part for one in declared for part in (get_args(one) if _is_union(one) else (one,))]
+    return tuple({get_origin(part) or part for part in parts})
+
+
+def _is_union(declared: object) -> bool:
+    return get_origin(declared) in (Union, UnionType)
+
+
+def fields_of(kind: type[Event]) -> set[str]:
+    """The names of the fields that events of a kind have; of `Event`, that any may have."""
+    return {
+        name for one in kinds().values() if issubclass(one, kind) for name in one.__struct_fields__
+    } | set(kind.__struct_fields__)

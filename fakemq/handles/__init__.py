@@ -1,0 +1,1 @@
+"""What a test holds in its hand: one file for each noun."""

@@ -1,0 +1,186 @@
+"""What a test may claim about messages, and what a claim that fails says.
+
+The text of a failure has what was expected and seen, what most likely is the cause, the faults that
+are placed, and the biographies of the messages concerned. pytest's traceback ends at the claim.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from fakemq.core.inspection import payloads
+from fakemq.protocol.topics import dlq_topic
+
+if TYPE_CHECKING:
+    from fakemq.biographies.biography import Biography
+    from fakemq.core.views import Message
+
+BIOGRAPHIES_AT_MOST = 5
+SHOWN_AT_MOST = 20
+"""So many messages are named; a failure's text is to be read."""
+BODY_SHOWN_BYTES = 40
+
+Explain = Callable[[Sequence["Message"], str | None, str | None], str]
+"""What is known besides: of these messages, a topic and a group."""
+
+
+class Stored(Protocol):
+    """A cluster, ours or another, whose stored messages can be seen."""
+
+    def messages(self, topic: str) -> list[Message]: ...
+
+
+def assert_sent(
+    cluster: Stored,
+    topic: str,
+    count: int | None,
+    bodies: Iterable[bytes | str] | None,
+    keys: str | None,
+    tags: str | None,
+    explain: Explain,
+) -> None:
+    """The messages of a topic with these keys and tags are so many, or have these bodies."""
+    __tracebackhide__ = True
+    stored = cluster.messages(topic)
+    fitting = [
+        message
+        for message in stored
+        if tags in (None, message.tags) and (keys is None or keys in message.keys.split())
+    ]
+    which = "".join(
+        f" with {name} {value!r}"
+        for name, value in (("keys", keys), ("tags", tags))
+        if value is not None
+    )
+    _compare(f"in {topic}{which}", fitting, count, bodies, lambda: explain(stored, topic, None))
+
+
+def assert_in_dlq(
+    cluster: Stored,
+    group: str,
+    count: int | None,
+    bodies: Iterable[bytes | str] | None,
+    explain: Explain,
+) -> None:
+    """The dead letters of a group are so many, or have these bodies."""
+    __tracebackhide__ = True
+    topic = dlq_topic(group)
+    dead = cluster.messages(topic)
+    _compare(f"in {topic}", dead, count, bodies, lambda: explain(dead, None, group))
+
+
+def assert_consumed(
+    cluster: Stored,
+    topic: str,
+    group: str,
+    count: int | None,
+    bodies: Iterable[bytes | str] | None,
+    explain: Explain,
+) -> None:
+    """A group has got and acknowledged the messages of a topic: all, so many, or these."""
+    __tracebackhide__ = True
+    stored = cluster.messages(topic)
+    done: list[Message] = []
+    left: list[Message] = []
+    for message in stored:
+        (done if consumed(message.biography, group) else left).append(message)
+    if count is None and bodies is None and stored:
+        count = len(stored)
+    what = f"of {topic} consumed by {group}"
+    _compare(what, done, count, bodies, lambda: explain(left or done, topic, group))
+
+
+def assert_deliveries(
+    cluster: Stored, topic: str, group: str, least: int, most: int, explain: Explain
+) -> None:
+    """Every message of a topic went to a group so often, retries counted."""
+    from fakemq.biographies.steps import Delivered
+
+    __tracebackhide__ = True
+    wrong, seen = [], []
+    for message in cluster.messages(topic):
+        times = sum(step.group == group for step in message.biography.of(Delivered))
+        if not least <= times <= most:
+            wrong.append(message)
+            seen.append(f"{_shown(message.body)} {times} times")
+    if wrong:
+        often = "once" if least == most else "at most once"
+        raise AssertionError(
+            f"expected: every message of {topic} delivered to {group} {often}\n"
+            f"seen:     {_listed(seen, len(seen))}\n{explain(wrong, topic, group)}"
+        )
+
+
+def consumed(biography: Biography, group: str) -> bool:
+    """Whether a group is done with a message: the last time it got it, it acknowledged it."""
+    from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack, SetBack
+
+    acked = sum(step.group == group for step in biography.of(Acknowledged))
+    given_back = sum(step.group == group for step in biography.of(SentBack))
+    set_back = sum(step.group == group for step in biography.of(SetBack))
+    dead = any(step.group == group for step in biography.of(DeadLettered))
+    return acked > given_back + set_back and not dead
+
+
+def _compare(
+    what: str,
+    seen: Sequence[Message],
+    count: int | None,
+    bodies: Iterable[bytes | str] | None,
+    explain: Callable[[], str],
+) -> None:
+    __tracebackhide__ = True
+    if count is not None and count < 0:
+        raise ValueError(f"count={count}: expected a number of messages, 0 or more")
+    there = Counter(message.body for message in seen)
+    if bodies is not None:
+        wanted = Counter(payloads(bodies))
+        fits = there == wanted and count in (None, len(seen))
+        expected = f"{_messages(wanted.total())} {what}: {_bodies(wanted)}"
+        if differences := [
+            f"{word} {_bodies(part)}"
+            for word, part in (("missing", wanted - there), ("too many", there - wanted))
+            if part
+        ]:
+            expected += f" ({'; '.join(differences)})"
+    else:
+        fits = bool(seen) if count is None else count == len(seen)
+        expected = f"{'at least 1 message' if count is None else _messages(count)} {what}"
+    if not fits:
+        raise AssertionError(
+            f"expected: {expected}\n"
+            f"seen:     {len(seen)}{f': {_bodies(there)}' if seen else ''}\n{explain()}"
+        )
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
+
+
+def _bodies(bodies: Counter[bytes]) -> str:
+    return _listed(map(_shown, bodies.elements()), bodies.total())
+
+
+def _listed(texts: Iterable[str], number: int) -> str:
+    more = number - SHOWN_AT_MOST
+    return ", ".join(islice(texts, SHOWN_AT_MOST)) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(body: bytes) -> str:
+    return repr(body if len(body) <= BODY_SHOWN_BYTES else body[: BODY_SHOWN_BYTES - 3] + b"...")
+
+
+def explanation(
+    messages: Sequence[Message], diagnosis: Sequence[str], faults: Sequence[object]
+) -> str:
+    """The end of a failure's text: cause, faults, biographies."""
+    lines = ["most likely:"] if diagnosis else []
+    lines += [f"  {line}" for line in diagnosis]
+    lines += [f"pending: {fault!r}" for fault in faults]
+    lines += [str(message.biography) for message in messages[:BIOGRAPHIES_AT_MOST]]
+    if len(messages) > BIOGRAPHIES_AT_MOST:
+        lines.append(f"and {len(messages) - BIOGRAPHIES_AT_MOST} more")
+    return "\n".join(lines)

@@ -1,0 +1,107 @@
+"""Faults of what brokers ask of clients, as tests place them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, Unpack
+
+from fakemq.clock.durations import Duration, duration_ms
+from fakemq.config import checked
+from fakemq.errors import ConfigError
+from fakemq.faults.plan import When
+from fakemq.faults.request_scope import Where, in_words, request_code, scope
+from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, when
+from fakemq.handles.faults.requests import GateFault, parted
+from fakemq.protocol.codes import RequestCode, code_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.broker.call_faults import CallFault
+
+CallCode: TypeAlias = RequestCode | int | str
+
+
+class CallLimits(Where, Often, total=False):
+    """What a fault of calls is limited to, and how often it has its effect."""
+
+
+class CallFaults(FaultPlacing):
+    """What befalls requests that brokers send to clients: checks, notices, replies.
+
+    ``call`` is one of CHECK_TRANSACTION_STATE (39), NOTIFY_CONSUMER_IDS_CHANGED (40),
+    RESET_CONSUMER_CLIENT_OFFSET (220), GET_CONSUMER_STATUS_FROM_CLIENT (221),
+    GET_CONSUMER_RUNNING_INFO (307), CONSUME_MESSAGE_DIRECTLY (309) and
+    PUSH_REPLY_MESSAGE_TO_CLIENT (326). Raises as `RequestFaults` does.
+    """
+
+    def drop_call(self, call: CallCode, **limits: Unpack[CallLimits]) -> Fault:
+        """It is lost; who waits for the client's answer waits as long as ever."""
+        from fakemq.broker.call_faults import DropCall
+
+        return self._befall_call("drop call", call, DropCall(), limits)
+
+    def delay_call(self, call: CallCode, by: Duration, **limits: Unpack[CallLimits]) -> Fault:
+        """It is sent so much later, by the cluster's clock."""
+        from fakemq.broker.call_faults import DelayCall
+
+        ms = duration_ms(by, name="delay_call")
+        if ms < 0:
+            raise ConfigError(f"delay_call by {by!r}: expected a time from now on")
+        return self._befall_call(f"delay call by {ms} ms", call, DelayCall(ms), limits)
+
+    def duplicate_call(
+        self, call: CallCode, copies: int = 2, **limits: Unpack[CallLimits]
+    ) -> Fault:
+        """The client gets it so many times."""
+        from fakemq.broker.call_faults import DuplicateCall
+
+        checked.whole("copies", copies, 2)
+        return self._befall_call(f"send call {copies} times", call, DuplicateCall(copies), limits)
+
+    def reorder_calls(
+        self, call: CallCode, count: int = 2, **limits: Unpack[CallLimits]
+    ) -> GateFault:
+        """Calls are held until ``count`` are there, and then sent, the last first.
+
+        ``times`` counts such turns. `GateFault.release`, or removing the fault, sends what is held
+        in its own order; a call is gone with its client's connection, or its broker.
+        """
+        from fakemq.broker.call_faults import ReorderCalls
+
+        checked.whole("count", count, 2)
+        if "on_call" in limits:
+            raise ConfigError("reorder_calls takes several calls: say times= or always=True")
+        often = when(parted(limits)[1])
+        if often.times is not None:
+            often = When(often.times * count, None, often.probability)
+        action = ReorderCalls(count)
+        fault = self._befall_call(f"reorder {count} calls", call, action, limits, often, action.end)
+        return GateFault(self._running, fault._placed, action)
+
+    def _befall_call(
+        self,
+        what: str,
+        call: CallCode,
+        action: CallFault,
+        limits: CallLimits,
+        often: When | None = None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> Fault:
+        from fakemq.broker.call_faults import CALLS
+        from fakemq.broker.client_channel import TO_CLIENT
+
+        code = request_code(call)
+        if code not in CALLS:
+            names = ", ".join(one.name for one in CALLS)
+            raise ConfigError(f"brokers send no {code_name(code)} to clients; they send {names}")
+        where, how_often = parted(limits)
+        scoped = scope(self._core, code, **where)
+        return self._place(
+            TO_CLIENT,
+            action,
+            in_words(f"{what}, {code_name(code)}", scoped),
+            scoped,
+            when(how_often) if often is None else often,
+            must_fire=how_often.get("must_fire", True),
+            on_end=on_end,
+        )

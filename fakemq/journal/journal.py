@@ -1,0 +1,327 @@
+"""One journal: typed, ordered, used by everyone who wants to know what happened."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from inspect import get_annotations
+from itertools import count, islice
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from fakemq.clock.clock import Clock
+from fakemq.events.core import (
+    Dispatched,
+    Event,
+    HandlerFailed,
+    LogAppended,
+    MessageChecked,
+    StoreRepaired,
+    Warned,
+)
+from fakemq.journal.warnings import Offences
+from fakemq.protocol.codes import code_name
+
+EventT = TypeVar("EventT", bound=Event)
+
+_logger = logging.getLogger("fakemq")
+
+CAPACITY = 100_000
+"""How many entries are kept; a server that runs for days forgets its oldest."""
+
+TEXT_MAX_CHARS = 500
+"""A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
+
+_OURS = frozenset({"node", "peer", "how", "why", "traceback"})
+_OF_STORED = frozenset({MessageChecked, LogAppended, Dispatched})
+"""Kinds whose topic is never long: no record has one of over 127 bytes."""
+
+
+def _texts_of(kind: type[Event]) -> tuple[str, ...]:
+    """The fields in which a peer may have put what it liked."""
+    ours = _OURS | {"topic"} if kind in _OF_STORED else _OURS
+    written = get_annotations(kind)
+    return tuple(name for name in written if "str" in written[name] and name not in ours)
+
+
+def shortened(text: str) -> str:
+    """``text``, or its beginning if it is too long to be kept."""
+    if len(text) <= TEXT_MAX_CHARS:
+        return text
+    return f"{text[: TEXT_MAX_CHARS - 40]}… of {len(text)} characters"
+
+
+def _kept(value: object) -> object:
+    """What is kept of a field in which there are texts."""
+    if isinstance(value, str):
+        return shortened(value)
+    if isinstance(value, tuple):
+        return tuple(map(_kept, value))
+    return value
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """An event with its place in the order (``seq``, from 1) and the cluster's wall time.
+
+    ``cause`` is the ``seq`` of what it is owed to: a request that came, a timer, a fault that hit,
+    the clock or a broker moved by hand; 0 for none that is known.
+    """
+
+    seq: int
+    at_ms: int
+    event: Event
+    cause: int = 0
+
+
+class TimerFired(Event, frozen=True, kw_only=True, gc=False):
+    """A timer of the node was due; ``kind`` is a row of `fakemq.clock.timers.DOMAINS`.
+
+    Written only where what it does is in the journal, too, just before that.
+    """
+
+    kind: str
+
+
+class Fired:
+    """A timer whose callback runs: a cause that is written down when something is owed to it."""
+
+    __slots__ = ("cause", "kind", "node", "seq")
+
+    def __init__(self, node: str, kind: str, cause: Cause) -> None:
+        self.node = node
+        self.kind = kind
+        self.cause = cause
+        self.seq = 0
+
+
+Cause: TypeAlias = "int | Fired"
+"""What things may be owed to: the ``seq`` of an entry, or what becomes one if need be."""
+
+Listener: TypeAlias = Callable[[Entry], None]
+
+
+class Journal:
+    """All that happened in one cluster, oldest first.
+
+    Entries are made for those who read them: much is written that nobody reads.
+    """
+
+    def __init__(self, clock: Clock, capacity: int = CAPACITY) -> None:
+        self._clock = clock
+        self._events: deque[Event] = deque(maxlen=capacity)
+        self._times_ms: deque[int] = deque(maxlen=capacity)
+        self._causes: deque[int] = deque(maxlen=capacity)
+        self._seq = 0
+        self.epoch = 0
+        """How often it was cleared: before, the same numbers were others'."""
+        self.cause: Cause = 0
+        """What all that happens now is owed to; see `because`."""
+        self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
+        # Of each kind of event: its texts of peers, and who listens to it.
+        self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
+        self.offences = Offences(clock, self)
+        """Where to warn of what peers do."""
+
+    def add(self, event: Event) -> int:
+        """Write ``event`` down, and tell whoever listens; gives its ``seq``."""
+        texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
+        for name in texts:
+            value = getattr(event, name)
+            if type(value) is not str or len(value) > TEXT_MAX_CHARS:
+                event = msgspec.structs.replace(event, **{name: _kept(value)})
+        cause = self.cause
+        if type(cause) is not int:
+            cause = self._seq_of(cause)
+        at_ms = self._clock.now_ms()
+        self._seq = seq = self._seq + 1
+        self._events.append(event)
+        self._times_ms.append(at_ms)
+        self._causes.append(cause)
+        if listeners:
+            entry = Entry(seq, at_ms, event, cause)
+            for listener in listeners:
+                listener(entry)
+        return seq
+
+    @contextmanager
+    def because(self, cause: Cause) -> Iterator[None]:
+        """Have what happens in the block owed to ``cause``, and not to what it was owed to."""
+        before, self.cause = self.cause, cause
+        try:
+            yield
+        finally:
+            self.cause = before
+
+    def resume(self) -> Callable[[], AbstractContextManager[None]]:
+        """The way back, later, to what all that happens now is owed to."""
+        cause, epoch = self.cause, self.epoch
+        return lambda: self.because(cause if self.epoch == epoch else 0)
+
+    def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
+        """Call what a timer is for; what that brings about is owed to a `TimerFired`.
+
+        What it raises is written down as a bug of ours, and time goes on.
+        """
+        before, self.cause = self.cause, Fired(node, kind, self.cause)
+        try:
+            callback()
+        except Exception as error:
+            self.add(HandlerFailed.of(node, None, error))
+        finally:
+            self.cause = before
+
+    def _seq_of(self, cause: Fired | int) -> int:
+        """The ``seq`` of a cause, which is written down now if it is not yet."""
+        if not isinstance(cause, Fired):
+            return cause
+        if not cause.seq:
+            before, self.cause = self.cause, cause.cause
+            cause.seq = self.add(TimerFired(node=cause.node, kind=cause.kind))
+            self.cause = before
+        return cause.seq
+
+    def _find_kind(self, kind: type[Event]) -> tuple[tuple[str, ...], tuple[Listener, ...]]:
+        listeners = tuple(
+            listener for listener, kinds in self._listeners if not kinds or kind in kinds
+        )
+        found = self._kinds[kind] = (_texts_of(kind), listeners)
+        return found
+
+    def listen(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
+        """Call ``listener`` with every entry from now on, or with those of ``kinds`` only.
+
+        Gives the way to stop that.
+        """
+        listening = (listener, kinds)
+        self._listeners.append(listening)
+        self._kinds.clear()
+
+        def unlisten() -> None:
+            self._listeners.remove(listening)
+            self._kinds.clear()
+
+        return unlisten
+
+    def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
+        """Events of one kind whose fields have these values, oldest first.
+
+        Tests ask by more than that: `fakemq.journal.search`.
+        """
+        return [
+            event
+            for event in self._events
+            if isinstance(event, kind)
+            and all(getattr(event, name) == value for name, value in fields.items())
+        ]
+
+    def at(self, seq: int) -> Entry | None:
+        """The entry with this number; None for one that is forgotten, or is none."""
+        index = seq - self.first_seq
+        if not 0 <= index < len(self):
+            return None
+        return Entry(seq, self._times_ms[index], self._events[index], self._causes[index])
+
+    def after(self, seq: int) -> list[Entry]:
+        """All entries that are kept and have a greater number, oldest first."""
+        return list(self._entries(max(0, seq + 1 - self.first_seq)))
+
+    def cause_chain(self, entry: Entry) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        chain = []
+        while (cause := self.at(entry.cause)) is not None:
+            chain.append(cause)
+            entry = cause
+        return chain
+
+    @property
+    def first_seq(self) -> int:
+        """The number of the oldest entry that is kept; over 1, older ones are forgotten."""
+        return self._seq - len(self) + 1
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the newest entry; 0 if there is none."""
+        return self._seq
+
+    def tail(self, number: int = 20) -> list[Entry]:
+        """The last ``number`` entries, oldest first."""
+        return list(self._entries(max(0, len(self) - number)))
+
+    def clear(self) -> None:
+        """Forget everything; sequence numbers start at 1 again."""
+        self._events.clear()
+        self._times_ms.clear()
+        self._causes.clear()
+        self._seq = self.cause = 0
+        self.epoch += 1
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(list(self._entries(0)))
+
+    def _entries(self, start: int) -> Iterator[Entry]:
+        """Those from the ``start``-th on, as long as nothing is added."""
+        seqs = count(self.first_seq + start)
+        columns = (self._times_ms, self._events, self._causes)
+        return map(Entry, seqs, *(islice(column, start, None) for column in columns))
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __repr__(self) -> str:
+        return f"<journal of {len(self)} entries, last seq {self._seq}>"
+
+
+def line(entry: Entry) -> str:
+    """An entry as one line of text: number, UTC time, kind, node, fields; codes by their names."""
+    event = entry.event
+    fields = " ".join(
+        f"{name}={_text(name, getattr(event, name))}"
+        for name in event.__struct_fields__
+        if name != "node"
+    )
+    at = clock_text(entry.at_ms)
+    return f"{entry.seq:>6} {at} {type(event).__name__:<16} {event.node:<10} {fields}"
+
+
+def clock_text(at_ms: int) -> str:
+    """The UTC time of day, to the millisecond."""
+    seconds, ms = divmod(at_ms, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
+
+
+def _text(name: str, value: object) -> str:
+    if name == "code" and isinstance(value, int):
+        return code_name(value)
+    return str(value) if isinstance(value, int) else repr(value)
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def log(entry: Entry) -> None:
+    """Give the logger ``fakemq`` what a user should read: warnings, and bugs of ours.
+
+    A warning may quote a peer: it stays one line, and no terminal obeys it.
+    """
+    event = entry.event
+    if isinstance(event, Warned):
+        _logger.warning("%s: %s", event.node, _printable(event.text))
+    elif isinstance(event, StoreRepaired):
+        _logger.warning(
+            "%s: repaired %s at %d, %d bytes cut: %s",
+            *(event.node, event.file, event.offset, event.cut_bytes, _printable(event.why)),
+        )
+    elif isinstance(event, HandlerFailed):
+        _logger.error(
+            "%s: a bug in fakemq%s\n%s",
+            event.node,
+            "" if event.code is None else f" while answering {code_name(event.code)}",
+            event.traceback,
+        )

@@ -1,0 +1,191 @@
+"""What a name server shows instead of what it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from fakemq.dispatch.dispatcher import Reply
+from fakemq.dispatch.faults import Met, RequestFault, keeping
+from fakemq.namesrv.namesrv import VIEW, NameServer
+from fakemq.namesrv.route_query import RouteQuery
+from fakemq.namesrv.route_tables import RouteTables
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import FLAG_ONEWAY
+from fakemq.protocol.headers.namesrv import (
+    RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
+)
+
+if TYPE_CHECKING:
+    from fakemq.protocol.bodies.route import ClusterInfo, TopicList, TopicRouteData
+
+T = TypeVar("T")
+
+
+class View:
+    """What a fault makes of the tables that are shown."""
+
+    def show(self, tables: RouteTables) -> RouteTables:
+        """The tables instead of ``tables``, a copy that may be changed."""
+        raise NotImplementedError
+
+
+class Stale(View):
+    """What was known once."""
+
+    def __init__(self, tables: RouteTables) -> None:
+        self._tables = copied(tables)
+
+    def show(self, tables: RouteTables) -> RouteTables:
+        return copied(self._tables)
+
+
+class HiddenBroker(View):
+    """Without a broker: one node of it, or all of its name."""
+
+    def __init__(self, broker_name: str, broker_id: int | None) -> None:
+        self._broker_name, self._broker_id = broker_name, broker_id
+
+    def show(self, tables: RouteTables) -> RouteTables:
+        name = self._broker_name
+        data = tables.broker_addr_table.get(name)
+        if data is not None and self._broker_id is not None:
+            data.broker_addrs.pop(self._broker_id, None)
+        if data is None or self._broker_id is None or not data.broker_addrs:
+            tables.broker_addr_table.pop(name, None)
+            for names in tables.cluster_addr_table.values():
+                names.pop(name, None)
+            for topic, queues in list(tables.topic_queue_table.items()):
+                queues.pop(name, None)
+                if not queues:
+                    del tables.topic_queue_table[topic]
+        return tables
+
+
+class OtherQueues(View):
+    """Another number of queues of a topic, at one broker or all; with none the topic is hidden."""
+
+    def __init__(self, topic: str, queues: int, broker_name: str | None) -> None:
+        self._topic, self._queues, self._broker_name = topic, queues, broker_name
+
+    def show(self, tables: RouteTables) -> RouteTables:
+        by_broker = tables.topic_queue_table.get(self._topic, {})
+        for name, data in list(by_broker.items()):
+            if self._broker_name not in (None, name):
+                continue
+            if self._queues:
+                data.read_queue_nums = data.write_queue_nums = self._queues
+            else:
+                del by_broker[name]
+        if not by_broker:
+            tables.topic_queue_table.pop(self._topic, None)
+        return tables
+
+
+class OtherAddress(View):
+    """Another address of a broker."""
+
+    def __init__(self, broker_name: str, broker_id: int, addr: str) -> None:
+        self._broker_name, self._broker_id, self._addr = broker_name, broker_id, addr
+
+    def show(self, tables: RouteTables) -> RouteTables:
+        data = tables.broker_addr_table.get(self._broker_name)
+        if data is not None and self._broker_id in data.broker_addrs:
+            data.broker_addrs[self._broker_id] = self._addr
+        return tables
+
+
+def copied(tables: RouteTables) -> RouteTables:
+    """The tables that routes are made of, which may be changed without changing ``tables``."""
+    copy = RouteTables()
+    for topic, queues in tables.topic_queue_table.items():
+        copy.topic_queue_table[topic] = {
+            name: msgspec.structs.replace(data) for name, data in queues.items()
+        }
+    for name, broker in tables.broker_addr_table.items():
+        addrs = dict(broker.broker_addrs)
+        copy.broker_addr_table[name] = msgspec.structs.replace(broker, broker_addrs=addrs)
+    for cluster, names in tables.cluster_addr_table.items():
+        copy.cluster_addr_table[cluster] = dict(names)
+    copy.filter_server_table.update(tables.filter_server_table)
+    return copy
+
+
+class ViewedRoutes(RouteQuery):
+    """The routes of a name server as its faults show them, each on top of the one before."""
+
+    def __init__(self, node: NameServer) -> None:
+        super().__init__(node.tables)
+        self._node = node
+
+    def _see(self, what: str, ask: Callable[[RouteQuery], T]) -> T:
+        node, tables = self._node, self._tables
+        answer = ask(RouteQuery(tables))
+        for placed in list(node.faults.at(VIEW)):
+            if placed.scope.node not in (None, node.name):
+                continue
+            tables = placed.action.show(copied(tables))
+            seen = ask(RouteQuery(tables))
+            if seen != answer:
+                # Until the request is done with: its answer is owed to the fault.
+                node.journal.cause = placed.hit(node.name, what)
+            answer = seen
+        return answer
+
+    def topic_route(self, topic: str) -> TopicRouteData | None:
+        return self._see(f"the route of {topic}", lambda routes: routes.topic_route(topic))
+
+    def cluster_info(self) -> ClusterInfo:
+        return self._see("the cluster", lambda routes: routes.cluster_info())
+
+    def all_topics(self) -> TopicList:
+        return self._see("all topics", lambda routes: routes.all_topics())
+
+    def topics_by_cluster(self, cluster: str) -> TopicList:
+        return self._see(
+            f"the topics of {cluster}", lambda routes: routes.topics_by_cluster(cluster)
+        )
+
+    def system_topics(self) -> TopicList:
+        return self._see("system topics", lambda routes: routes.system_topics())
+
+    def unit_topics(self) -> TopicList:
+        return self._see("unit topics", lambda routes: routes.unit_topics())
+
+    def has_unit_sub_topics(self) -> TopicList:
+        return self._see("unit topics", lambda routes: routes.has_unit_sub_topics())
+
+    def has_unit_sub_un_unit_topics(self) -> TopicList:
+        return self._see("unit topics", lambda routes: routes.has_unit_sub_un_unit_topics())
+
+
+class Lag(RequestFault):
+    """What a broker says is answered at once, and believed ``ms`` later by the cluster's clock."""
+
+    def __init__(self, ms: int) -> None:
+        self._ms = ms
+
+    def befall(self, met: Met) -> None:
+        session, command = met.session, met.command
+        if not command.flag & FLAG_ONEWAY:
+            reply = _taken_for_granted(met)
+            session.send(reply.to_command(command), reply.body, answers=command.code)
+            command.flag |= FLAG_ONEWAY  # it has its answer
+        kept = keeping(met, answered=True)
+        met.node.clock.call_later(self._ms, kept, kind="late_by_fault")
+
+
+def _taken_for_granted(met: Met) -> Reply[RegisterBrokerResponseHeader]:
+    node, command = met.node, met.command
+    if command.code != RequestCode.REGISTER_BROKER or not isinstance(node, NameServer):
+        return Reply()
+    header = RegisterBrokerRequestHeader.decode(command.ext_fields)
+    result = node.registration.master_for(header.broker_name, header.broker_id)
+    return Reply(
+        RegisterBrokerResponseHeader(
+            ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
+        )
+    )

@@ -1,0 +1,1 @@
+"""What faults of links do to the bytes that connections carry."""

@@ -1,0 +1,235 @@
+"""What befalls links: which connections a fault is for, and what becomes of their bytes.
+
+A connection is one call of every fault that covers it, and a fault hits it once: with the first
+bytes, or the first close, that it keeps back, slows down or cuts. A connection has lanes in the
+place of its direct ways only while a fault is for it. A partition hits the connects, too, that it
+swallows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fakemq.faults.plan import ALWAYS, When
+from fakemq.net.faults.scopes import (
+    CLIENTS,
+    PARTITION,
+    POINTS,
+    LinkScope,
+    Names,
+    Passing,
+    inside,
+    outside,
+)
+from fakemq.net.faults.wires import Wire
+from fakemq.net.outbound import CONNECT_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from fakemq.clock.timers import Timer
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.faults.plan import Placed, Point
+    from fakemq.journal.journal import Cause
+    from fakemq.net.faults.lane import Act, OpenLink
+    from fakemq.net.session import Owner
+
+ActionT = TypeVar("ActionT")
+
+
+class LinkPlan:
+    """The wires of one cluster, and the connects that a partition has swallowed."""
+
+    def __init__(self, core: ClusterCore) -> None:
+        self._core = core
+        self.clock = core.clock
+        self.plan = core.faults
+        self.randomness = core.randomness
+        self._wires: dict[OpenLink, Wire] = {}
+        self._dials: list[tuple[Timer, Passing, Act]] = []
+        core.network.links.faults = self
+
+    def owed(self, cause: Cause, act: Act) -> None:
+        """Do something that is owed to ``cause``, if that is not 0."""
+        if cause:
+            with self.plan.journal.because(cause):
+                act()
+        else:
+            act()
+
+    # -- connections --------------------------------------------------------------------------
+
+    def place(
+        self,
+        point: Point[ActionT],
+        action: ActionT,
+        what: str,
+        scope: LinkScope,
+        when: When | None = ALWAYS,
+        *,
+        must_fire: bool = True,
+    ) -> Placed[ActionT]:
+        """Place a fault, for those connections that are open, too.
+
+        Without ``when`` it is for as many connections as are open, or for one if none is.
+        """
+        if when is None:
+            when = When(max(1, self._count_open(scope)))
+        placed = self.plan.place(
+            point,
+            action,
+            f"{what} {scope}",
+            scope,
+            when,
+            must_fire=must_fire,
+            on_end=self._removed,
+        )
+        for link in self._core.network.links:
+            self.opened(link)
+        for wire in list(self._wires.values()):
+            wire.refresh()
+            wire.reset_if_due()
+        return placed
+
+    def opened(self, link: OpenLink) -> None:
+        faults = self._possible()
+        if not faults:
+            return
+        wire = self._wires.get(link)
+        if wire is None:
+            passing = self._passing(link)
+            covering = any(
+                one.scope.covers(passing) or one.scope.covers(passing.back()) for one in faults
+            )
+            if not covering and not self._may_be_recognised(link):
+                return
+            wire = self._wires[link] = Wire(self, link, passing)
+        self.ask_all(wire)
+
+    def _count_open(self, scope: LinkScope) -> int:
+        """How many connections that are open a fault would be for."""
+        passings = map(self._passing, self._core.network.links)
+        return sum(scope.covers(one) or scope.covers(one.back()) for one in passings)
+
+    def ask_all(self, wire: Wire) -> None:
+        """Ask a connection about every fault that may befall it."""
+        for placed in self._possible():
+            wire.ask(placed)
+            self.plan.settle(placed)
+        wire.refresh()
+
+    def unwire(self, link: OpenLink, is_befallen: bool) -> None:
+        """Nothing is on its way on a connection: it has no lanes unless a fault is for it."""
+        if link in self._core.network.links and (is_befallen or self._may_be_recognised(link)):
+            return
+        if self.forget(link):
+            link.unwire()
+
+    def forget(self, link: OpenLink) -> bool:
+        """Nothing befalls a connection any more; gives whether anything did."""
+        return self._wires.pop(link, None) is not None
+
+    def _removed(self) -> None:
+        """A fault is over: what it kept back goes on, and swallowed connects are made."""
+        for wire in list(self._wires.values()):
+            wire.refresh()
+        dials, self._dials = self._dials, []
+        for timer, passing, again in dials:
+            if timer.pending and self._partition(passing) is not None:
+                self._dials.append((timer, passing, again))
+            elif timer.pending:
+                timer.cancel()
+                again()
+
+    def end(self) -> None:
+        """Remove every fault of links: nodes that stop are to reach each other."""
+        self.plan.remove_at(POINTS)
+
+    def _possible(self) -> list[Placed[Any]]:
+        return [placed for point in POINTS for placed in self.plan.at(point)]
+
+    def _may_be_recognised(self, link: OpenLink) -> bool:
+        """Whether a fault is for a client whose connection this may turn out to be."""
+        return link.outside and any(
+            isinstance(placed.scope, LinkScope) and placed.scope.is_of_client
+            for placed in self._possible()
+        )
+
+    # -- connects -----------------------------------------------------------------------------
+
+    def swallows(self, source: Owner, addr: str, again: Act, fail: Act) -> bool:
+        passing = self._dialling(source, addr)
+        placed = self._partition(passing)
+        if placed is None:
+            return False
+        cause = placed.hit(source.name, f"connect to {addr}")
+        timer = source.clock.call_later(
+            CONNECT_TIMEOUT_MS,
+            lambda: self.owed(cause, fail),
+            kind="connect_timeout",
+            outside=not self._core.network.knows(addr),
+        )
+        self._dials = [dial for dial in self._dials if dial[0].pending]
+        self._dials.append((timer, passing, again))
+        return True
+
+    def _partition(self, passing: Passing) -> Placed[Any] | None:
+        """A partition that keeps a connect, or its answer, from arriving.
+
+        One that chooses among connections lets them be made.
+        """
+        able = [
+            placed
+            for placed in self.plan.at(PARTITION)
+            if placed.when.on_call is None
+            and placed.when.probability is None
+            and (placed.scope.covers(passing) or placed.scope.covers(passing.back()))
+        ]
+        return max(able, key=lambda placed: placed.scope.narrowness, default=None)
+
+    # -- names --------------------------------------------------------------------------------
+
+    def _passing(self, link: OpenLink) -> Passing:
+        near = self._names(link.node, link.local_addr)
+        if link.remote_node is None:
+            far = self.names_of_peer(link)
+        else:
+            far = self._names(link.remote_node, link.remote_addr)
+        session = link.session
+        language = "remoting" if session is None else session.language
+        return Passing(source=near, target=far, language=language)
+
+    def _names(self, node: str, addr: str) -> Names:
+        """What who lives in this process is called; it may be a client, on a memory link."""
+        names = inside(node, addr)
+        return names if node in node_names(self._core) else names | {CLIENTS}
+
+    def _dialling(self, source: Owner, addr: str) -> Passing:
+        node = self._core.network.node_at(addr)
+        far = outside(addr) if node is None else inside(node, addr)
+        is_ha = any(broker.ha_addr == addr for broker in self._core.brokers.values())
+        return Passing(
+            source=inside(source.name, ""), target=far, language="ha" if is_ha else "remoting"
+        )
+
+    def names_of_peer(self, link: OpenLink) -> Names:
+        """What an outside peer is called; its client ids as soon as a heartbeat has told them."""
+        names, session = outside(link.remote_addr), link.session
+        broker = self._core.brokers.get(link.node)
+        if broker is None or session is None or session.language != "remoting":
+            return names
+        members = (broker.producers, broker.consumers)
+        return names.union(
+            channel.client_id
+            for table in members
+            for channel in table.channels_of(session)  # type: ignore[arg-type]
+        )
+
+
+def node_names(core: ClusterCore) -> set[str]:
+    """The nodes of a cluster."""
+    return {*core.brokers, *(one.name for one in core.name_servers)}
+
+
+def plan_of(core: ClusterCore) -> LinkPlan:
+    """The one plan of a cluster, made when it is first needed."""
+    faults = core.network.links.faults
+    return faults if isinstance(faults, LinkPlan) else LinkPlan(core)

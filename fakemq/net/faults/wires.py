@@ -1,0 +1,249 @@
+"""A connection while faults befall it: what becomes of its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fakemq.net.faults.lane import Act, Conditions, Lane
+from fakemq.net.faults.scopes import (
+    BANDWIDTH,
+    CUT,
+    HOLD,
+    LATENCY,
+    PARTITION,
+    RESET,
+    SLICE,
+    Latency,
+    Passing,
+)
+
+if TYPE_CHECKING:
+    from fakemq.faults.plan import Placed, Point
+    from fakemq.journal.journal import Cause
+    from fakemq.net.faults.lane import OpenLink
+    from fakemq.net.faults.links import LinkPlan
+
+
+class Direction:
+    """One way of a wire: what is put in is befallen by faults and then goes by a lane."""
+
+    def __init__(self, wire: Wire, passing: Passing, lane: Lane) -> None:
+        self.passing = passing
+        self.lane = lane
+        self._wire = wire
+        self._passed_bytes: dict[Placed[Any], int] = {}  # by what cuts
+
+    @property
+    def held_bytes(self) -> int:
+        return self.lane.held_bytes
+
+    @property
+    def full(self) -> bool:
+        return self.lane.full
+
+    def go_on(self) -> None:
+        self.lane.go_on()
+
+    def drop(self) -> None:
+        self.lane.drop()
+        self._wire.unwire_if_idle()
+
+    def put(self, data: bytes) -> None:
+        if self._wire.over:
+            return
+        cause = self._befall()
+        if self._wire.acting(RESET, self.passing) is not None:
+            self._wire.reset_if_due()
+            return
+        placed = self._wire.acting(CUT, self.passing)
+        if placed is not None:
+            passed_bytes = self._passed_bytes.get(placed, 0)
+            self._passed_bytes[placed] = passed_bytes + len(data)
+            left_bytes = placed.action - passed_bytes
+            if len(data) >= left_bytes:
+                cause = self._wire.hit(placed)
+                self._cut(data[:left_bytes], placed, cause)
+                return
+        self.lane.put(data, cause)
+
+    def _cut(self, data: bytes, placed: Placed[int], cause: Cause) -> None:
+        self._wire.over = True
+        self.lane.put(data, cause, partial(self._wire.cut, placed, cause))
+
+    def after(self, act: Act) -> None:
+        if not self._wire.over:
+            self._befall()
+        self.lane.after(act)
+
+    def _befall(self) -> Cause:
+        """Have every fault that acts here hit; gives what that which comes late is owed to.
+
+        That is the hit; after a connection's first, whatever it is owed to without the fault, if
+        anything is known of that.
+        """
+        self._wire.recognise()
+        journal = self._wire.journal
+        last_seq, hit_seq = journal.last_seq, 0
+        for point in (SLICE, BANDWIDTH, LATENCY, HOLD, PARTITION):
+            placed = self._wire.acting(point, self.passing)
+            if placed is not None:
+                hit_seq = max(hit_seq, self._wire.hit(placed))
+        self.refresh()
+        return hit_seq if hit_seq > last_seq else journal.cause or hit_seq
+
+    def refresh(self) -> None:
+        """Be what the faults say now."""
+        acting = partial(self._wire.acting, passing=self.passing)
+        latency, bandwidth, slices = acting(LATENCY), acting(BANDWIDTH), acting(SLICE)
+        late = Latency(0, 0) if latency is None else latency.action
+        self.lane.set(
+            Conditions(
+                late.latency_ms,
+                late.jitter_ms,
+                None if bandwidth is None else bandwidth.action,
+                None if slices is None else slices.action,
+                acting(HOLD) is not None or acting(PARTITION) is not None,
+            )
+        )
+
+
+class Wire:
+    """A connection that faults are for: its two directions, and what befalls it."""
+
+    def __init__(self, faults: LinkPlan, link: OpenLink, passing: Passing) -> None:
+        self._faults = faults
+        self.journal = faults.plan.journal
+        self._link = link
+        self._befalling: list[Placed[Any]] = []
+        self._asked: set[Placed[Any]] = set()
+        self._hits: dict[Placed[Any], int] = {}
+        self._near_names = passing.source
+        self.over = False
+        """Nothing more passes."""
+        self._language = passing.language
+        self._far_names = passing.target
+        self._directions: dict[bool, Direction] = {}
+        far = link.remote_addr if link.remote_node is None else link.remote_node
+        self.text = (link.node, far)
+        link.wire(self._make)
+
+    def _make(
+        self,
+        take: Callable[[bytes], None],
+        *,
+        outward: bool,
+        soon: Callable[[Act], None],
+        ready: Callable[[], bool] = lambda: True,
+        moved: Act = lambda: None,
+    ) -> Direction:
+        faults, text = self._faults, self.text if outward else self.text[::-1]
+
+        def deliver(data: bytes, cause: Cause) -> None:
+            soon(lambda: faults.owed(cause, partial(take, data)))
+
+        def come() -> None:
+            moved()
+            self.unwire_if_idle()
+
+        lane = Lane(
+            faults.clock,
+            f"{text[0]} → {text[1]}",
+            deliver,
+            ready=ready,
+            moved=come,
+            spread=self._spread,
+        )
+        direction = Direction(self, self._passing(outward), lane)
+        self._directions[outward] = direction
+        return direction
+
+    def _passing(self, outward: bool) -> Passing:
+        passing = Passing(source=self._near_names, target=self._far_names, language=self._language)
+        return passing if outward else passing.back()
+
+    def _spread(self, ms: int) -> int:
+        return self._faults.randomness.stream("link jitter").randint(-ms, ms)
+
+    # -- which faults -------------------------------------------------------------------------
+
+    def ask(self, placed: Placed[Any]) -> None:
+        """Have a fault befall this connection from now on, if it is for it."""
+        if placed in self._asked or (
+            not placed.scope.covers(self._passing(True))
+            and not (placed.scope.covers(self._passing(False)))
+        ):
+            return
+        self._asked.add(placed)
+        if self._faults.plan.call(placed):
+            self._befalling.append(placed)
+
+    def recognise(self) -> None:
+        """See whether the peer has said meanwhile which client it is."""
+        if not self._link.outside:
+            return
+        names = self._faults.names_of_peer(self._link)
+        if names == self._far_names:
+            return
+        self._far_names = names
+        for outward, direction in self._directions.items():
+            direction.passing = self._passing(outward)
+        self._faults.ask_all(self)
+
+    def acting(self, point: Point[Any], passing: Passing) -> Placed[Any] | None:
+        """The fault of a kind that acts on one direction: the narrowest, then the oldest."""
+        able = [
+            placed
+            for placed in self._befalling
+            if placed.point is point and self._may(placed) and placed.scope.covers(passing)
+        ]
+        return max(able, key=lambda placed: placed.scope.narrowness, default=None)
+
+    def _may(self, placed: Placed[Any]) -> bool:
+        times = placed.when.times
+        return placed.placed and (placed in self._hits or times is None or placed.fired < times)
+
+    def hit(self, placed: Placed[Any]) -> int:
+        """A fault has its effect on this connection; gives the ``seq`` of the first time."""
+        seq = self._hits.get(placed)
+        if seq is None:
+            text = " – ".join(self.text)
+            seq = self._hits[placed] = placed.hit(self.text[0], text)
+        return seq
+
+    # -- its life -----------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Be what the faults say now."""
+        for direction in list(self._directions.values()):
+            direction.refresh()
+        self.unwire_if_idle()
+
+    def reset_if_due(self) -> None:
+        """Reset the connection if a fault says so."""
+        placed = None if self.over else self.acting(RESET, self._passing(True))
+        if placed is not None:
+            self._end(placed, self.hit(placed), self._link.reset)
+
+    def cut(self, placed: Placed[Any], cause: Cause) -> None:
+        """End the connection: what was to arrive has."""
+        self._end(placed, cause, self._link.cut)
+
+    def _end(
+        self,
+        placed: Placed[Any],
+        cause: Cause,
+        end: Callable[[str, Callable[[Act], None]], None],
+    ) -> None:
+        self.over = True
+        for direction in self._directions.values():
+            direction.lane.drop()
+        self._faults.forget(self._link)
+        end(placed.what, partial(self._faults.owed, cause))
+
+    def unwire_if_idle(self) -> None:
+        """Go without lanes, if nothing is on its way and nothing befalls the connection."""
+        lanes = [direction.lane for direction in self._directions.values()]
+        if len(lanes) == 2 and all(lane.idle for lane in lanes):
+            self._faults.unwire(self._link, any(map(self._may, self._befalling)))

@@ -1,0 +1,1 @@
+"""A cluster behind sockets, on an event loop."""

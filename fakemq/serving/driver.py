@@ -1,0 +1,77 @@
+"""What moves a cluster's clock and memory links on an asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from fakemq.clock.clock import Clock
+from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.net.memory import MemoryNetwork
+
+_clock_gettime = time.clock_gettime
+
+
+class EventLoop(asyncio.SelectorEventLoop):
+    """asyncio's own loop on a clock that freezegun leaves alone."""
+
+    def time(self) -> float:
+        return _clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class Driver:
+    """Wakes the loop when the clock's next timer is due, and never otherwise."""
+
+    def __init__(self, clock: Clock, network: MemoryNetwork) -> None:
+        self._clock = clock
+        self._network = network
+        self._loop = asyncio.get_running_loop()
+        self._wake: asyncio.TimerHandle | None = None
+        self._wake_at_ms = 0
+        self._turn: asyncio.Handle | None = None
+        clock.settle = network.settle
+        clock.on_change = self._clock_changed
+        network.on_post = self.schedule
+
+    def schedule(self) -> None:
+        """Have a turn on the loop soon; many calls make one turn."""
+        if self._turn is None:
+            self._turn = self._loop.call_soon(self._take_turn)
+
+    def _clock_changed(self) -> None:
+        # A pull that is held each time the last one is answered makes the same timer again and
+        # again: nobody has to get up for what the next wake-up is in time for.
+        due_in_ms = self._clock.next_due_in_ms()
+        if self._wake is None or due_in_ms is None or self._at_ms(due_in_ms) < self._wake_at_ms:
+            self.schedule()
+
+    def _take_turn(self) -> None:
+        self._turn = None
+        try:
+            self._network.settle()
+            self._clock.fire_due()
+        finally:  # time goes on after a timer that failed
+            self._wake_when_due()
+
+    def _wake_when_due(self) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+            self._wake = None
+        due_in_ms = self._clock.next_due_in_ms()
+        if due_in_ms is not None:
+            self._wake_at_ms = self._at_ms(due_in_ms)
+            # A millisecond on top, or the loop would wake within the last one and find nothing.
+            self._wake = self._loop.call_later((due_in_ms + 1) / 1000, self._take_turn)
+
+    @staticmethod
+    def _at_ms(due_in_ms: int) -> int:
+        return real_elapsed_ms() + due_in_ms
+
+    def close(self) -> None:
+        """Leave the clock and the network without a driver."""
+        for handle in (self._wake, self._turn):
+            if handle is not None:
+                handle.cancel()
+        nothing = lambda: None  # noqa: E731
+        self._clock.on_change = nothing
+        self._network.on_post = nothing

@@ -1,0 +1,92 @@
+"""A cluster in the foreground of a process: on the main thread, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
+
+from fakemq.serving.driver import EventLoop
+from fakemq.serving.ready import ReadyInfo, ready_info
+from fakemq.serving.server import ClusterServer
+from fakemq.store.descriptors import raise_descriptor_limit
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from fakemq.config.options import ClusterSpec
+
+
+def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+    """Run the cluster until a signal, then stop it cleanly; gives the exit code.
+
+    ``on_ready`` is called once everything listens and is registered. A second signal while
+    stopping ends the process at once. Raises FakemqError if the cluster cannot start.
+    """
+    raise_descriptor_limit()
+    server = ClusterServer(spec)
+    loop = _new_loop()
+    try:
+        loop.run_until_complete(_serve(server, on_ready))
+    finally:
+        loop.close()
+    return 0
+
+
+async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def stop(number: int) -> None:
+        if told.is_set():
+            os._exit(128 + number)
+        told.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+        _at_once(number, server.core.end_moves)
+    await server.start()
+    try:
+        await _either(server.registered(), told.wait())
+        if not told.is_set():
+            await server.open_control()
+            on_ready(ready_info(server.core, server.control_url))
+            # What was imported and built until now lives as long as the process does.
+            gc.collect()
+            gc.freeze()
+            await told.wait()
+    finally:
+        await server.stop()
+
+
+def _at_once(number: int, act: Callable[[], None]) -> None:
+    """Have a signal ``act`` at once, too: while time is moved far the loop has no turn."""
+    to_loop = signal.getsignal(number)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        act()
+        if callable(to_loop):
+            to_loop(number, frame)
+
+    signal.signal(number, handle)
+    signal.siginterrupt(number, False)
+
+
+async def _either(*waits: Coroutine[object, object, object]) -> None:
+    """Wait for the first of several, and give up the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where the extra ``fast`` is installed, else asyncio's."""
+    try:
+        import uvloop
+    except ImportError:
+        return EventLoop()
+    return uvloop.new_event_loop()

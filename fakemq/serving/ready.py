@@ -1,0 +1,101 @@
+"""What fakemq says of itself once everything listens: the line on stdout and the ready file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.config.layout import MEMORY
+from fakemq.errors import FakemqError
+
+if TYPE_CHECKING:
+    from fakemq.core.cluster import ClusterCore
+
+
+class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker that listens and is registered; addresses are ``host:port``."""
+
+    name: str
+    """Its brokerName, which a master shares with its slaves."""
+    id: int
+    addr: str
+    vip: str
+    ha: str
+    """Where slaves connect."""
+    store: str
+    """``"memory"``, or the folder it writes to."""
+
+
+class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ready file holds, as JSON with these very names."""
+
+    namesrv: str
+    """``host:port[;host:port]``; empty for a broker without name servers."""
+    cluster: str
+    pid: int
+    control: str | None = None
+    """The URL of the control port."""
+    brokers: tuple[ReadyBroker, ...] = ()
+
+
+def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
+    """What there is to say of a cluster that has started."""
+    brokers = tuple(
+        ReadyBroker(
+            name=broker.config.broker_name,
+            id=broker.config.broker_id,
+            addr=broker.addr,
+            vip=broker.vip_addr,
+            ha=broker.ha_addr,
+            store=broker.config.store_path_root_dir or MEMORY,
+        )
+        for broker in core.brokers.values()
+    )
+    return ReadyInfo(
+        namesrv=";".join(core.namesrv_addrs) or core.spec.broker_configs[0].namesrv_addr or "",
+        cluster=core.spec.cluster_name,
+        pid=os.getpid(),
+        control=control_url,
+        brokers=brokers,
+    )
+
+
+def ready_line(info: ReadyInfo) -> str:
+    """Return the line that tells a person, or a script, that all is up."""
+    brokers = " ".join(f"{broker.name}-{broker.id} {broker.addr}" for broker in info.brokers)
+    parts = [f"namesrv {info.namesrv or 'none'}"]
+    if brokers:
+        parts.append(f"brokers {brokers}")
+    if info.control is not None:
+        parts.append(f"control {info.control}")
+    return f"fakemq ready: {', '.join(parts)} (pid {info.pid})"
+
+
+def write_ready_file(path: str, info: ReadyInfo) -> None:
+    """Write the ready file at once: whoever finds it finds all of it. FakemqError if it can't."""
+    temporary = f"{path}.{info.pid}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(msgspec.json.encode(info) + b"\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise _unwritable(path, error) from None
+
+
+def remove_ready_file(path: str) -> None:
+    """Take away what an earlier run left: it would tell of a cluster that is not there."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str, error: OSError) -> FakemqError:
+    return FakemqError(f"{path}: cannot write the ready file: {error.strerror}")

@@ -1,0 +1,28 @@
+"""Serving for a command line: run until a signal, and tell when all is up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.serving import foreground
+from fakemq.serving.ready import ReadyInfo, ready_line, remove_ready_file, write_ready_file
+
+if TYPE_CHECKING:
+    from fakemq.config.options import ClusterSpec
+
+
+def serve(spec: ClusterSpec) -> int:
+    """Run a cluster, or a lone node, until SIGTERM or SIGINT; return the exit code.
+
+    Raises FakemqError if it cannot start: a port that is taken, a ready file in no folder.
+    """
+    path = spec.ready_file
+    if path is not None:
+        remove_ready_file(path)
+
+    def on_ready(info: ReadyInfo) -> None:
+        if path is not None:
+            write_ready_file(path, info)
+        print(ready_line(info), flush=True)
+
+    return foreground.run(spec, on_ready)

@@ -1,0 +1,250 @@
+"""A cluster behind real sockets, on the running asyncio loop."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fakemq.core.cluster import ClusterCore
+from fakemq.core.inspection import NODE
+from fakemq.dispatch.dispatcher import REQUEST_POINTS
+from fakemq.events.core import HandlerFailed
+from fakemq.namesrv.namesrv import NameServer
+from fakemq.net.held import HeldBytes
+from fakemq.net.memory import OpenLinks
+from fakemq.serving.driver import Driver
+from fakemq.serving.listener import BrokerPorts, Listener, Port, TcpConnector
+
+if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
+    from fakemq.config.files import ConfigSource
+    from fakemq.config.options import ClusterSpec
+    from fakemq.control.port import ControlPort
+    from fakemq.core.snapshots import Snapshot
+    from fakemq.journal.file import JournalFile
+    from fakemq.net.session import Accept
+
+STOP_TIMEOUT_S = 3.5
+"""So long a broker waits for name servers, in real time: a little more than Java does."""
+
+
+class ClusterServer:
+    """Ports, sockets and clock of one running cluster; all on one loop, nothing waits but I/O."""
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        self.spec = spec
+        self._ports: list[Port | BrokerPorts] = []
+        self._held = HeldBytes()
+        self._links = OpenLinks()
+        self._tcp = TcpConnector(self._held, self._links)
+        try:
+            self._namesrv_ports = [self._port(port) for port in spec.namesrv_ports]
+            self._broker_ports = [
+                self._broker_port(config.listen_port, config.node_name)
+                for config in spec.broker_configs
+            ]
+            self.core = ClusterCore(
+                spec,
+                [f"{spec.advertised_host}:{port.port}" for port in self._namesrv_ports],
+                [ports.main.port for ports in self._broker_ports],
+                open_tcp=self._tcp.open,
+                links=self._links,
+            )
+        except BaseException:
+            self._close_ports()
+            raise
+        self._driver: Driver | None = None
+        self._journal_file: JournalFile | None = None
+        self._listeners: dict[str, list[Listener]] = {}
+        self._control: ControlPort | None = None
+
+    def _port(self, number: int) -> Port:
+        port = Port(self.spec.listen, number)
+        self._ports.append(port)
+        return port
+
+    def _broker_port(self, number: int, node: str) -> BrokerPorts:
+        ports = BrokerPorts(self.spec.listen, number, node)
+        self._ports.append(ports)
+        return ports
+
+    async def start(self) -> None:
+        """Start all nodes, then listen: who can connect finds everything registered here."""
+        try:
+            self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    def _start(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._failed)
+        if self.spec.journal_path is not None:
+            from fakemq.journal.file import JournalFile  # few want one
+
+            self._journal_file = JournalFile(self.spec.journal_path)
+            self.core.journal.listen(self._journal_file)
+        self._driver = Driver(self.core.clock, self.core.network)
+        self.core.start()
+        for name_server, port in zip(self.core.name_servers, self._namesrv_ports, strict=True):
+            name = name_server.name
+            self._listeners[name] = [self._listener(name, port, name_server.accept)]
+        for broker, ports in zip(self.core.brokers.values(), self._broker_ports, strict=True):
+            self._listeners[broker.name] = [
+                self._listener(broker.name, ports.main, broker.accept),
+                self._listener(broker.name, ports.vip, broker.accept_fast),
+                self._listener(broker.name, ports.ha, broker.accept_ha),
+            ]
+        for name in self._listeners:
+            self._listen(name)
+
+    def _listener(self, name: str, port: Port, accept: Accept) -> Listener:
+        refused = partial(self.core.journal.offences.tell, name, "no descriptors")
+        return Listener(port, accept, self._held, refused, self._links)
+
+    async def registered(self) -> None:
+        """Wait until name servers elsewhere have answered every broker, or had their time to."""
+        for broker in self.core.brokers.values():
+            done = asyncio.Event()
+            broker.registration.first_round.when_done(done.set)
+            await done.wait()
+
+    async def open_control(self) -> None:
+        """Open the control port, if there is to be one."""
+        if self.spec.control is not None:
+            from fakemq.control.port import ControlPort  # few want to pay for it
+
+            self._control = ControlPort(self, self.spec.control)
+            await self._control.open()
+
+    @property
+    def control_url(self) -> str | None:
+        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
+        return None if self._control is None else self._control.url
+
+    async def stop(self) -> None:
+        """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
+        if self._control is not None:
+            await self._control.close()
+        faults = self._links.faults
+        if faults is not None:
+            faults.end()
+        self.core.faults.remove_at(REQUEST_POINTS)  # brokers are to hear name servers' answers
+        # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
+        await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
+        for name in self._listeners:
+            self._close_listeners(name)
+        self.core.stop()
+        await self._tcp.close()
+        if self._driver is not None:
+            self._driver.close()
+        if self._journal_file is not None:
+            self._journal_file.close()
+        self._close_ports()
+        for listeners in self._listeners.values():
+            for listener in listeners:
+                await listener.settled()
+        self._held.let_all_go()
+        for _ in range(2):  # transports close on the loop's next turn, those let go one later
+            await asyncio.sleep(0)
+
+    async def stop_broker(self, broker: Broker) -> None:
+        """Unregister everywhere, wait for the name servers' word, then close."""
+        self._close_listeners(broker.name)
+        stopped = asyncio.Event()
+        broker.stop(stopped.set)
+        self.core.network.settle()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await stopped.wait()
+        except TimeoutError:  # behind a partition, and the clock stands still
+            broker.outbound.close("no name server answers")
+            await stopped.wait()
+
+    def kill_broker(self, broker: Broker, lose_unsynced: bool = False) -> None:
+        """Gone at once; the port stays ours and refuses connections."""
+        self._close_listeners(broker.name)
+        broker.kill(lose_unsynced=lose_unsynced)
+        self.core.network.settle()
+
+    def kill_node(self, node: Broker | NameServer) -> None:
+        """As `kill_broker`, or `stop_name_server`, whichever it is."""
+        if isinstance(node, NameServer):
+            self.stop_name_server(node, "kill")
+        else:
+            self.kill_broker(node)
+
+    def stop_name_server(self, name_server: NameServer, how: str = "stop") -> None:
+        """Gone at once, with all it knew; the port stays ours and refuses connections."""
+        self._close_listeners(name_server.name)
+        name_server.stop(how)
+        self.core.network.settle()
+
+    def restart_name_server(self, name_server: NameServer) -> None:
+        """Start a name server that is down, or stop and start one that is not; same port."""
+        self.stop_name_server(name_server)
+        self.core.start_name_server(name_server)
+        self._listen(name_server.name)
+
+    async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
+        """Start a broker that is down, or stop and start one that is not; same ports.
+
+        ``config`` has the keys that are to be others from now on; ConfigError if they cannot be.
+        """
+        changed = None
+        if config:
+            from fakemq.core.changes import reconfigured  # few tests do this
+
+            changed = reconfigured(broker.config, config)
+        await self.stop_broker(broker)
+        if changed is not None:
+            broker.config.restore(changed)
+        self.start_broker(broker)
+
+    def start_broker(self, broker: Broker) -> None:
+        """Start a broker that is down; same ports."""
+        self.core.start_broker(broker)
+        self.core.network.settle()
+        self._listen(broker.name)
+
+    async def reset(self) -> None:
+        """Back to the start state, without faults; nodes that are down or paused run again."""
+        self.core.faults.reset()
+        await self._run_all()
+        self.core.reset()
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Hold what a snapshot holds; brokers that are down or paused run again."""
+        snapshot.require_fit(self.core)
+        await self._run_all()
+        self.core.restore(snapshot)
+
+    async def _run_all(self) -> None:
+        """Start the nodes that are down."""
+        for name_server in self.core.name_servers:
+            if not name_server.running:
+                self.restart_name_server(name_server)
+        for broker in self.core.brokers.values():
+            if not broker.running:
+                await self.restart_broker(broker)
+
+    def _listen(self, name: str) -> None:
+        for listener in self._listeners[name]:
+            listener.open()
+
+    def _close_listeners(self, name: str) -> None:
+        for listener in self._listeners.get(name, ()):  # none after a start that failed
+            listener.close()
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What escaped from a timer, a link or a task: no handler's fault, a bug of ours too."""
+        error = context.get("exception")
+        if not isinstance(error, Exception):
+            loop.default_exception_handler(context)
+            return
+        self.core.journal.add(HandlerFailed.of(NODE, None, error))
+
+    def _close_ports(self) -> None:
+        for port in self._ports:
+            port.close()
+        self._ports.clear()

@@ -1,0 +1,138 @@
+"""A cluster on a thread and loop of its own, for synchronous callers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from fakemq.errors import FakemqError
+from fakemq.serving.driver import EventLoop
+from fakemq.serving.server import ClusterServer
+
+if TYPE_CHECKING:
+    from fakemq.config.options import ClusterSpec
+
+T = TypeVar("T")
+
+STOPPED = "the cluster has been stopped"
+_LAST_TURNS_S = 1.0
+
+
+class Running(Protocol):
+    """The way to a running cluster, from wherever one is."""
+
+    server: ClusterServer
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run ``function`` where the cluster runs and give what it gives or raises."""
+
+    def wait(self, coroutine: Coroutine[object, object, T]) -> T:
+        """Run a coroutine on the cluster's loop to its end."""
+
+    def stop(self) -> None:
+        """Stop the cluster cleanly."""
+
+
+class ClusterThread:
+    """Runs one cluster server; every method may be called from any thread but its own."""
+
+    def __init__(self, spec: ClusterSpec) -> None:
+        self.server = ClusterServer(spec)
+        self._loop = EventLoop()
+        self._awaited: set[Future[Any]] = set()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="fakemq", daemon=True)
+        self._thread.start()
+        try:
+            self.wait(self.server.start())
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run ``function`` on the cluster's thread and give what it gives or raises."""
+        if threading.current_thread() is self._thread:
+            return function()
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result = function()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                # One turn later: a loop such as uvloop hands written bytes to the kernel then.
+                self._loop.call_soon(future.set_result, result)
+
+        self._submit(lambda: self._loop.call_soon_threadsafe(run))
+        return self._result(future)
+
+    def wait(self, coroutine: Coroutine[object, object, T]) -> T:
+        """Run a coroutine on the cluster's loop to its end."""
+        try:
+            future = self._submit(lambda: asyncio.run_coroutine_threadsafe(coroutine, self._loop))
+        except FakemqError:
+            coroutine.close()
+            raise
+        return self._result(future)
+
+    def stop(self) -> None:
+        """Stop the cluster cleanly and end the thread; again does nothing."""
+        if self._thread.is_alive():
+            self.server.core.end_moves()
+            try:
+                self.wait(self.server.stop())
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """End the thread."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _submit(self, submit: Callable[[], T]) -> T:
+        try:
+            return submit()
+        except RuntimeError:
+            raise FakemqError(STOPPED) from None
+
+    def _result(self, future: Future[T]) -> T:
+        """What comes of it; FakemqError if the thread ends before that."""
+        self._awaited.add(future)
+        if self._ended:
+            self._give_up()
+        try:
+            return future.result()
+        except CancelledError:
+            raise FakemqError(STOPPED) from None
+        finally:
+            self._awaited.discard(future)
+
+    def _cancel_all(self) -> None:
+        """End what another thread began and stopping cut short, such as a restart."""
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self._loop.run_until_complete(asyncio.wait(tasks, timeout=_LAST_TURNS_S))
+
+    def _give_up(self) -> None:
+        for future in list(self._awaited):
+            with suppress(InvalidStateError):  # what is done is done
+                future.set_exception(FakemqError(STOPPED))
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._cancel_all()
+            asyncio.set_event_loop(None)
+            self._loop.close()
+            self._ended = True
+            self._give_up()

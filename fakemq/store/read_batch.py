@@ -1,0 +1,95 @@
+"""One walk over consume-queue entries: which records a get takes along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.results import GetMessageResult, GetMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.config.model import BrokerConfig
+    from fakemq.store.commitlog import CommitLog
+    from fakemq.store.message_filter import MessageFilter
+
+
+def gather(
+    result: GetMessageResult,
+    units: memoryview,
+    log: CommitLog,
+    config: BrokerConfig,
+    memory_bytes: int,
+    max_msg_nums: int,
+    message_filter: MessageFilter | None,
+) -> None:
+    """Fill ``result`` with records that ``units`` point at, and move its next offset.
+
+    The first match is always taken, then as many as the limits allow; entries further behind the
+    log's end than ``memory_bytes`` have the limits of the disk. Records that touch in the log
+    become one slice. Source: store/DefaultMessageStore.java#getMessage (4.9.7)
+    """
+    max_phy_offset = log.max_offset
+    disk_before = max_phy_offset - memory_bytes
+    in_memory, on_disk = _limits(config, max_msg_nums)
+    status = GetMessageStatus.NO_MATCHED_MESSAGE
+    view = units  # of the file that has [first, end); none yet
+    first = end = run_start = run_end = gone_before = total_bytes = count = phy_offset = 0
+    looked_at = len(units) // UNIT_BYTES
+    for index, (phy_offset, size_bytes, tags_code) in enumerate(UNIT.iter_unpack(units)):
+        if phy_offset < gone_before:
+            continue
+        if count:
+            max_count, max_bytes = on_disk if phy_offset < disk_before else in_memory
+            if count >= max_count or total_bytes + size_bytes > max_bytes:
+                looked_at = index
+                break
+        if message_filter is not None and not message_filter.is_matched_by_consume_queue(tags_code):
+            status = GetMessageStatus.NO_MATCHED_MESSAGE
+            continue
+        record_end = phy_offset + size_bytes
+        if phy_offset < first or record_end > end:
+            found = log.find_file(phy_offset)
+            if found is None or record_end > found[1] + found[0].position:
+                status = GetMessageStatus.MESSAGE_WAS_REMOVING
+                gone_before = log.next_file_offset(phy_offset)
+                continue
+            if run_end > run_start:
+                result.buffers.append(view[run_start - first : run_end - first])
+            file, first = found
+            view, end = file.view, first + file.position
+            run_start = run_end = phy_offset
+        if message_filter is not None and not message_filter.is_matched_by_commit_log(
+            view[phy_offset - first : record_end - first]
+        ):
+            status = GetMessageStatus.NO_MATCHED_MESSAGE
+            continue
+        if phy_offset != run_end:
+            if run_end > run_start:
+                result.buffers.append(view[run_start - first : run_end - first])
+            run_start = phy_offset
+        run_end = record_end
+        count += 1
+        total_bytes += size_bytes
+        gone_before = 0
+    if run_end > run_start:
+        result.buffers.append(view[run_start - first : run_end - first])
+    result.status = GetMessageStatus.FOUND if count else status
+    result.message_count = count
+    result.buffer_total_size = total_bytes
+    result.next_begin_offset += looked_at
+    result.suggest_pulling_from_slave = max_phy_offset - phy_offset > memory_bytes
+
+
+def _limits(config: BrokerConfig, max_msg_nums: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """How many records, and how many bytes of them, one get takes from memory and from disk."""
+    return (
+        (
+            min(max_msg_nums, config.max_transfer_count_on_message_in_memory),
+            config.max_transfer_bytes_on_message_in_memory,
+        ),
+        (
+            min(max_msg_nums, config.max_transfer_count_on_message_in_disk),
+            config.max_transfer_bytes_on_message_in_disk,
+        ),
+    )

@@ -1,0 +1,112 @@
+"""Every folder of the house has a layer, and imports only what lies in lower layers.
+
+Imports inside functions obey the same rule. A module may import its own folder; two folders of
+one layer do not import each other. What a lower layer needs of a higher one is handed to it as a
+value, a callable, or an object that fits a `Protocol`.
+"""
+
+from __future__ import annotations
+
+from tests.support.imports import circles, folder, foreign_imports, imports, modules
+
+LAYERS = (
+    "protocol",
+    "errors randomness text_files events",
+    "clock",
+    "journal config client",
+    "faults",
+    "net store",
+    "dispatch",
+    "ha",
+    "namesrv broker",
+    "core",
+    "dump biographies serving",
+    "handles",
+    "control sim",
+    "cluster",
+    "spark",
+    "fakemq journal_file",
+    "fixtures",
+    "cli __main__",
+)
+"""From the bottom up; ``fakemq`` is the package itself, with its public names."""
+
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
+
+ONLY_TYPES: dict[str, str] = {}
+"""``source -> target``: why an import that is for type checkers alone may point up."""
+
+UPWARD = {
+    line.strip()
+    for line in """
+    __main__ -> cli
+    biographies.biographer -> handles.handles
+    broker.broker -> core.snapshots
+    broker.consumers -> core.views
+    broker.producers -> core.views
+    clock.clock -> journal.journal
+    config.model -> store.delay_levels
+    config.options -> broker.checks
+    config.options -> dispatch.dispatcher
+    config.updates -> dispatch.dispatcher
+    control.control -> cluster
+    control.openapi -> fakemq
+    control.waiting -> cluster
+    core.snapshots -> dump.stored
+    core.views -> biographies.biography
+    dispatch.faults -> broker.broker
+    dispatch.faults -> broker.relay
+    faults.request_scope -> broker.broker
+    faults.request_scope -> broker.handlers
+    faults.request_scope -> core.cluster
+    faults.request_scope -> namesrv.handlers
+    faults.request_scope -> namesrv.namesrv
+    faults.request_scope -> net.session
+    ha.metadata_sync -> broker.broker
+    ha.service -> broker.broker
+    net.faults.links -> core.cluster
+    serving.server -> control.port
+    store.faults -> broker.broker
+    store.image -> dump.stored
+    store.image -> dump.walk
+    store.store -> ha.service
+    """.splitlines()
+}
+"""What is still to be cut; this list only shrinks."""
+
+CORE = ("store", "broker", "namesrv", "ha", "dispatch", "core", "faults", "events")
+WORLDLY = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
+"""What the synchronous core has no use for."""
+
+
+def test_every_folder_has_a_layer() -> None:
+    assert {folder(module) for module in modules()} == RANK.keys()
+
+
+def test_imports_point_down() -> None:
+    upward = {
+        f"{one.source} -> {one.target}"
+        for one in imports()
+        if folder(one.source) != folder(one.target)
+        and RANK[folder(one.target)] >= RANK[folder(one.source)]
+        and not (one.kind == "typing" and f"{one.source} -> {one.target}" in ONLY_TYPES)
+    }
+    assert upward == UPWARD - {""}
+
+
+def test_an_exception_for_types_is_still_needed() -> None:
+    typing = {f"{one.source} -> {one.target}" for one in imports() if one.kind == "typing"}
+    assert set(ONLY_TYPES) <= typing
+
+
+def test_no_module_is_in_a_circle() -> None:
+    assert len(circles({"top", "function"})) <= 7
+
+
+def test_the_core_knows_no_loop_socket_or_thread() -> None:
+    bad = {
+        module: sorted(found)
+        for module in modules()
+        if folder(module) in CORE and (found := foreign_imports(module) & WORLDLY)
+    }
+    assert not bad
