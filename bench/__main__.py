@@ -88,7 +88,7 @@ def _known() -> str:
 
 
 def _has_java() -> bool:
-    from conformance.java_jars import missing_java
+    from conformance.targets.java_jars import missing_java
 
     reason = missing_java()
     if reason is not None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from conformance.drivers import Driver, DriverError
-from conformance.java_jars import NEWEST, class_path
-from conformance.java_program import client_log, java_command
+from conformance.drivers.drivers import Driver, DriverError
+from conformance.drivers.java_program import client_log, java_command
+from conformance.targets.java_jars import NEWEST, class_path
 
 WARM_UP_REPORTS = 5
 """The first report comes after ten seconds and each second there is another, on nine seconds: the

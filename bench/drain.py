@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from conformance.drivers import Driver
-from conformance.java_jars import REFERENCE, class_path
-from conformance.java_program import client_log, java_command
+from conformance.drivers.drivers import Driver
+from conformance.drivers.java_program import client_log, java_command
+from conformance.targets.java_jars import REFERENCE, class_path
 
 TIMEOUT_S = 120.0
 

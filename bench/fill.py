@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.benchmark import BODY_BYTES
 from bench.requests import send_fields
-from conformance.raw import RawConnection, frame, json_header
+from conformance.wire.raw import RawConnection, frame, json_header
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.protocol.codes import RequestCode
 

@@ -24,7 +24,7 @@ def describe_machine(*, java: bool) -> dict[str, str]:
         "load before": f"{os.getloadavg()[0]:.1f}",
     }
     if java:
-        from conformance.java_jars import NEWEST, REFERENCE
+        from conformance.targets.java_jars import NEWEST, REFERENCE
 
         told["java"] = _java()
         told["RocketMQ"] = f"broker {REFERENCE}, client {NEWEST}"

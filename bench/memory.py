@@ -13,7 +13,7 @@ from bench.fill import fill_one_by_one, fill_with_batches
 from bench.measure import Figure, Plan
 from bench.process import Running, rss_bytes, served
 from bench.requests import HEARTBEAT
-from conformance.raw import RawConnection, frame
+from conformance.wire.raw import RawConnection, frame
 from fakemq.client.blocking import Client
 from fakemq.protocol.codes import RequestCode
 

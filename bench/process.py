@@ -143,7 +143,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _beside_java(ours: int) -> Iterator[Figure]:
-    from conformance.java_cluster import SMALL_JVM, JavaCluster
+    from conformance.targets.java_cluster import SMALL_JVM, JavaCluster
 
     for jvm, what in (
         ((), "the JVM's own defaults; mqnamesrv and mqbroker ask for heaps of 4 and 8 GiB"),

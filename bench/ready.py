@@ -19,7 +19,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
     if not plan.wants(_NAME):
         return
     if plan.java:
-        from conformance.java_jars import class_path
+        from conformance.targets.java_jars import class_path
 
         class_path()  # so that no compiler is timed
         rounds = [Round(java=_java_s(), fake=_fake_s()) for _ in range(plan.rounds)]
@@ -31,7 +31,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _java_s() -> float:
-    from conformance.java_cluster import JavaCluster
+    from conformance.targets.java_cluster import JavaCluster
 
     begin = perf_counter()
     with JavaCluster(masters=1, topics={TOPIC: QUEUES}, jvm=()) as cluster:

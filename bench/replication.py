@@ -15,8 +15,8 @@ from bench.fill import fill_with_batches
 from bench.measure import Figure, Plan, Round, compared
 from bench.process import running, served
 from bench.rivals import JAVA_CONFIG, MEMORY_LIMIT, Rivals, Side, java_slave, require_in_step
-from conformance.java_cluster import JavaCluster
-from conformance.raw import RawConnection, frame, split
+from conformance.targets.java_cluster import JavaCluster
+from conformance.wire.raw import RawConnection, frame, split
 from fakemq.cluster import Cluster
 from fakemq.protocol.codes import RequestCode
 

@@ -13,9 +13,9 @@ from typing import NamedTuple, Self
 from bench.benchmark import run
 from bench.measure import Round
 from bench.process import served
-from conformance.java_cluster import JavaBroker, JavaCluster, wait_until
-from conformance.live import routed
-from conformance.raw import create_topic
+from conformance.targets.java_cluster import JavaBroker, JavaCluster, wait_until
+from conformance.targets.processes import routed
+from conformance.wire.raw import create_topic
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 

@@ -31,9 +31,9 @@ from bench.plot import draw
 from bench.process import rss_bytes
 from bench.soak_clients import CONCURRENT, ORDERED, ORDERLY, TOPIC, SoakHearer, SoakSender
 from bench.table import HEADER, line, report
-from conformance.java_cluster import wait_until
-from conformance.java_jars import CLIENT_VERSIONS
-from conformance.live import together
+from conformance.targets.java_cluster import wait_until
+from conformance.targets.java_jars import CLIENT_VERSIONS
+from conformance.targets.processes import together
 from fakemq import Cluster
 
 PACE = 6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from conformance.drivers import Driver
-from conformance.java_program import JavaDriver
+from conformance.drivers.drivers import Driver
+from conformance.drivers.java_program import JavaDriver
 
 TOPIC, ORDERED = "Soak", "SoakOrdered"
 CONCURRENT, ORDERLY = "GSoakConcurrent", "GSoakOrderly"

@@ -20,7 +20,7 @@ from bench.process import served
 from bench.rivals import MEMORY_LIMIT
 from bench.spark_reading import BODY, TOPIC, fake_cluster, link_log_files
 from bench.spark_session import Memory, driver_memory, read_all, store, topic
-from conformance.raw import create_topic
+from conformance.wire.raw import create_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

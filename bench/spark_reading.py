@@ -18,7 +18,7 @@ from bench.measure import Figure, Plan, Round, compared
 from bench.process import Running, served
 from bench.rivals import JAVA_CONFIG, MEMORY_LIMIT
 from bench.spark_session import log_files, read_all, store, topic
-from conformance.java_cluster import JavaCluster
+from conformance.targets.java_cluster import JavaCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

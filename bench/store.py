@@ -15,7 +15,7 @@ from bench.fill import fill_with_batches
 from bench.measure import Figure, Plan, Round, compared
 from bench.process import served
 from bench.rivals import JAVA_CONFIG, Rivals, Side
-from conformance.java_cluster import JavaBroker, JavaCluster
+from conformance.targets.java_cluster import JavaBroker, JavaCluster
 
 THREADS = 16
 TOPIC, QUEUES = "orders", 8

@@ -7,8 +7,8 @@ import sys
 
 from conformance.compare import diff, differences, expected, record
 from conformance.scenario import Scenario, by_config, minutes, scenarios
-from conformance.targets import fake_target, java_target
-from conformance.together import repeat, table
+from conformance.targets.fake_or_java import fake_target, java_target
+from conformance.timed_runs import repeat, table
 from fakemq.clock.machine_time import real_elapsed_ms
 
 

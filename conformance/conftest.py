@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from conformance.go_program import missing_go
-from conformance.java_cluster import JavaCluster
-from conformance.java_jars import missing_java
-from conformance.live import FakemqProcess
+from conformance.drivers.go_program import missing_go
+from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.java_jars import missing_java
+from conformance.targets.processes import FakemqProcess
 
 TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
 QUICK = {

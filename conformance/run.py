@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from conformance.normalise import Normaliser
-from conformance.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
-from conformance.raw import VERSION_4_9_7
-from conformance.scenarios.requests import HELD, group_config, pull_fields
+from conformance.wire.peer import NO_CODE, Answer, Body, Display, Frame, Peer, Pending
+from conformance.wire.raw import VERSION_4_9_7
+from conformance.wire.requests import HELD, group_config, pull_fields
 from fakemq.client import Client, Message
 from fakemq.clock.machine_time import real_elapsed_ms, real_wall_ms
 from fakemq.protocol import properties as names
@@ -20,7 +20,7 @@ from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
 from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
 
 if TYPE_CHECKING:
-    from conformance.pairs import Node
+    from conformance.targets.master_slave_pairs import Node
 
 UNIQUE_ID = "AC110001000018B4AAC27E5E1C2C{:04X}"
 CLUSTER = "DefaultCluster"

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.compare import RECORDINGS, diff, differences, expected, stale
 from conformance.scenario import Scenario, scenarios
-from conformance.targets import fake_target
+from conformance.targets.fake_or_java import fake_target
 
 SCENARIOS = scenarios()
 

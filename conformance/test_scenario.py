@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import socket
-from pathlib import Path
 
 import pytest
 
 from conformance.__main__ import main
 from conformance.normalise import Normaliser
-from conformance.peer import NO_CODE, Peer
 from conformance.run import Run
 from conformance.scenario import Scenario, by_config, scenario, scenarios
-from conformance.targets import fake_target
+from conformance.targets.fake_or_java import fake_target
+from conformance.wire.peer import NO_CODE, Peer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from tests.client.scripted_broker import Peer as Broker
 from tests.client.scripted_broker import ScriptedBroker, respond
 from tests.client.scripts import asks_before_it_answers
-
-INSIDE = ("fakemq.broker", "fakemq.namesrv", "fakemq.store", "fakemq.net", "fakemq.core.cluster")
-
-
-def test_conformance_knows_nothing_of_the_inside() -> None:
-    bad = []
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            bad += [f"{path.name}: {name}" for name in names if name.startswith(INSIDE)]
-    assert not bad
 
 
 def test_a_name_is_given_once() -> None:

@@ -6,7 +6,7 @@ import struct
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.wire.requests import (
     PREPARED,
     UNIQUE_ID,
     batch,

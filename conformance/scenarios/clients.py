@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import heartbeat, message_queue
+from conformance.wire.requests import heartbeat, message_queue
 from fakemq.client import Message, PullStatus
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.administration import topic_fields
-from conformance.scenarios.requests import (
+from conformance.wire.requests import (
     GROUP,
     HELD,
     REFUSING,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.scenarios.retrying import IN_TIME_MS, say_how_late
+from conformance.wire.requests import (
     QUICK_DELAYS,
     batch,
     properties,
     send_fields,
     send_v2_fields,
 )
-from conformance.scenarios.retrying import IN_TIME_MS, say_how_late
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from conformance.peer import NO_CODE
 from conformance.run import Run
 from conformance.scenario import scenario
 from conformance.scenarios.membership import lock
@@ -14,7 +13,8 @@ from conformance.scenarios.registration import (
     topics,
     unregister,
 )
-from conformance.scenarios.requests import (
+from conformance.wire.peer import NO_CODE
+from conformance.wire.requests import (
     HELD,
     heartbeat,
     offset_fields,

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.wire.requests import (
     SUBSCRIPTION_FLAG,
     SUSPEND_FLAG,
     heartbeat,

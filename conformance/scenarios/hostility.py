@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from conformance import wild
 from conformance.normalise import shortened
-from conformance.peer import NO_CODE, SILENCE_S, Frame, frame_of
-from conformance.raw import RawConnection, frame
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.wire import malformed
+from conformance.wire.peer import NO_CODE, SILENCE_S, Frame, frame_of
+from conformance.wire.raw import RawConnection, frame
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 
@@ -83,7 +83,7 @@ def probe_of(place: str) -> bytes:
     return frame(NO_CODE, {}, opaque=PROBE)
 
 
-def throw(run: Run, place: str, kinds: Iterable[wild.Wild]) -> None:
+def throw(run: Run, place: str, kinds: Iterable[malformed.Malformed]) -> None:
     """Send each on a connection of its own, and write down what becomes of that."""
     for kind in kinds:
         with Conversation(run.addrs[place]) as conversation:
@@ -138,22 +138,22 @@ def fields_of(code: int) -> list[str]:
 @scenario("frames that are none")
 def wild_lengths(run: Run) -> None:
     for place in ("broker-a", "broker-a vip", "namesrv"):
-        throw(run, place, wild.LENGTHS)
+        throw(run, place, malformed.LENGTHS)
 
 
 @scenario("headers that are no object, or a strange one")
 def wild_headers(run: Run) -> None:
-    throw(run, "broker-a", wild.HEADERS)
+    throw(run, "broker-a", malformed.HEADERS)
 
 
 @scenario("headers whose fields are not what they should be")
 def wild_values(run: Run) -> None:
-    throw(run, "broker-a", wild.VALUES)
+    throw(run, "broker-a", malformed.VALUES)
 
 
 @scenario("binary headers whose lengths lie")
 def wild_binary_headers(run: Run) -> None:
-    throw(run, "broker-a", wild.BINARY)
+    throw(run, "broker-a", malformed.BINARY)
 
 
 @scenario("every code: without any field, and with nonsense")

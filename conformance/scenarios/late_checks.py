@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.peer import NO_CODE, Frame
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import COMMIT, ROLLBACK
 from conformance.scenarios.transactions import (
     LONG_CHECKED_MS,
     QUICK_CHECKS,
@@ -14,6 +12,8 @@ from conformance.scenarios.transactions import (
     end,
     send_half,
 )
+from conformance.wire.peer import NO_CODE, Frame
+from conformance.wire.requests import COMMIT, ROLLBACK
 from fakemq.protocol.topics import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
 
 GRID_MS = 20_000

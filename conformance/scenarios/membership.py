@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import heartbeat, message_queue
+from conformance.wire.requests import heartbeat, message_queue
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import retry_topic
 

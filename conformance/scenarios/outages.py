@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.peer import Answer
 from conformance.run import STEP_MS, Run
 from conformance.scenario import scenario
 from conformance.scenarios.registration import ask_route, brokers_of
-from conformance.scenarios.requests import (
+from conformance.scenarios.transactions import beat, end_fields, send_half
+from conformance.wire.peer import Answer
+from conformance.wire.requests import (
     COMMIT,
     COMMIT_FLAG,
     HELD,
@@ -19,7 +20,6 @@ from conformance.scenarios.requests import (
     pull_fields,
     send_v2_fields,
 )
-from conformance.scenarios.transactions import beat, end_fields, send_half
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.wire.requests import (
     BORN_MS,
     UNIQUE_ID,
     heartbeat,

@@ -6,9 +6,9 @@ import json
 import struct
 import zlib
 
-from conformance.peer import Body
 from conformance.run import Run
 from conformance.scenario import scenario
+from conformance.wire.peer import Body
 from fakemq.protocol.codes import RequestCode
 
 CLUSTER = "SRawCluster"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.peer import Pending
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.wire.peer import Pending
+from conformance.wire.requests import (
     REFUSING,
     UNIQUE_ID,
     heartbeat,

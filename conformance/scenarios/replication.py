@@ -7,7 +7,7 @@ import struct
 
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import properties, send_v2_fields
+from conformance.wire.requests import properties, send_v2_fields
 from fakemq.protocol.codes import RequestCode
 
 SYNC_MASTER = {"brokerRole": "SYNC_MASTER"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.peer import Answer, Frame, Pending
 from conformance.run import Run
 from conformance.scenario import scenario
-from conformance.scenarios.requests import (
+from conformance.wire.peer import Answer, Frame, Pending
+from conformance.wire.requests import (
     COMMIT,
     PREPARED,
     REFUSING,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from conformance.live import ROOT
+from conformance.targets.processes import ROOT
 from fakemq.fixtures.spark_session import worker_python
 
 LOOK_S = 0.005

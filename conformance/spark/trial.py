@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fakemq
-from conformance.java_cluster import JavaCluster
 from conformance.spark.orders import Orders, arrived, counted, deduplicated, received, wrong_totals
 from conformance.spark.running_job import (
     END_TIMEOUT_S,
@@ -18,6 +17,7 @@ from conformance.spark.running_job import (
     JobError,
     RunningJob,
 )
+from conformance.targets.java_cluster import JavaCluster
 from fakemq.client.blocking import Client
 from fakemq.protocol.message import MessageExt
 from fakemq.spark.writing.options import ROW_ID_PROPERTY

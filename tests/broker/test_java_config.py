@@ -1,6 +1,6 @@
 """The config files byte by byte as a real broker wrote them, but for its times.
 
-See ``conformance/capture_config.py``, whose script is done again here.
+See ``conformance/capture/config.py``, whose script is done again here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.capture_config import FILTERS, GONE, GROUPS, TOPICS, heartbeat
+from conformance.capture.config import FILTERS, GONE, GROUPS, TOPICS, heartbeat
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.errors import StoreError

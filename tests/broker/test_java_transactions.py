@@ -2,7 +2,7 @@
 
 ``data/java_transactions.gz`` is a real broker's whole wire and log, with checks every 2 s, 1 s of
 immunity and three checks; ``data/java_transactions_defaults.gz`` one at the checks' own pace. Both
-are written by ``python -m conformance.capture_transactions``. What is compared is every byte but
+are written by ``python -m conformance.capture.transactions``. What is compared is every byte but
 times and the ports of clients.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.raw import json_header, split
+from conformance.wire.raw import json_header, split
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import decode_record

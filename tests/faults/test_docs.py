@@ -41,6 +41,6 @@ def test_every_fault_is_shown_to_a_real_java_client() -> None:
         for name, method in inspect.getmembers(Faults, inspect.isfunction)
         if not name.startswith("_") and method.__annotations__["return"].endswith("Fault")
     }
-    live = (Path(__file__).parents[2] / "conformance").glob("test_live_*.py")
+    live = (Path(__file__).parents[2] / "conformance" / "live").glob("test_*.py")
     shown = set(re.findall(r"(?:faults|mq)\.(\w+)\(", "".join(path.read_text() for path in live)))
     assert placings - shown == set()

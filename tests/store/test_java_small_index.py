@@ -1,6 +1,6 @@
 """Tiny index files beside those of a real broker, and what both find in them.
 
-``data/java_small_index.txt`` says by itself what it is; ``conformance/capture_index.py`` wrote it.
+``data/java_small_index.txt`` says by itself what it is; ``conformance/capture/index.py`` wrote it.
 """
 
 from __future__ import annotations

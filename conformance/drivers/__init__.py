@@ -1,0 +1,1 @@
+"""Java and Go client programs as processes that a test steers."""

@@ -1,0 +1,1 @@
+"""Tests with processes and real clients: JVMs, Go, Spark and real brokers."""

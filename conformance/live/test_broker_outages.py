@@ -1,0 +1,205 @@
+"""Java clients go on while brokers fall silent, stand still or die, and while consumers die."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+import fakemq
+from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.targets.java_jars import NEWEST
+from conformance.targets.processes import routed, together, wait_received
+
+# Seconds, not milliseconds: every test starts one to four JVMs, side by side where it can.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TOPIC, QUEUES = "Brokers", 4
+PER_SECOND = 200
+BOTH = {"broker-a", "broker-b"}
+HEARTBEAT_S = 30
+"""A Java client tells a restarted broker of its subscriptions, and asks for new routes, that often;
+until then, that broker refuses its pulls."""
+
+
+@pytest.fixture
+def two_masters(java: None) -> Iterator[fakemq.Cluster]:
+    with fakemq.Cluster(masters=2, topics={TOPIC: QUEUES}) as cluster:
+        yield cluster
+
+
+# -- brokers that say nothing -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["pause", "silence"])
+def test_a_silent_brokers_route_is_gone_after_120_virtual_seconds(how: str) -> None:
+    with fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES}) as cluster:
+        addr = cluster.namesrv_addr
+        cluster.clock.advance("10s")  # the broker has just been heard
+        quiet(cluster, how)
+        seconds = 0
+        while routed(addr, TOPIC) == BOTH:
+            cluster.clock.advance("1s")
+            seconds += 1
+        print(f"{how}: gone after {seconds} virtual seconds")
+        assert 120 <= seconds <= 130
+        assert routed(addr, TOPIC) == {"broker-a"}
+
+
+@pytest.mark.parametrize("how", ["pause", "silence"])
+def test_a_silent_brokers_route_is_gone_in_milliseconds_and_comes_back(how: str) -> None:
+    with fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES}) as cluster:
+        addr = cluster.namesrv_addr
+        cluster.clock.advance("10s")
+        quiet(cluster, how)
+        assert routed(addr, TOPIC) == BOTH
+        began = time.monotonic()
+        cluster.clock.advance("130s")
+        assert routed(addr, TOPIC) == {"broker-a"}
+        took_ms = (time.monotonic() - began) * 1000
+        print(f"{how}: gone in {took_ms:.1f} real ms")
+        assert took_ms < 100
+        loud(cluster, how)
+        if how == "silence":
+            cluster.clock.advance("30s")  # its next turn; a process that goes on has missed some
+        assert routed(addr, TOPIC) == BOTH
+        cluster.clock.advance("2h")
+        assert routed(addr, TOPIC) == BOTH
+
+
+def quiet(cluster: fakemq.Cluster, how: str) -> None:
+    if how == "pause":
+        cluster.broker("broker-b").pause()
+    else:
+        cluster.faults.silence("broker-b")
+
+
+def loud(cluster: fakemq.Cluster, how: str) -> None:
+    if how == "pause":
+        cluster.broker("broker-b").resume()
+    else:
+        cluster.faults.clear()
+
+
+# Three JVMs, each when the route is another: some seconds.
+def test_a_producer_notices_a_silent_broker_only_by_its_route(java: None) -> None:
+    cluster = fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES})
+    with cluster, JavaProducer(cluster.namesrv_addr, TOPIC, "GOld") as old:
+        assert brokers_of(old, "before") == BOTH
+        cluster.faults.silence("broker-b")
+        cluster.clock.advance("130s")
+        # Its sockets stay, and those who still know where it is are served.
+        assert brokers_of(old, "after") == BOTH
+        assert old.failures == []
+        with JavaProducer(cluster.namesrv_addr, TOPIC, "GNew") as new:
+            assert brokers_of(new, "new") == {"broker-a"}
+        cluster.faults.clear()
+        cluster.clock.advance("30s")
+        with JavaProducer(cluster.namesrv_addr, TOPIC, "GNewest") as newest:
+            assert brokers_of(newest, "newest") == BOTH
+
+
+def brokers_of(producer: JavaProducer, name: str) -> set[str]:
+    """Where as many messages go as both brokers have queues."""
+    return {producer.send(f"{name}-{number}").broker for number in range(2 * QUEUES)}
+
+
+# -- a broker that dies -----------------------------------------------------------------------
+
+
+def stored_ids(cluster: fakemq.Cluster, broker: str) -> Counter[str]:
+    """The keys of the messages that a broker holds, with how many of each."""
+    return Counter(m.keys for m in cluster.messages(TOPIC) if m.broker == broker)
+
+
+# 8 s of sending by nature, and up to 30 s until the consumer tells the restarted broker of itself.
+def test_a_master_dies_in_the_middle_of_a_run(two_masters: fakemq.Cluster) -> None:
+    cluster = two_masters
+    addr = cluster.namesrv_addr
+    producer = JavaProducer(addr, TOPIC, per_second=PER_SECOND)
+    consumer = JavaConsumer(addr, TOPIC)
+    with together(producer, consumer):
+        consumer.wait_assigned(2 * QUEUES)
+        producer.go()
+        time.sleep(3)
+        cluster.broker("broker-b").kill()
+        assert routed(addr, TOPIC) == {"broker-a"}
+        time.sleep(0.2)  # what it acknowledged before comes out of the JVM
+        at_kill = len(producer.acks)
+        time.sleep(3)
+        at_restart = len(producer.acks)
+        alone = {ack.broker for ack in producer.acks[at_kill:at_restart]}
+        cluster.broker("broker-b").restart()
+        assert routed(addr, TOPIC) == BOTH
+        producer.wait_for(
+            lambda: any(ack.broker == "broker-b" for ack in producer.acks[at_restart:]),
+            "a send to the restarted broker",
+            2 * HEARTBEAT_S,
+        )
+        time.sleep(2)
+        producer.stop()
+        print(f"acks: {at_kill} before, {at_restart - at_kill} alone, {len(producer.acks)} in all")
+        assert alone == {"broker-a"}
+        assert at_restart - at_kill > PER_SECOND * 3 * 0.8
+        assert producer.failures == []
+        acked = {
+            broker: {ack.id for ack in producer.acks if ack.broker == broker} for broker in BOTH
+        }
+        assert len(acked["broker-a"]) + len(acked["broker-b"]) == len(producer.acks)
+        stored = stored_ids(cluster, "broker-a")
+        assert stored == Counter(acked["broker-a"])
+        assert stored_ids(cluster, "broker-b").keys() >= acked["broker-b"]
+
+        began = time.monotonic()
+        wait_received(consumer, acked["broker-a"] | acked["broker-b"], 2 * HEARTBEAT_S)
+        print(f"consumer has all {time.monotonic() - began:.1f} s after the last send")
+        received = Counter(m.id for m in consumer.received if m.broker == "broker-a")
+        assert received == Counter(acked["broker-a"])
+        with JavaConsumer(addr, TOPIC, "GLater", version=NEWEST) as later:
+            all_stored = Counter(message.keys for message in cluster.messages(TOPIC))
+            later.wait_for(lambda: len(later.received) >= all_stored.total(), "all that is stored")
+            assert Counter(message.id for message in later.received) == all_stored
+
+
+# -- consumers that die -----------------------------------------------------------------------
+
+
+# Four JVMs, and up to 30 s more when a client's heartbeat was skipped in its rebalance.
+def test_the_queues_of_a_dead_consumer_are_taken_over(java: None) -> None:
+    with fakemq.Cluster(topics={TOPIC: QUEUES}) as cluster:
+        addr = cluster.namesrv_addr
+        producer = JavaProducer(addr, TOPIC, per_second=PER_SECOND)
+        first = JavaConsumer(addr, TOPIC, instance="c1")
+        second = JavaConsumer(addr, TOPIC, instance="c2")
+        with together(producer, first, second):
+            first.wait_assigned(QUEUES // 2)
+            second.wait_assigned(QUEUES // 2)
+            producer.go()
+            producer.wait_for(lambda: len(producer.acks) > 100, "100 acks")
+            began = time.monotonic()
+            second.kill()
+            first.wait_assigned(QUEUES)
+            print(f"taken over from a killed one in {time.monotonic() - began:.3f} s")
+            with JavaConsumer(addr, TOPIC, instance="c3", version=NEWEST) as third:
+                third.wait_assigned(QUEUES // 2)
+                first.wait_assigned(QUEUES // 2)
+                began = time.monotonic()
+                third.stop()
+                first.wait_assigned(QUEUES)
+                print(f"taken over from a stopped one in {time.monotonic() - began:.3f} s")
+                producer.stop()
+                assert producer.failures == []
+                acked = {ack.id for ack in producer.acks}
+                everyone = (first, second, third)
+                began = time.monotonic()
+                first.wait_for(
+                    lambda: {m.id for one in everyone for m in one.received} >= acked,
+                    "every message",
+                    2 * HEARTBEAT_S,
+                )
+                print(f"everything received {time.monotonic() - began:.1f} s after the last send")
+                received = Counter(m.id for one in everyone for m in one.received)
+                print(f"{len(acked)} messages, {received.total() - len(acked)} of them again")
+                cluster.wait_for(lambda: cluster.group("GConsumer").lag(TOPIC) == 0, "12s")

@@ -1,0 +1,90 @@
+"""A store directory goes from fakemq to the real broker and back, after a clean stop and a kill."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conformance.live.store_walk import Found, fake_config, java_config, send_all, walk
+from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.processes import FakemqProcess
+from conformance.wire.raw import create_topic
+
+# Each starts a JVM twice.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
+PORTS = ("--namesrv-port", "0", "--broker-port", "0")
+
+
+def bodies(word: bytes) -> list[bytes]:
+    return [b"%04d-%s " % (number, word) + bytes(range(200)) for number in range(MESSAGES)]
+
+
+def timeless(messages: list[Found]) -> list[Found]:
+    """Without what look-ups by time give, which a file's own time decides.
+
+    That of a file Java has mapped is the system's, which sets it with the first write after a
+    flush and with no other: until the next flush Java itself finds later messages elsewhere.
+    """
+    return [message._replace(offset_by_time=0) for message in messages]
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_java_opens_ours_and_we_open_javas(java: None, how: str, tmp_path: Path) -> None:
+    store = tmp_path / "broker-a"
+    topics = [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
+    with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
+        sent = send_all(ours.namesrv_addr, TOPICS, bodies(b"ours"))
+        before = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        assert {found.unique_id for found in before} == sent
+        if how == "stop":
+            assert ours.terminate() == 0
+        else:
+            ours.kill()
+    assert (store / "abort").exists() == (how == "kill")
+    assert len(list((store / "commitlog").iterdir())) > 3
+
+    with JavaCluster(config=java_config(store)) as real:
+        broker = real.broker("broker-a")
+        for topic in TOPICS:
+            create_topic(broker.addr, topic, QUEUES)
+        assert walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a") == before
+        sent |= send_all(real.namesrv_addr, TOPICS, bodies(b"Java"))
+        after = walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        assert {found.unique_id for found in after} == sent
+        (broker.stop if how == "stop" else broker.kill)()
+    assert (store / "abort").exists() == (how == "kill")
+
+    with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
+        assert timeless(walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")) == timeless(after)
+        sent |= send_all(ours.namesrv_addr, TOPICS, bodies(b"again"))
+        last = walk(ours.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        assert {found.unique_id for found in last} == sent
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_a_flipped_byte_is_cut_where_java_cuts(java: None, how: str, tmp_path: Path) -> None:
+    ours, javas = tmp_path / "ours", tmp_path / "java"
+    topics = [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
+    with FakemqProcess(*PORTS, *topics, config=fake_config(ours)) as fake:
+        send_all(fake.namesrv_addr, TOPICS, bodies(b"ours"))
+        whole = walk(fake.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        fake.terminate() if how == "stop" else fake.kill()
+    last = sorted((ours / "commitlog").iterdir())[-2]
+    data = bytearray(last.read_bytes())
+    data[len(data) // 2] ^= 1
+    last.write_bytes(data)
+    shutil.copytree(ours, javas)
+
+    with JavaCluster(config=java_config(javas)) as real:
+        for topic in TOPICS:
+            create_topic(real.broker("broker-a").addr, topic, QUEUES)
+        kept = walk(real.namesrv_addr, TOPICS, QUEUES, "broker-a")
+    assert 0 < len(kept) < len(whole)
+    with FakemqProcess(*PORTS, *topics, config=fake_config(ours)) as fake:
+        found = walk(fake.namesrv_addr, TOPICS, QUEUES, "broker-a")
+        assert timeless(found) == timeless(kept)
+        assert f"repaired {last} at " in fake.output()

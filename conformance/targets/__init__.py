@@ -1,0 +1,1 @@
+"""The clusters that scenarios and live tests run on, and how to start them."""

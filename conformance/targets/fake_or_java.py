@@ -1,0 +1,97 @@
+"""The clusters that scenarios run on: the fake in this process, and the real one."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import fakemq
+from conformance.targets.java_cluster import JavaCluster
+from conformance.targets.master_slave_pairs import Member, Node, pair
+from conformance.targets.replicas import send_until_safe
+from conformance.wire.peer import SILENCE_S
+from fakemq.client import Client
+from fakemq.clock.machine_time import real_wall_ms
+
+MASTERS = 2
+QUIET_S = 0.02
+"""How long nothing comes from the fake, which has sent by then whatever it will."""
+
+
+class FakeTarget:
+    """A frozen fakemq cluster: time passes when the scenario says so."""
+
+    silence_s = QUIET_S
+
+    def __init__(self, cluster: fakemq.Cluster, config: Mapping[str, str]) -> None:
+        self._cluster = cluster
+        self._brokers: dict[str, Node] = {}
+        self.namesrv_addr = cluster.namesrv_addr
+        self.config = config
+
+    def now_ms(self) -> int:
+        return self._cluster.clock.now_ms()
+
+    def pass_time(self, ms: int) -> None:
+        # A scenario's peers live in this process: for them time is the cluster's.
+        self._cluster.clock.advance(ms / 1000, outside_peers=True)
+
+    def broker(self, place: str) -> Node:
+        return self._brokers.setdefault(place, Member(self._cluster.broker(place)))
+
+
+class JavaTarget:
+    """A real cluster: time passes by itself."""
+
+    silence_s = SILENCE_S
+
+    def __init__(
+        self, namesrv_addr: str, config: Mapping[str, str], broker: Callable[[str], Node]
+    ) -> None:
+        self.namesrv_addr = namesrv_addr
+        self.config = config
+        self.broker = broker
+
+    def now_ms(self) -> int:
+        return real_wall_ms()
+
+    def pass_time(self, ms: int) -> None:
+        time.sleep(ms / 1000)
+
+
+@contextmanager
+def fake_target(config: Mapping[str, str] | None = None, slaves: int = 0) -> Iterator[FakeTarget]:
+    """A fresh fake whose brokers are configured so: two masters, or one and its slave."""
+    config = config or {}
+    masters = 1 if slaves else MASTERS
+    with fakemq.Cluster(masters=masters, slaves=slaves, clock="frozen", config=config) as cluster:
+        yield FakeTarget(cluster, config)
+
+
+@contextmanager
+def java_target(config: Mapping[str, str] | None = None, slaves: int = 0) -> Iterator[JavaTarget]:
+    """A fresh real cluster of 4.9.7 whose brokers are configured so."""
+    config = config or {}
+    if slaves:
+        with _java_pair(config) as target:
+            yield target
+        return
+    with JavaCluster(masters=MASTERS, config=config) as cluster:
+        yield JavaTarget(cluster.namesrv_addr, config, cluster.broker)
+
+
+@contextmanager
+def _java_pair(config: Mapping[str, str]) -> Iterator[JavaTarget]:
+    """A SYNC_MASTER and its slave, which has all that its master has, as the fake's does."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rocketmq-") as home,
+        pair("java", "java", Path(home), config) as nodes,
+    ):
+        nodes.slave.start()
+        with Client(nodes.namesrv_addr) as client:
+            send_until_safe(client)
+        brokers = {"broker-a": nodes.master, "broker-a-1": nodes.slave}
+        yield JavaTarget(nodes.namesrv_addr, config, brokers.__getitem__)

@@ -1,0 +1,241 @@
+"""A master and its slave, each Java's or ours: brokers that tests kill, pause and start anew.
+
+``with pair("java", "fake", home, config) as (namesrv_addr, master, slave)`` has the master run
+already; the slave, which the name server would tell of its master, is for the test to start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from threading import Barrier
+from typing import NamedTuple, Protocol, TypeVar
+
+import fakemq
+from conformance.targets.java_cluster import (
+    SMALL_JVM,
+    JavaBroker,
+    JavaCluster,
+    JavaNode,
+    free_port,
+    wait_until,
+)
+from conformance.targets.processes import FakemqProcess, routed
+from conformance.targets.replicas import Reader
+from conformance.wire.raw import RawConnection, call, create_topic, frame, split
+from fakemq.handles.handles import BrokerHandle
+from fakemq.protocol.bodies.route import TopicRouteData
+
+_GET_BROKER_RUNTIME_INFO, _GET_ROUTEINFO_BY_TOPIC = 28, 105
+_DEFAULT_TOPIC = "TBW102"
+_ROUTED_S = 60.0
+SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
+QUICK_REPORT = {"haSendHeartbeatInterval": "1000"}
+"""With this a slave reports one second after it has connected, and not five."""
+T = TypeVar("T")
+
+
+class Node(Protocol):
+    """What a test does to a broker; ``config`` counts from the next start."""
+
+    config: dict[str, str]
+
+    @property
+    def addr(self) -> str: ...
+
+    def start(self) -> None:
+        """Start on the same port and store as before, and wait until it serves."""
+
+    def stop(self) -> None:
+        """SIGTERM, or what is like it, and wait for the end."""
+
+    def kill(self) -> None:
+        """SIGKILL, or what is like it; one that does not run stays so."""
+
+    def pause(self) -> None:
+        """SIGSTOP, or what is like it."""
+
+    def resume(self) -> None: ...
+
+
+class Pair(NamedTuple):
+    """A master and its slave at one name server."""
+
+    namesrv_addr: str
+    master: Node
+    slave: Node
+
+
+def make_topic(nodes: Pair, topic: str, queues: int) -> None:
+    """Create a topic at the master; on return the name server tells of it."""
+    create_topic(nodes.master.addr, topic, queues)
+    wait_until(lambda: bool(routed(nodes.namesrv_addr, topic)), _ROUTED_S)
+
+
+class FakeBroker:
+    """``fakemq broker`` as a process of its own, with its store below ``home``."""
+
+    def __init__(self, name: str, home: Path, namesrv_addr: str) -> None:
+        self._namesrv_addr = namesrv_addr
+        self._process: FakemqProcess | None = None
+        self.config = {
+            "brokerName": name,
+            "listenPort": str(free_port(broker=True)),
+            "brokerIP1": "127.0.0.1",
+            "brokerIP2": "127.0.0.1",
+            "storePathRootDir": str(home / "store"),
+        }
+
+    @property
+    def addr(self) -> str:
+        return f"127.0.0.1:{self.config['listenPort']}"
+
+    def start(self) -> None:
+        config = [f"{key}={value}" for key, value in self.config.items()]
+        self._process = FakemqProcess("broker", "-n", self._namesrv_addr, config=config)
+        self._process.__enter__()
+
+    def stop(self) -> None:
+        assert self._process is not None
+        assert self._process.terminate() == 0
+        self.kill()
+
+    def kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.process.pid, how)
+
+
+class Member:
+    """A broker of a cluster in this process."""
+
+    def __init__(self, handle: BrokerHandle) -> None:
+        self._handle = handle
+        self.config: dict[str, str] = {}
+        self.stop = handle.stop
+        self.kill = handle.kill
+        self.pause = handle.pause
+        self.resume = handle.resume
+
+    @property
+    def addr(self) -> str:
+        return self._handle.addr
+
+    def start(self) -> None:
+        self._handle.restart(self.config)
+
+
+@contextmanager
+def name_server(kind: str, home: Path) -> Iterator[JavaNode]:
+    """A ``java`` or ``fake`` name server; of the latter, what a Java broker has to know."""
+    if kind == "java":
+        with JavaCluster(masters=0) as real:
+            yield real.namesrv
+    else:
+        with FakemqProcess("namesrv", config=["listenPort=0"]) as fake:
+            yield JavaNode("fake", home, "", int(fake.namesrv_addr.rpartition(":")[2]), ())
+
+
+def broker(kind: str, name: str, home: Path, namesrv: JavaNode) -> JavaBroker | FakeBroker:
+    """A ``java`` or ``fake`` broker that is not started yet."""
+    if kind == "java":
+        return JavaBroker(name, home, namesrv, SMALL_JVM)
+    return FakeBroker(name, home, namesrv.addr)
+
+
+@contextmanager
+def pair(master: str, slave: str, home: Path, config: Mapping[str, str]) -> Iterator[Pair]:
+    """A broker-a of each kind, ``java`` or ``fake``; the name server is of the master's kind."""
+    with name_server(master, home) as namesrv:
+        first = broker(master, "broker-a", home / "master", namesrv)
+        second = broker(slave, "broker-a", home / "slave", namesrv)
+        first.config |= config
+        second.config |= {**config, **SLAVE}
+        try:
+            first.start()
+            yield Pair(namesrv.addr, first, second)
+        finally:
+            first.kill()
+            second.kill()
+
+
+@contextmanager
+def pair_in_one_process(config: Mapping[str, str]) -> Iterator[Pair]:
+    """Master and slave of a `fakemq.Cluster`, over links in memory."""
+    with fakemq.Cluster(slaves=1, config=dict(config)) as cluster:
+        slave = Member(cluster.broker("broker-a-1"))
+        slave.kill()
+        yield Pair(cluster.namesrv_addr, Member(cluster.broker("broker-a-0")), slave)
+
+
+OpenPair = Callable[[Path, Mapping[str, str]], AbstractContextManager[Pair]]
+PAIRS: dict[str, OpenPair] = {
+    "java": lambda home, config: pair("java", "java", home, config),
+    "fake master, java slave": lambda home, config: pair("fake", "java", home, config),
+    "java master, fake slave": lambda home, config: pair("java", "fake", home, config),
+    "fake": lambda home, config: pair("fake", "fake", home, config),
+    "one process": lambda home, config: pair_in_one_process(config),
+}
+"""Below a folder, with a config: where a test asks every kind the same."""
+
+
+def side_by_side(
+    run: Callable[[Pair], T],
+    home: Path,
+    config: Mapping[str, str],
+    names: Collection[str] = PAIRS.keys(),
+) -> dict[str, T]:
+    """What ``run`` gives for each of `PAIRS`, or those of ``names``; most of it is waiting.
+
+    All begin when the last pair is there: a machine that starts JVMs has no time for anything else.
+    """
+    all_there = Barrier(len(names), timeout=_ROUTED_S)
+
+    def run_one(name: str) -> T:
+        folder = home / name.replace(", ", "-").replace(" ", "-")
+        folder.mkdir()
+        try:
+            with PAIRS[name](folder, config) as nodes:
+                all_there.wait()
+                return run(nodes)
+        except BaseException as error:
+            error.add_note(f"pair: {name}")
+            raise
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(run_one, names), strict=True))
+
+
+def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:
+    """Where a broker says that a queue ends."""
+    with RawConnection(addr) as connection:
+        return Reader(connection).end(topic, queue_id)
+
+
+def gets(addr: str) -> int:
+    """How many messages a broker has given to consumers today."""
+    _, _, body = split(call(addr, frame(_GET_BROKER_RUNTIME_INFO, {})))
+    return int(json.loads(body)["table"]["msgGetTotalTodayNow"])
+
+
+def broker_ids(namesrv_addr: str, name: str = "broker-a") -> list[int]:
+    """The ids under which the name server knows brokers of a name."""
+    fields = {"topic": _DEFAULT_TOPIC}
+    _, _, body = split(call(namesrv_addr, frame(_GET_ROUTEINFO_BY_TOPIC, fields)))
+    datas = TopicRouteData.decode(body).broker_datas
+    return sorted(int(id) for data in datas if data.broker_name == name for id in data.broker_addrs)

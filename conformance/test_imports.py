@@ -1,0 +1,59 @@
+"""Conformance sees a broker from outside: over sockets, and as a test of a user sees it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.test_layers import RANK
+
+FOLDER = Path(__file__).parent
+
+VALUES = {"protocol", "errors", "events", "client"}
+"""Layers below the handles that hold values and the wire's bytes, but no broker."""
+
+EXCEPTIONS = {
+    "fakemq.clock.machine_time": "reads the machine's clock; knows no cluster",
+    "fakemq.core.views": "what handles return",
+    "fakemq.dump": "reads a store directory; starts no broker",
+    "fakemq.journal.journal": "how many events a journal keeps",
+    "fakemq.journal.warnings": "how many warnings of one kind are logged",
+}
+"""Module → why conformance may import it although it lies below the handles."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module of ours that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def is_inside(module: str) -> bool:
+    """Whether a module is a part of a broker, a name server or what they stand on."""
+    package, _, rest = module.partition(".")
+    part = rest.partition(".")[0]
+    if package != "fakemq" or not part or part in VALUES:
+        return False
+    return RANK[part] < RANK["handles"] and not any(
+        module == name or module.startswith(f"{name}.") for name in EXCEPTIONS
+    )
+
+
+def test_conformance_imports_nothing_below_handles_and_events() -> None:
+    bad = [
+        f"{path.relative_to(FOLDER)}: {module}"
+        for path in sorted(FOLDER.rglob("*.py"))
+        for module in imported(path)
+        if is_inside(module)
+    ]
+    assert not bad
+
+
+def test_inside_is_what_lies_below_the_handles() -> None:
+    inside = ["fakemq.broker.pull", "fakemq.store", "fakemq.core.cluster", "fakemq.faults.plan"]
+    outside = ["fakemq", "fakemq.events", "fakemq.handles.faults", "fakemq.core.views", "socket"]
+    assert [module for module in inside + outside if is_inside(module)] == inside

@@ -1,0 +1,1 @@
+"""Bytes on a connection: frames by hand, requests, recording, malformed bytes and noise."""
