@@ -16,9 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import get_annotations
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Self,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
 from fakemq.protocol.errors import NullFieldError, NumberFormatError
+
+T = TypeVar("T")
 
 Long: TypeAlias = int
 """A Java long; ``int`` in a header is a Java int."""
@@ -144,6 +153,15 @@ class Header:
                     if cls.fast:
                         raise
         return header
+
+    def get(self, attribute: str, default: T) -> T:
+        """Return the value of a field, or ``default`` if the field did not arrive.
+
+        For fields without a default of their own, which raise `NullFieldError` when read:
+        ``header.get("topic", "")``.
+        """
+        value: T = self.__dict__.get(attribute, default)
+        return value
 
     def encode(self) -> dict[str, str]:
         """Ext fields of a command; what is None or absent is left out, as Java leaves out null."""

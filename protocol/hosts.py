@@ -59,6 +59,24 @@ def parse_host(text: str) -> Host:
     return host
 
 
+def record_host(addr: str) -> Host:
+    """Return the IP address and port of ``host:port`` as a record keeps them.
+
+    A record has no place for a name. A peer inside the cluster (``memory:7``) and a broker whose
+    brokerIP1 is a host name are therefore kept as the local host; no name is ever resolved.
+    """
+    try:
+        return parse_host(addr)
+    except LocalProtocolError:
+        return "127.0.0.1", int(addr.rpartition(":")[2])
+
+
+@lru_cache(maxsize=256)
+def own_host(ip: str, port: int) -> Host:
+    """Return the store host of the broker that listens at ``ip:port``, as `record_host` does."""
+    return record_host(f"{ip}:{port}")
+
+
 def bracketed(host: str) -> str:
     """A host as it stands before a port: an IPv6 address in brackets, anything else as it is.
 

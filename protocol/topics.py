@@ -4,6 +4,8 @@ common/MixAll.java (4.9.7)
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 AUTO_CREATE_TOPIC_KEY_TOPIC = "TBW102"
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 BENCHMARK_TOPIC = "BenchmarkTest"
@@ -31,3 +33,30 @@ def retry_topic(group: str) -> str:
 def dlq_topic(group: str) -> str:
     """Where a group's messages go when they have been tried often enough."""
     return DLQ_PREFIX + group
+
+
+TOPIC_MAX_LENGTH = 127
+_TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+
+def topic_name_error(topic: str) -> str | None:
+    """Return Java's text for a name that no topic can have; None for a valid name.
+
+    Source: TopicValidator.java#validateTopic (4.9.7)
+    """
+    # A name that is too long is not cached: it may be as long as a frame.
+    find = _cached_error if len(topic) <= TOPIC_MAX_LENGTH else _topic_name_error
+    return find(topic)
+
+
+def _topic_name_error(topic: str) -> str | None:
+    if not topic or topic.isspace():
+        return "The specified topic is blank."
+    if not _TOPIC_CHARS.issuperset(topic):
+        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(topic) > TOPIC_MAX_LENGTH:
+        return "The specified topic is longer than topic max length."
+    return None
+
+
+_cached_error = lru_cache(maxsize=4096)(_topic_name_error)

@@ -16,14 +16,12 @@ from fakemq.broker.filters.manager import ConsumerFilterManager
 from fakemq.broker.groups import SubscriptionGroupManager
 from fakemq.broker.handlers import handles
 from fakemq.broker.holds import PullRequestHoldService
-from fakemq.broker.hosts import own_host
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
 from fakemq.broker.persistence import Persistence
 from fakemq.broker.positions import PullPositions
 from fakemq.broker.producers import ProducerManager
 from fakemq.broker.registration import Registration
-from fakemq.broker.seeding import seed
 from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
@@ -33,6 +31,7 @@ from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.hosts import own_host
 from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
@@ -40,9 +39,9 @@ from fakemq.protocol.table import NoHeader
 if TYPE_CHECKING:
     import random
 
+    from fakemq.broker.image import NodeImage
     from fakemq.clock.clock import NodeClock
     from fakemq.config.model import BrokerConfig, Value
-    from fakemq.core.snapshots import NodeImage
     from fakemq.ha.link import MasterEnd
     from fakemq.ha.service import HAService
     from fakemq.journal.journal import Journal
@@ -372,10 +371,6 @@ class Broker:
         self.store.clean_unused_topic(self.topics.snapshot().keys())
         if self.config.auto_delete_unused_stats:
             self.stats.on_topic_deleted(topic)
-
-    def seed(self, topic: str, queue_id: int, body: bytes, tags: str = "", keys: str = "") -> None:
-        """Store a message as if a producer of this very host had sent it."""
-        seed(self, topic, queue_id, body, tags, keys)
 
     def _new_unique_ids(self) -> UniqueIdGenerator:
         return UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(self.name.encode()))

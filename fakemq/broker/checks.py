@@ -6,7 +6,6 @@ common/topic/TopicValidator.java (4.9.7)
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
@@ -16,7 +15,7 @@ from fakemq.events.core import MessageChecked
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
-from fakemq.protocol.topics import FAQ, RETRY_PREFIX
+from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -27,30 +26,12 @@ if TYPE_CHECKING:
 
     SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
 
-TOPIC_MAX_LENGTH = 127
-_TOPIC_CHARS = frozenset("%-_|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-
 
 def check_topic_name(topic: str) -> None:
-    """Refuse a name that no topic can have. Source: TopicValidator.java#validateTopic (4.9.7)"""
-    # What is too long is not worth remembering: it may be as long as a frame.
-    find = _known_fault if len(topic) <= TOPIC_MAX_LENGTH else _topic_name_fault
-    fault = find(topic)
-    if fault is not None:
-        raise Refused(ResponseCode.SYSTEM_ERROR, fault)
-
-
-def _topic_name_fault(topic: str) -> str | None:
-    if not topic or topic.isspace():
-        return "The specified topic is blank."
-    if not _TOPIC_CHARS.issuperset(topic):
-        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-    if len(topic) > TOPIC_MAX_LENGTH:
-        return "The specified topic is longer than topic max length."
-    return None
-
-
-_known_fault = lru_cache(maxsize=4096)(_topic_name_fault)
+    """Raise Refused for a name that no topic can have."""
+    error = topic_name_error(topic)
+    if error is not None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, error)
 
 
 def check_not_slave(broker: Broker) -> None:
@@ -99,7 +80,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
         )
-    topic: str = vars(header).get("topic", "")  # to StringUtils null is blank
+    topic = header.get("topic", "")  # to StringUtils null is blank
     if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo, tell_client
 from fakemq.broker.required import required
-from fakemq.core.views import Member
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
@@ -178,18 +177,13 @@ class ConsumerManager:
         """
         return [name for name, info in self._table.items() if topic in info.subscriptions]
 
-    def members(self, group: str) -> tuple[Member, ...]:
-        """The members of a group as they are now; none of one that is not here."""
+    def members(self, group: str) -> tuple[ClientChannelInfo, ...]:
+        """Return the members that a group has now, the oldest first; () for an unknown group."""
         info = self._table.get(group)
-        if info is None:
-            return ()
-        return tuple(
-            Member(client_id=channel.client_id, peer=channel.session.remote_addr)
-            for channel in info.channels.values()
-        )
+        return () if info is None else tuple(info.channels.values())
 
-    def snapshot(self) -> Mapping[str, tuple[Member, ...]]:
-        """Every group's members as they are now, read-only."""
+    def snapshot(self) -> Mapping[str, tuple[ClientChannelInfo, ...]]:
+        """Return the members that every group has now; read-only."""
         return MappingProxyType({name: self.members(name) for name in self._table})
 
     # -- inside -------------------------------------------------------------------------------

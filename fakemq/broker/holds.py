@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
-from fakemq.broker.pull import pull_again
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.dispatch.dispatcher import Parked, Refused, outcome_of
 from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
-    from fakemq.dispatch.dispatcher import Request
+    from fakemq.dispatch.dispatcher import Reply, Request
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 
@@ -50,15 +51,17 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 class _HeldPull:
     """A pull that waits. ``expires_ms`` is when its client's patience ends."""
 
-    __slots__ = ("check", "expires_ms", "message_filter", "parked", "queue", "request")
+    __slots__ = ("again", "check", "expires_ms", "message_filter", "parked", "queue", "request")
 
     def __init__(
         self,
         request: Request[PullMessageRequestHeader],
         message_filter: PullFilter | None,
         expires_ms: int,
+        again: Callable[[], Reply[PullMessageResponseHeader]],
     ) -> None:
         self.request = request
+        self.again = again
         self.queue = (request.header.topic, request.header.queue_id)
         self.message_filter = message_filter
         self.expires_ms = expires_ms
@@ -102,8 +105,13 @@ class PullRequestHoldService:
         request: Request[PullMessageRequestHeader],
         message_filter: PullFilter | None,
         timeout_ms: int,
+        *,
+        again: Callable[[], Reply[PullMessageResponseHeader]],
     ) -> _ParkedPull:
         """Hold a pull for ``timeout_ms``; it is answered up to one check period later.
+
+        ``again`` is called once, when the pull is answered: it looks into the queue a second time
+        and returns the answer.
 
         Refused where as many are held as may wait for Java's threads; those that are held have no
         limit there.
@@ -115,7 +123,7 @@ class PullRequestHoldService:
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
         self._count += 1
         now_ms = self._now_ms(request.session)
-        pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms))
+        pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms), again)
         self._by_queue.setdefault(pull.queue, {})[pull] = None
         self._by_session.setdefault(request.session, {})[pull] = None
         # Where no arrival will be told of, every check has to look.
@@ -261,12 +269,7 @@ class PullRequestHoldService:
                 why=why,
             )
         )
-        request = pull.request
-        pull.parked.resolve(
-            outcome_of(
-                self._broker, request.command.code, lambda: pull_again(self._broker, request)
-            )
-        )
+        pull.parked.resolve(outcome_of(self._broker, pull.request.command.code, pull.again))
 
     def _remove(self, pull: _HeldPull) -> None:
         self._count -= 1

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.core.views import Member
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -117,16 +116,10 @@ class ProducerManager:
         """The connection of a client. Source: ProducerManager.java#findChannel (4.9.7)"""
         return self._client_sessions.get(client_id)
 
-    def snapshot(self) -> Mapping[str, tuple[Member, ...]]:
-        """Every group's members as they are now, read-only."""
+    def snapshot(self) -> Mapping[str, tuple[ClientChannelInfo, ...]]:
+        """Return the members that every group has now, the oldest first; read-only."""
         return MappingProxyType(
-            {
-                group: tuple(
-                    Member(client_id=channel.client_id, peer=channel.session.remote_addr)
-                    for channel in channels.values()
-                )
-                for group, channels in self._table.items()
-            }
+            {group: tuple(channels.values()) for group, channels in self._table.items()}
         )
 
     # -- inside -------------------------------------------------------------------------------

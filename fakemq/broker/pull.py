@@ -114,7 +114,9 @@ def _process(
         if not broker.config.long_polling_enable:
             timeout_ms = broker.config.short_polling_time_mills
         broker.positions.told(request.session, group, topic, queue_id, header.queue_offset)
-        return broker.holds.suspend(request, message_filter, timeout_ms)
+        return broker.holds.suspend(
+            request, message_filter, timeout_ms, again=lambda: pull_again(broker, request)
+        )
     return _reply(broker, request, group_config, code, result)
 
 
@@ -258,7 +260,9 @@ def _message_filter(
         from fakemq.broker.filters.expressions import ExpressionForRetryMessageFilter
 
         group = topic.removeprefix(RETRY_PREFIX)
-        return ExpressionForRetryMessageFilter(chosen, broker.filters, group)
+        return ExpressionForRetryMessageFilter(
+            chosen, lambda topic: broker.filters.expression(topic, group)
+        )
     return chosen
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
-from fakemq.broker.hosts import record_host
 from fakemq.broker.relay import call_client
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
 from fakemq.dispatch.dispatcher import Parked, Refused, Reply, outcome_of
@@ -16,7 +15,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import ReplyMessageRequestHeader, SendMessageResponseHeader
-from fakemq.protocol.hosts import format_host
+from fakemq.protocol.hosts import format_host, record_host
 from fakemq.protocol.properties import (
     MESSAGE_REPLY_TO_CLIENT,
     PUSH_REPLY_TIME,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
-from fakemq.broker.hosts import record_host
 from fakemq.broker.required import required
 from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
 from fakemq.dispatch.dispatcher import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader
+from fakemq.protocol.hosts import record_host
 from fakemq.protocol.properties import (
     CLUSTER,
     MSG_REGION,

@@ -23,6 +23,7 @@ from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
+from fakemq.protocol.topics import topic_name_error
 
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")
@@ -318,15 +319,10 @@ def checked_topics(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
         topics = pairs
     if not topics:
         return {}
-    # Here, because the broker's checks are needed by nobody who asks for help or a table.
-    from fakemq.broker.checks import check_topic_name
-    from fakemq.dispatch.dispatcher import Refused
-
     for name, queues in topics.items():
-        try:
-            check_topic_name(name)
-        except Refused as refused:
-            raise ConfigError(f"topic {name!r}: {refused.remark}") from None
+        error = topic_name_error(name)
+        if error is not None:
+            raise ConfigError(f"topic {name!r}: {error}")
         whole(f"queues of topic {name}", queues, 1)
     return dict(topics)
 

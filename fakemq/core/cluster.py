@@ -29,10 +29,11 @@ from fakemq.text_files import DiskTextFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemq.broker.image import NodeImage
     from fakemq.clock.machine_time import Standing
     from fakemq.config.model import BrokerConfig
     from fakemq.config.options import ClusterSpec
-    from fakemq.core.snapshots import NodeImage, Snapshot
+    from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
 
 T = TypeVar("T")

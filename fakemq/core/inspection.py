@@ -179,9 +179,9 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
 def members(core: ClusterCore, group: str) -> list[Member]:
     """The consumers of ``group``, each once, sorted by client id."""
     found = {
-        member.client_id: member
+        channel.client_id: Member(client_id=channel.client_id, peer=channel.session.remote_addr)
         for broker in core.brokers.values()
-        for member in broker.consumers.members(group)
+        for channel in broker.consumers.members(group)
     }
     return [found[client_id] for client_id in sorted(found)]
 

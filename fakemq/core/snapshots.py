@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fakemq.broker.image import NodeImage
 from fakemq.broker.persistence import FOLDER, NAMES
 from fakemq.errors import ConfigError
 from fakemq.store import image as images
@@ -15,18 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.broker.broker import Broker
-    from fakemq.config.model import BrokerConfig, Value
+    from fakemq.config.model import BrokerConfig
     from fakemq.core.cluster import ClusterCore
-    from fakemq.store.image import StoreImage
-
-
-class NodeImage(NamedTuple):
-    """What one broker holds: its store, the texts of its config files, what it was told to be."""
-
-    store: StoreImage
-    texts: Mapping[str, str]
-    config: Mapping[str, Value]
-    """What was changed at run time, by attribute."""
 
 
 class Snapshot:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.seeding import seed
 from fakemq.errors import FakemqError
 from fakemq.events import LogAppended
 from fakemq.protocol.codes import RequestCode
@@ -14,8 +15,8 @@ from tests.support.peer import Peer
 
 def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:
     broker.create_topic("orders", 2)
-    broker.seed("orders", 1, b"a", "red", "k1 k2")
-    broker.seed("orders", 1, b"b")
+    seed(broker, "orders", 1, b"a", "red", "k1 k2")
+    seed(broker, "orders", 1, b"b")
     first, second = broker.journal.find(LogAppended)
     assert (first.queue_id, first.queue_offset, second.queue_offset) == (1, 0, 1)
     assert first.msg_id != second.msg_id
@@ -29,7 +30,7 @@ def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) 
 def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
     ids = []
     for _ in range(2):
-        broker.seed("orders", 0, b"a")
+        seed(broker, "orders", 0, b"a")
         ids.append(broker.journal.find(LogAppended)[-1].msg_id)
         broker.reset()
     assert ids[0] == ids[1]
@@ -38,4 +39,4 @@ def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
 def test_what_the_store_refuses_is_an_error(world: World) -> None:
     broker = world.broker(memory_limit_bytes=100)
     with pytest.raises(FakemqError, match="SERVICE_NOT_AVAILABLE"):
-        broker.seed("orders", 0, b"x" * 100)
+        seed(broker, "orders", 0, b"x" * 100)

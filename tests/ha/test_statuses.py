@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.broker.seeding import seed
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
 from fakemq.protocol.layout.codecs import build_batch_member
@@ -81,7 +82,7 @@ def test_who_says_so_does_not_wait() -> None:
 def test_what_is_seeded_needs_no_slave() -> None:
     pair = Replicated(role=SYNC)
     pair.kill(pair.slave)
-    pair.master.seed("orders", 0, b"x")
+    seed(pair.master, "orders", 0, b"x")
     assert pair.master.store.max_offset_in_queue("orders", 0) == 1
 
 

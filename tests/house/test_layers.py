@@ -41,13 +41,8 @@ UPWARD = {
     for line in """
     __main__ -> cli
     biographies.biographer -> handles.handles
-    broker.broker -> core.snapshots
-    broker.consumers -> core.views
-    broker.producers -> core.views
     clock.clock -> journal.journal
     config.model -> store.delay_levels
-    config.options -> broker.checks
-    config.options -> dispatch.dispatcher
     config.updates -> dispatch.dispatcher
     control.control -> cluster
     control.openapi -> fakemq

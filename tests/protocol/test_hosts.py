@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.protocol.errors import LocalProtocolError
-from fakemq.protocol.hosts import format_host, pack_host, parse_host, unpack_host
+from fakemq.protocol.hosts import (
+    Host,
+    format_host,
+    pack_host,
+    parse_host,
+    record_host,
+    unpack_host,
+)
 
 HOSTS = st.tuples(st.ip_addresses().map(str), st.integers(min_value=-(2**31), max_value=2**31 - 1))
 
@@ -37,3 +44,16 @@ def test_what_is_no_address_is_refused(host: tuple[str, int]) -> None:
 def test_what_is_not_written_as_a_host_is_refused(text: str) -> None:
     with pytest.raises(LocalProtocolError):
         parse_host(text)
+
+
+@pytest.mark.parametrize(
+    ("addr", "host"),
+    [
+        ("10.1.2.3:99", ("10.1.2.3", 99)),
+        ("[::1]:99", ("::1", 99)),
+        ("memory:7", ("127.0.0.1", 7)),
+        ("rocketmq.example:99", ("127.0.0.1", 99)),
+    ],
+)
+def test_record_host_is_the_local_host_when_an_address_is_a_name(addr: str, host: Host) -> None:
+    assert record_host(addr) == host

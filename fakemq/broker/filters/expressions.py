@@ -15,9 +15,8 @@ from fakemq.protocol.properties import RETRY_TOPIC, decode_properties
 from fakemq.protocol.subscription import ExpressionType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from fakemq.broker.filters.manager import ConsumerFilterManager
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.broker.filters.sql_expressions import Expression
 
@@ -63,18 +62,18 @@ class ExpressionMessageFilter:
 class ExpressionForRetryMessageFilter:
     """Lets through retries of the messages that the group's condition is true of.
 
-    The condition is that for the topic which the message was in first; where the group has none
-    for it, everything matches. Differs: Java throws at a message that does not say where it was.
+    The condition is the group's for the topic that the message was first sent to, as
+    ``expression_of`` returns it. If the group has none for that topic, every retry matches.
+    Differs: Java throws an exception if a message does not name its first topic.
     """
 
-    __slots__ = ("_by_entry", "_filters", "_group")
+    __slots__ = ("_by_entry", "_expression_of")
 
     def __init__(
-        self, by_entry: PullFilter | None, filters: ConsumerFilterManager, group: str
+        self, by_entry: PullFilter | None, expression_of: Callable[[str], Expression | None]
     ) -> None:
         self._by_entry = by_entry
-        self._filters = filters
-        self._group = group
+        self._expression_of = expression_of
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
         return self._by_entry is None or self._by_entry.is_matched_by_consume_queue(tags_code)
@@ -86,8 +85,8 @@ class ExpressionForRetryMessageFilter:
         return self._is_matched(_decoded(properties))
 
     def _is_matched(self, properties: Mapping[str, str]) -> bool:
-        found = self._filters.find(properties.get(RETRY_TOPIC, ""), self._group)
-        return found is None or found.expression.matches(properties)
+        expression = self._expression_of(properties.get(RETRY_TOPIC, ""))
+        return expression is None or expression.matches(properties)
 
 
 def _decoded(properties: bytes) -> dict[str, str]:

@@ -136,6 +136,11 @@ class ConsumerFilterManager:
         """The filter of a group for a topic, dead or alive."""
         return self._by_group.get(group, {}).get(topic)
 
+    def expression(self, topic: str, group: str) -> Expression | None:
+        """Return the compiled filter of a group for a topic, dead or alive; None if it has none."""
+        found = self.find(topic, group)
+        return None if found is None else found.expression
+
     def data(self, topic: str, group: str) -> ConsumerFilterData | None:
         """A filter with its bits, as Java shows it."""
         found = self.find(topic, group)

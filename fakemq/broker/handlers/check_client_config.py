@@ -1,4 +1,4 @@
-"""Code 46: a consumer asks whether its filter expression is understood, before it starts.
+"""CHECK_CLIENT_CONFIG (46): check the filter expression of a consumer before it starts.
 
 Source: broker/processor/ClientManageProcessor.java#checkClientConfig (4.9.7)
 """

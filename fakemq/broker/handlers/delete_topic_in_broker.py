@@ -30,7 +30,7 @@ def delete_topic_in_broker(
     broker: Broker, request: Request[DeleteTopicRequestHeader]
 ) -> Reply[NoHeader]:
     check_not_slave(broker)
-    topic: str = vars(request.header).get("topic", "")  # to StringUtils null is blank
+    topic = request.header.get("topic", "")  # to StringUtils null is blank
     check_topic_name(topic)
     check_not_system_topic(broker, topic)
     if topic.startswith(LMQ_PREFIX):

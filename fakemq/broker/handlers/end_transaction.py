@@ -106,7 +106,8 @@ def _through(
 def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader) -> None:
     """Refuse what is not the half message that the producer means."""
     group = required(half.properties.get(PRODUCER_GROUP), "MessageExt", PRODUCER_GROUP)
-    if group != vars(header).get("producer_group"):
+    claimed: str | None = header.get("producer_group", None)
+    if group != claimed:
         raise Refused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if half.queue_offset != header.tran_state_table_offset:
         raise Refused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")

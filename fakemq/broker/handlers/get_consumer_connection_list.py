@@ -1,4 +1,4 @@
-"""Code 203: the members of a consumer group and what it subscribes to.
+"""GET_CONSUMER_CONNECTION_LIST (203): the members of a consumer group and what it subscribes to.
 
 Source: broker/processor/AdminBrokerProcessor.java#getConsumerConnectionList (4.9.7)
 """

@@ -1,4 +1,6 @@
-"""Code 38: the client ids of a group's members; consumers share out queues by it.
+"""GET_CONSUMER_LIST_BY_GROUP (38): return the client ids of a group's members.
+
+Consumers divide the queues of a topic among themselves by this list.
 
 Source: broker/processor/ConsumerManageProcessor.java#getConsumerListByGroup (4.9.7)
 """

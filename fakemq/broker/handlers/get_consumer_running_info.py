@@ -25,5 +25,5 @@ if TYPE_CHECKING:
 def get_consumer_running_info(
     broker: Broker, request: Request[GetConsumerRunningInfoRequestHeader]
 ) -> Parked[NoHeader]:
-    client_id: str | None = vars(request.header).get("client_id")
+    client_id: str | None = request.header.get("client_id", None)
     return call_consumer(broker, request.command, request.header.consumer_group, client_id)

@@ -1,4 +1,4 @@
-"""Code 34: a client is there, with these groups and subscriptions.
+"""HEART_BEAT (34): a client is there, with these groups and subscriptions.
 
 Members of a group that changed are told (code 40) before the heartbeat is answered. Clients keep
 the version of the answer as the broker's.

@@ -1,4 +1,4 @@
-"""Code 41: a consumer in order asks for queues of its own; answered with those it got.
+"""LOCK_BATCH_MQ (41): lock queues for an orderly consumer; return those that it holds now.
 
 Source: broker/processor/AdminBrokerProcessor.java#lockBatchMQ (4.9.7)
 """

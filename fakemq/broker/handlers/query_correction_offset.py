@@ -34,7 +34,7 @@ def query_correction_offset(
     lowest = broker.offsets.query_min_offset_in_all_groups(
         header.topic, filter_groups.split(",") if filter_groups else ()
     )
-    compare_group = vars(header).get("compare_group", "null")  # Java builds a key of it
+    compare_group = header.get("compare_group", "null")  # Java builds a key of it
     compared = broker.offsets.query_all(group=header.topic, topic=compare_group)
     for queue_id, offset in compared.items():
         if required(lowest.get(queue_id), "Long", "longValue") > offset:

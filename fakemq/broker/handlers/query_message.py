@@ -39,8 +39,8 @@ def query_message(
     else:
         max_num = header.max_num
     result = broker.store.query_message(
-        vars(header).get("topic", "null"),
-        vars(header).get("key", "null"),
+        header.get("topic", "null"),
+        header.get("key", "null"),
         list_capacity(max_num),
         header.begin_timestamp,
         header.end_timestamp,

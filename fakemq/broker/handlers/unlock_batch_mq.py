@@ -1,4 +1,4 @@
-"""Code 42: a consumer in order gives queues back; always 0.
+"""UNLOCK_BATCH_MQ (42): unlock queues of an orderly consumer; the code is always 0.
 
 Source: broker/processor/AdminBrokerProcessor.java#unlockBatchMQ (4.9.7)
 """

@@ -33,7 +33,7 @@ def update_and_create_topic(
     check_not_slave(broker)
     header = request.header
     # Decoding looks at this field and at no other: null is as bad a value as any.
-    filter_type: str | None = vars(header).get("topic_filter_type")
+    filter_type: str | None = header.get("topic_filter_type", None)
     if filter_type not in FILTER_TYPES:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def view_broker_stats_data(
     broker: Broker, request: Request[ViewBrokerStatsDataRequestHeader]
 ) -> Reply[NoHeader]:
-    fields = vars(request.header)
-    name, key = fields.get("stats_name", "null"), fields.get("stats_key", "null")
+    header = request.header
+    name, key = header.get("stats_name", "null"), header.get("stats_key", "null")
     snapshots = broker.stats.snapshots(name, key)
     if snapshots is None:
         raise Refused(ResponseCode.SYSTEM_ERROR, f"The stats <{name}> <{key}> not exist")

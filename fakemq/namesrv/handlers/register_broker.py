@@ -81,7 +81,7 @@ def _read(
     node: NameServer, request: Request[RegisterBrokerRequestHeader]
 ) -> tuple[DataVersion, Iterable[TopicConfig], list[str] | None]:
     header, standing = request.header, node.registration.standing
-    broker_name = vars(header).get("broker_name", "")
+    broker_name = header.get("broker_name", "")
     if not request.session.outside and not header.compressed:
         read = standing.read(broker_name, request.body)
         if read is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
+from fakemq.broker.seeding import seed
 from fakemq.events import Warned
 from fakemq.protocol.bodies.topic import DataVersion, RegisterBrokerBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -80,7 +81,7 @@ def test_name_servers_hear_of_another_permission_before_the_answer(
     broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
     peer = world.peer(broker.addr)
     broker.create_topic("orders", 1)
-    broker.seed("orders", 0, b"x")
+    seed(broker, "orders", 0, b"x")
     world.network.settle()
     name_server.requests.clear()
     version = broker.topics.data_version.counter

@@ -12,7 +12,6 @@ import javaproperties
 
 from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
-from fakemq.broker.hosts import record_host
 from fakemq.clock.durations import duration_ms, instant_ms, size_bytes
 from fakemq.config import files as config_files
 from fakemq.config.files import load
@@ -23,7 +22,7 @@ from fakemq.dispatch.dispatcher import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import LocalProtocolError, NumberFormatError, RemoteProtocolError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
-from fakemq.protocol.hosts import format_host, parse_host
+from fakemq.protocol.hosts import format_host, parse_host, record_host
 from fakemq.protocol.java import java_double_text, parse_double
 from fakemq.protocol.message_id import create_offset_id, decode_offset_id, unique_id_time_ms
 from fakemq.protocol.properties import (
