@@ -1,77 +1,14 @@
-"""A broker on a frozen clock, reached over a memory network by real bytes."""
+"""A broker at its addresses, a client of it, and a producer's send."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.clock.clock import Clock, NodeClock
-from fakemq.config.model import BrokerConfig
-from fakemq.journal.journal import Journal
-from fakemq.net.memory import MemoryNetwork
-from fakemq.net.outbound import Outbound
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
-from fakemq.randomness import Randomness
-from fakemq.store.memory_files import MemoryFiles
-from fakemq.store.store import MessageStore
-from fakemq.text_files import DiskTextFile
-from tests.support.namesrv_double import NameServerDouble
 from tests.support.peer import Peer
-
-START_MS = 1_700_000_000_000
-MEMORY_LIMIT_BYTES = 64 * 1024 * 1024
-
-
-class World:
-    """One clock, one network, one journal, and what a test puts into them."""
-
-    def __init__(self) -> None:
-        self.clock = Clock(frozen=True, start_at_ms=START_MS)
-        self.journal = Journal(self.clock)
-        self.network = MemoryNetwork()
-        self.clock.settle = self.network.settle
-
-    def broker(
-        self,
-        config: BrokerConfig | None = None,
-        *,
-        namesrv_addrs: tuple[str, ...] = (),
-        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
-        config_folder: Path | None = None,
-    ) -> Broker:
-        """A started broker that listens at its addresses."""
-        config = config or BrokerConfig()
-        name = config.node_name
-        clock = NodeClock(self.clock, name)
-        store = MessageStore(
-            config, MemoryFiles(clock, memory_limit_bytes), clock, self.journal, name
-        )
-        broker = Broker(
-            name, config, clock, self.journal, store, Randomness(1).stream(f"broker {name}")
-        )
-        broker.outbound = Outbound(broker, self.network)
-        if config_folder is not None:
-            broker.persistence.keep_in(lambda name: DiskTextFile(str(config_folder / name)))
-        self.network.listen(broker.addr, broker.accept)
-        self.network.listen(broker.vip_addr, broker.accept_fast)
-        broker.start(namesrv_addrs)
-        self.network.settle()
-        return broker
-
-    def pass_time(self, ms: int) -> None:
-        """Let time pass, in the way of this world: here by moving the clock."""
-        self.clock.advance_ms(ms)
-
-    def peer(self, addr: str, name: str = "peer") -> Peer:
-        return Peer(self.network, self.clock, self.journal, addr, name=name)
-
-    def name_server(self, addr: str) -> NameServerDouble:
-        return NameServerDouble(self.network, self.clock, self.journal, addr)
+from tests.support.world import Send, World, send_header
 
 
 @pytest.fixture
@@ -88,32 +25,6 @@ def broker(world: World) -> Broker:
 def peer(world: World, broker: Broker) -> Peer:
     """A client at the broker's main port."""
     return world.peer(broker.addr)
-
-
-def send_header(topic: str = "orders", **fields: str | int | bool) -> SendMessageRequestHeaderV2:
-    """The header of an ordinary send: what a 4.9.7 producer fills in."""
-    header = SendMessageRequestHeaderV2(
-        producer_group="producers",
-        topic=topic,
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=START_MS - 5,
-        flag=0,
-        properties="UNIQ_KEY\x017F0000010000000000000000000000\x02WAIT\x01true",
-        reconsume_times=0,
-    )
-    vars(header).update(fields)
-    return header
-
-
-def v1(header: SendMessageRequestHeaderV2) -> SendMessageRequestHeader:
-    """The same header with long names."""
-    return SendMessageRequestHeader(**vars(header))
-
-
-Send = Callable[..., RemotingCommand]
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from fakemq.events import NodeStarted, NodeStopped
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
-from tests.broker.conftest import Send, World
 from tests.support.peer import Peer
+from tests.support.world import Send, World
 
 NS = "10.0.0.1:9876"
 NO_CHECKS = BrokerConfig(transaction_check_interval=10**9)

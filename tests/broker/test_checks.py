@@ -9,7 +9,7 @@ from fakemq.dispatch.dispatcher import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import START_MS, Send, World, send_header
+from tests.support.world import START_MS, Send, World, send_header
 
 
 def test_names_with_every_allowed_character_pass() -> None:

@@ -7,9 +7,9 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import LinkClosed, MemberChanged
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, LabWorld, beat, consume, consumer_data
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 @pytest.fixture

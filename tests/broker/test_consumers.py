@@ -13,9 +13,9 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, subscription
 from tests.support.peer import Peer
+from tests.support.world import World
 
 NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 

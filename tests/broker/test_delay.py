@@ -13,10 +13,10 @@ from fakemq.events import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.store.memory_files import MemoryFiles
-from tests.broker.conftest import START_MS, World, send_header
 from tests.support.clients import code, long_pull
 from tests.support.delays import SCHEDULE, Delays
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World, send_header
 
 
 @pytest.fixture

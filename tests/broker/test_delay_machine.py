@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from fakemq.broker.delay import FIRST_DELAY_TIME_MS
-from tests.broker.conftest import World
 from tests.support.delays import Delays
+from tests.support.world import World
 
 DELAYS_MS = {1: 1_000, 2: 2_000, 3: 15_000}
 PERSIST_MS = 10_000

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.events import Scheduled
-from tests.broker.conftest import World
 from tests.support.delays import Delays
+from tests.support.world import World
 
 
 @pytest.fixture

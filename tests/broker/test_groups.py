@@ -5,7 +5,7 @@ from fakemq.broker.groups import BUILT_IN_GROUPS
 from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from tests.broker.conftest import World
+from tests.support.world import World
 
 
 def test_first_boot(broker: Broker) -> None:

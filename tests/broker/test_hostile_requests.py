@@ -19,9 +19,9 @@ from fakemq.namesrv.kv import PRINTED_LINES_MAX
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
-from tests.broker.conftest import World, send_header
 from tests.support.namesrv import NamesrvLab, put_kv
 from tests.support.peer import Peer
+from tests.support.world import World, send_header
 
 FIELDS = {
     row.code: [wire for wire, _, _ in row.request_header.field_specs()] for row in table.rows()

@@ -20,8 +20,8 @@ from fakemq.events import Warned
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.text_files import DiskTextFile
-from tests.broker.conftest import World, send_header
 from tests.support.peer import Peer
+from tests.support.world import World, send_header
 
 RECORDED = Path(__file__).with_name("data") / "java_config.txt"
 _TIMES = re.compile(r'("(?:timestamp|bornTime|deadTime)"):[1-9]\d*')

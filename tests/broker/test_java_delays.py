@@ -16,8 +16,8 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.message import MessageExt, decode_records
-from tests.broker.conftest import World
 from tests.support.peer import Peer
+from tests.support.world import World
 
 LEVELS = "1s 2s 3s"
 

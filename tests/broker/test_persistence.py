@@ -11,7 +11,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
 from fakemq.store.inner_message import InnerMessage
-from tests.broker.conftest import World
+from tests.support.world import World
 
 
 def broker_in(world: World, folder: Path, **config: int) -> Broker:

@@ -12,9 +12,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, TOPIC, consume, long_pull, pull, send
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from fakemq.broker.broker import Broker
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import beat
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def leave(peer: Peer, client_id: str, group: str) -> None:

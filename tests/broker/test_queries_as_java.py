@@ -17,7 +17,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.frame import decode_frame
 from fakemq.protocol.message import decode_records
-from tests.broker.conftest import World
+from tests.support.world import World
 
 GOLDEN = Path(__file__).parents[1] / "protocol" / "data" / "golden" / "broker_queries.txt"
 JAVA_SAMPLED_BEFORE = "GET_BROKER_CONSUME_STATS"

@@ -14,9 +14,9 @@ from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import beat, consumer_data
 from tests.support.namesrv_double import NameServerDouble
+from tests.support.world import World
 
 ONE, TWO = "10.0.0.1:9876", "10.0.0.2:9876"
 WEEK_MS = 7 * 86_400_000

@@ -12,9 +12,9 @@ from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from tests.broker.conftest import START_MS, send_header, v1
 from tests.support.clients import LabWorld, beat
 from tests.support.peer import Answer, Peer
+from tests.support.world import START_MS, send_header, v1
 
 REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
 TO_ASKER = "REPLY_TO_CLIENT\x01asker@1\x02CORRELATION_ID\x01c1\x02TTL\x013000\x02WAIT\x01true"

@@ -9,8 +9,8 @@ import pytest
 from fakemq.events import DeadLettered, LogAppended
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
-from tests.broker.conftest import World, send_header
 from tests.support.delays import SCHEDULE, Delays
+from tests.support.world import World, send_header
 
 RETRY, DLQ = "%RETRY%g", "%DLQ%g"
 

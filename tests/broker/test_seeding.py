@@ -9,8 +9,8 @@ from fakemq.events import LogAppended
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.message_id import decode_unique_id
-from tests.broker.conftest import World
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:

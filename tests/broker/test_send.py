@@ -10,8 +10,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.results import PutMessageResult, PutMessageStatus
-from tests.broker.conftest import START_MS, Send, World, send_header
 from tests.support.peer import Peer
+from tests.support.world import START_MS, Send, World, send_header
 
 
 class Stored:

@@ -12,8 +12,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
-from tests.broker.conftest import World, send_header, v1
 from tests.support.peer import Peer
+from tests.support.world import World, send_header, v1
 
 NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), min_size=1, max_size=8)
 MEMBERS = st.lists(

@@ -6,7 +6,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import TopicConfig
-from tests.broker.conftest import START_MS, World
+from tests.support.world import START_MS, World
 
 FIRST_BOOT = {
     "SELF_TEST_TOPIC": (1, 6),

@@ -15,7 +15,6 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from tests.broker.conftest import World, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     COMMIT,
@@ -32,6 +31,7 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
+from tests.support.world import World, send_header
 
 # -- when -----------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
-from tests.broker.conftest import World, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     PRODUCERS,
@@ -24,6 +23,7 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
+from tests.support.world import World, send_header
 
 HOUR_MS = 3_600_000
 

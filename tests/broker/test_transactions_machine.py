@@ -13,7 +13,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from fakemq.config.model import BrokerConfig
 from fakemq.events import HalfStored, TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World
 from tests.support.clients import beat
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -29,6 +28,7 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
+from tests.support.world import World
 
 CHECK_MAX = 3
 TIME_OUT_MS = 6_000

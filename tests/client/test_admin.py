@@ -9,7 +9,7 @@ from fakemq.protocol.bodies.route import ClusterInfo
 from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import encode_record
-from tests.client.play import A, B, Play, answer, client, queue, route
+from tests.support.play import A, B, Play, answer, client, queue, route
 
 HOST = ("127.0.0.1", 10911)
 

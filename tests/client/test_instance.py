@@ -16,7 +16,7 @@ from fakemq.protocol.bodies.heartbeat import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
-from tests.client.play import NAMESRV, A, B, Play, Stopwatch, answer, client, queue, route
+from tests.support.play import NAMESRV, A, B, Play, Stopwatch, answer, client, queue, route
 
 
 def test_a_route_is_asked_for_once_and_again_after_30_s() -> None:

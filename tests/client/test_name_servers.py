@@ -7,7 +7,7 @@ import pytest
 from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingTimeoutError
 from fakemq.client.name_servers import NameServers
 from fakemq.protocol.command import RemotingCommand
-from tests.client.play import Play, answer
+from tests.support.play import Play, answer
 
 ADDRS = ["n1:1", "n2:1", "n3:1"]
 

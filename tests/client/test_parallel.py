@@ -15,9 +15,9 @@ from fakemq.client.remoting import BlockingRemoting
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
 from fakemq.protocol.command import RemotingCommand
-from tests.client import scripts
-from tests.client.play import client
-from tests.client.scripted_broker import ScriptedBroker, refused_addr
+from tests.support import scripts
+from tests.support.play import client
+from tests.support.scripted_broker import ScriptedBroker, refused_addr
 
 TIMEOUT_MS = 5_000
 

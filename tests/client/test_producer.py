@@ -17,7 +17,7 @@ from fakemq.protocol.batch import decode_batch
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from fakemq.protocol.properties import decode_properties
-from tests.client.play import NOW_MS, A, B, Play, Stopwatch, answer, client, queue, sent
+from tests.support.play import NOW_MS, A, B, Play, Stopwatch, answer, client, queue, sent
 
 
 def test_a_send_says_what_a_4_9_7_producer_says() -> None:

@@ -9,7 +9,7 @@ from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponse
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import encode_record
-from tests.client.play import NOW_MS, A, B, Play, answer, client, queue
+from tests.support.play import NOW_MS, A, B, Play, answer, client, queue
 
 HOST = ("127.0.0.1", 1)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fakemq.client.queue_choice import QueueChoice
-from tests.client.play import queue
+from tests.support.play import queue
 
 QUEUES = [queue("a", 0), queue("a", 1), queue("b", 0)]
 

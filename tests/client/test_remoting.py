@@ -12,9 +12,9 @@ from fakemq.client.errors import (
 from fakemq.client.operation import Call, Operation, ask, tell
 from fakemq.client.remoting import BlockingRemoting, local_ip, split_addr
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
-from tests.client import scripts
-from tests.client.play import client
-from tests.client.scripted_broker import ScriptedBroker, refused_addr
+from tests.support import scripts
+from tests.support.play import client
+from tests.support.scripted_broker import ScriptedBroker, refused_addr
 
 TIMEOUT_MS = 5_000
 

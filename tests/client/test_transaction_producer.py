@@ -27,7 +27,7 @@ from fakemq.protocol.headers.transaction import (
 )
 from fakemq.protocol.message import MessageExt, encode_record
 from fakemq.protocol.properties import decode_properties
-from tests.client.play import A, Play, answer, client, queue
+from tests.support.play import A, Play, answer, client, queue
 
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE

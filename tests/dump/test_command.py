@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fakemq.cli import main
 from fakemq.dump.stored import find_nodes
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 TOPICS = ("orders", "billing")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakemq.clock.clock import Clock, NodeClock
 from fakemq.ha.waits import GroupTransferService
-from tests.broker.conftest import START_MS
+from tests.support.world import START_MS
 
 
 class Lab:

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv/oldest-pyspark"
 TESTS = (
     "test_versions.py",
-    "test_reading_in_spark.py::test_spark_reads_a_topic",
-    "test_batch_writer.py::test_rows_become_messages_with_all_they_say",
+    "reading/test_in_spark.py::test_spark_reads_a_topic",
+    "writing/test_batch_writer.py::test_rows_become_messages_with_all_they_say",
     "test_recipes.py::test_a_restart_reads_nothing_twice",
 )
 """Every part of PySpark that calls fakemq is in one: batches and streams, read limits, triggers."""

@@ -10,7 +10,7 @@ import pytest
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import MemoryFile
 from fakemq.store.results import PutMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 
 def log_file(lab: Lab, number: int = 0) -> MemoryFile:

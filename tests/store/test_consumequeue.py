@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from fakemq.store.consumequeue import ConsumeQueue
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 
 def test_units_byte_by_byte() -> None:

@@ -11,7 +11,7 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.delay_levels import DelayLevels, parse_delay_levels
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 

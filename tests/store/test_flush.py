@@ -13,8 +13,8 @@ from fakemq.events import Warned
 from fakemq.events.store import UnsyncedLost
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from tests.store.disk_lab import DiskLab
-from tests.store.lab import START_MS
+from tests.support.disk_lab import DiskLab
+from tests.support.store_lab import START_MS
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from fakemq.store.results import GetMessageResult, GetMessageStatus
-from tests.store.lab import Lab
+from tests.support.store_lab import Lab
 
 FOUND = GetMessageStatus.FOUND
 RECORD_BYTES = 91 + 6  # of topic "orders", without body and properties

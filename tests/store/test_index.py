@@ -5,7 +5,7 @@ import struct
 from fakemq.clock.calendar import human_time
 from fakemq.protocol.java import java_string_hash
 from fakemq.store.index import key_hash
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 ALL_TIME = (0, 1 << 62)
 

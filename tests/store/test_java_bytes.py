@@ -17,7 +17,7 @@ from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.store.lab import Lab
+from tests.support.store_lab import Lab
 
 LOG_BYTES = 1 << 24
 CONSUME_QUEUE_FILES = 173

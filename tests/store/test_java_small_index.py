@@ -15,7 +15,7 @@ from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.store.lab import Lab
+from tests.support.store_lab import Lab
 
 LINES = [
     line.split(" ", 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from tests.store.disk_lab import DiskLab
-from tests.store.lab import START_MS
+from tests.support.disk_lab import DiskLab
+from tests.support.store_lab import START_MS
 
 ALL_TIME = (0, 2 * START_MS)
 

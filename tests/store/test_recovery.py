@@ -14,8 +14,8 @@ from fakemq.errors import StoreError
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.results import PutMessageStatus
-from tests.store.disk_lab import DiskLab
-from tests.store.lab import START_MS
+from tests.support.disk_lab import DiskLab
+from tests.support.store_lab import START_MS
 
 RECORD = "commitlog/00000000000000000000"
 SECOND = "commitlog/00000000000000004096"

@@ -13,9 +13,9 @@ from fakemq.events import FilesExpired
 from fakemq.store import image as images
 from fakemq.store.replica import Replica
 from fakemq.store.store import MessageStore
-from tests.store.disk_lab import DiskLab
-from tests.store.lab import Lab
+from tests.support.disk_lab import DiskLab
 from tests.support.replication import log_bytes, same_log
+from tests.support.store_lab import Lab
 
 FILE_BYTES = 4096
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 HOUR_MS = 3_600_000
 FILE_BYTES = 2_000

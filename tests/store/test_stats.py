@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from fakemq.store.results import PutMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 
 def info(lab: Lab) -> dict[str, str]:

@@ -11,7 +11,7 @@ from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 BIG_LOG = 1 << 24

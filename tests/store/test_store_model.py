@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from fakemq.store.results import GetMessageStatus
-from tests.store.lab import START_MS, Lab
+from tests.support.store_lab import START_MS, Lab
 
 LOG_BYTES = 1024
 QUEUE_UNITS = 7

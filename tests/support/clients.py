@@ -14,9 +14,9 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.broker.conftest import START_MS, World, send_header
 from tests.support.namesrv import StandingTime
 from tests.support.peer import Answer, Peer
+from tests.support.world import START_MS, World, send_header
 
 GROUP = "billing"
 TOPIC = "orders"

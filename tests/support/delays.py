@@ -7,7 +7,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.broker.conftest import World, send_header
+from tests.support.world import World, send_header
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 

@@ -23,10 +23,10 @@ from fakemq.protocol.topics import (
     TRANS_OP_HALF_TOPIC,
 )
 from fakemq.store.inner_message import InnerMessage
-from tests.broker.conftest import World, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.namesrv import StandingTime
 from tests.support.peer import Peer
+from tests.support.world import World, send_header
 
 PRODUCERS = "accounts"
 COMMIT = MessageSysFlag.TRANSACTION_COMMIT_TYPE

@@ -14,10 +14,10 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.filter import ConsumerFilterTable
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from tests.broker.conftest import START_MS, World
 from tests.broker.filters.test_java_filters import recorded
 from tests.support.clients import GROUP, TOPIC, beat, consumer_data, pull, subscription
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 DAY_MS = 24 * 3600 * 1000
 

@@ -14,10 +14,10 @@ from fakemq.protocol.properties import RETRY_TOPIC, encode_properties_as_java
 from fakemq.protocol.subscription import build_subscription_data
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.protocol.topics import retry_topic
-from tests.broker.conftest import World, send_header
 from tests.broker.filters.test_manager import say, sql
 from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, subscription
 from tests.support.peer import Peer
+from tests.support.world import World, send_header
 
 HEARTBEAT_ONLY = 0
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import World
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 @pytest.mark.parametrize(

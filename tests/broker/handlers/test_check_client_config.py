@@ -10,9 +10,9 @@ import pytest
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from tests.broker.conftest import World
 from tests.support.clients import subscription
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def check(peer: Peer, **fields: Any) -> RemotingCommand:

@@ -4,8 +4,8 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import Send
 from tests.support.peer import Peer
+from tests.support.world import Send
 
 
 @pytest.mark.parametrize(

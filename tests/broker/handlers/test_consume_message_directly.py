@@ -9,9 +9,9 @@ from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
 from fakemq.protocol.message import decode_record
-from tests.broker.conftest import Send, World
 from tests.support.clients import GROUP, consume
 from tests.support.peer import Peer
+from tests.support.world import Send, World
 
 CODE = RequestCode.CONSUME_MESSAGE_DIRECTLY
 

@@ -10,8 +10,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.sysflag import PermName
-from tests.broker.conftest import World, send_header
 from tests.support.delays import SCHEDULE, Delays
+from tests.support.world import World, send_header
 
 GROUP = "billing"
 RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"

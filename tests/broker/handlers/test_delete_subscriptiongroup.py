@@ -10,9 +10,9 @@ from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, TOPIC, consume, pull, send
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def delete(peer: Peer, group: str = GROUP, **fields: str) -> RemotingCommand:

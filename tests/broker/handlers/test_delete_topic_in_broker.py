@@ -10,9 +10,9 @@ from fakemq.events import TopicChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, send
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def delete(peer: Peer, topic: str = TOPIC) -> RemotingCommand:

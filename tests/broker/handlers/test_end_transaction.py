@@ -8,7 +8,6 @@ from fakemq.events import HandlerFailed, RequestHandled, TransactionEnded
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.store.results import PutMessageResult, PutMessageStatus
-from tests.broker.conftest import World, send_header
 from tests.support.clients import TOPIC, send
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -22,6 +21,7 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
+from tests.support.world import World, send_header
 
 NOTHING_SAID = "not set any response code"
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import World
 from tests.support.delays import Delays
+from tests.support.world import World
 
 
 def test_levels_that_delivered_come_with_bare_numbers_as_keys(world: World) -> None:

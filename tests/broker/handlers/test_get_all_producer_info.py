@@ -6,9 +6,9 @@ import json
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import START_MS, World
 from tests.support.clients import beat
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 
 def test_it_gives_every_producer_and_no_empty_group(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import World
+from tests.support.world import World
 
 
 def test_all_topics_come_with_their_version(world: World, broker: Broker) -> None:

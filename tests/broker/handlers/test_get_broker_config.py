@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import START_MS
 from tests.support.peer import Peer
+from tests.support.world import START_MS
 
 
 def test_the_config_is_text_and_its_version_a_header(peer: Peer) -> None:

@@ -4,9 +4,9 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import START_MS, World, send_header
 from tests.support.clients import pull, send
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World, send_header
 
 MIB = 1 << 20
 

@@ -10,9 +10,9 @@ from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.limits import FRAME_MAX_BYTES
-from tests.broker.conftest import START_MS, World
 from tests.support.clients import GROUP, TOPIC, consume, pull, send
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 
 def stats(peer: Peer, topic: str | None = None, group: str = GROUP) -> ConsumeStats:

@@ -7,8 +7,8 @@ import json
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, consume
+from tests.support.world import World
 
 HEADER = GetConsumerListByGroupRequestHeader(consumer_group=GROUP)
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import GetEarliestMsgStoretimeRequestHeader
-from tests.broker.conftest import START_MS, Send, World
 from tests.support.peer import Peer
+from tests.support.world import START_MS, Send, World
 
 HEADER = GetEarliestMsgStoretimeRequestHeader(topic="orders", queue_id=0)
 

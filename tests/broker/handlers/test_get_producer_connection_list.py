@@ -7,9 +7,9 @@ import json
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetProducerConnectionListRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import beat
 from tests.support.peer import Peer
+from tests.support.world import World
 
 HEADER = GetProducerConnectionListRequestHeader(producer_group="p")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World
+from tests.support.world import World
 
 
 def test_names_of_rocketmq_and_of_the_broker() -> None:

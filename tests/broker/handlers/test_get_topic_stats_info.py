@@ -6,9 +6,9 @@ from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
-from tests.broker.conftest import START_MS, World
 from tests.support.clients import TOPIC, send
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 HEADER = GetTopicStatsInfoRequestHeader(topic=TOPIC)
 

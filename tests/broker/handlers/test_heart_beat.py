@@ -12,9 +12,9 @@ from fakemq.events import HandlerFailed
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import VERSION_4_9_7
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, beat, consume, consumer_data
 from tests.support.peer import Peer
+from tests.support.world import World
 
 RETRY = f"%RETRY%{GROUP}"
 

@@ -7,9 +7,9 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, send
 from tests.support.peer import Peer
+from tests.support.world import World
 
 CODE = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
 QUEUES = 2

@@ -7,9 +7,9 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.broker.conftest import World
 from tests.support.clients import pull_header, send
 from tests.support.peer import Peer
+from tests.support.world import World
 
 CODE = RequestCode.LITE_PULL_MESSAGE
 FLAGS = PullSysFlag.SUBSCRIPTION | PullSysFlag.LITE_PULL_MESSAGE

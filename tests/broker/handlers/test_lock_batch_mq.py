@@ -9,8 +9,8 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World
 from tests.support.peer import Peer
+from tests.support.world import World
 
 QUEUES = [{"brokerName": "broker-a", "queueId": n, "topic": "orders"} for n in range(2)]
 

@@ -14,7 +14,6 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.broker.conftest import World
 from tests.support.clients import (
     GROUP,
     TOPIC,
@@ -28,6 +27,7 @@ from tests.support.clients import (
     subscription,
 )
 from tests.support.peer import Peer
+from tests.support.world import World
 
 FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 HEARTBEAT_ONLY = 0

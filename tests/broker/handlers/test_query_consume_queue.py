@@ -6,7 +6,6 @@ from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQu
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
-from tests.broker.conftest import START_MS, World
 from tests.support.clients import (
     GROUP,
     TOPIC,
@@ -18,6 +17,7 @@ from tests.support.clients import (
     subscription,
 )
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 
 def ask(

@@ -5,9 +5,9 @@ from fakemq.clock.calendar import time_text
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader
-from tests.broker.conftest import START_MS, World
 from tests.support.clients import GROUP, TOPIC, send
 from tests.support.peer import Peer
+from tests.support.world import START_MS, World
 
 HEADER = QueryConsumeTimeSpanRequestHeader(topic=TOPIC, group=GROUP)
 

@@ -7,8 +7,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.headers.query import QueryMessageRequestHeader
 from fakemq.protocol.message import decode_records
-from tests.broker.conftest import START_MS, Send, World
 from tests.support.peer import Peer
+from tests.support.world import START_MS, Send, World
 
 JAVA_SAME_HASH = ("Aa", "BB")
 """Two strings of one hash code; so are "orders#Aa" and "orders#BB"."""

@@ -10,7 +10,6 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.message_id import create_offset_id
-from tests.broker.conftest import World
 from tests.support.clients import beat
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -24,6 +23,7 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
+from tests.support.world import World
 
 THROWN = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
 

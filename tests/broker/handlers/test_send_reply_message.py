@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World, send_header, v1
+from tests.support.world import World, send_header, v1
 
 
 @pytest.mark.parametrize("vip", [False, True])

@@ -6,7 +6,7 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World, send_header
+from tests.support.world import World, send_header
 
 
 @pytest.mark.parametrize("vip", [False, True])

@@ -9,9 +9,9 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
-from tests.broker.conftest import World
 from tests.broker.handlers.test_lock_batch_mq import QUEUES, body
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:

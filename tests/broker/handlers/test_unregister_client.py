@@ -5,9 +5,9 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from tests.broker.conftest import World
 from tests.support.clients import GROUP, beat, consumer_data
 from tests.support.peer import Peer
+from tests.support.world import World
 
 
 def test_it_leaves_both_kinds_of_group(world: World, broker: Broker, peer: Peer) -> None:

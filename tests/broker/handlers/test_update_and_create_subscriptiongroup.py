@@ -6,8 +6,8 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.broker.conftest import World
 from tests.support.peer import Peer
+from tests.support.world import World
 
 BODY = b'{"brokerId":0,"consumeEnable":false,"groupName":"g","retryMaxTimes":3,"unknown":1}'
 

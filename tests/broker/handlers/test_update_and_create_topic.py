@@ -6,7 +6,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.events import TopicChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
-from tests.broker.conftest import World
+from tests.support.world import World
 
 
 def header(topic: str = "orders", **fields: str | int | bool) -> CreateTopicRequestHeader:

@@ -11,9 +11,9 @@ from fakemq.protocol.bodies.topic import DataVersion, RegisterBrokerBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
-from tests.broker.conftest import Send, World
 from tests.support.clients import pull
 from tests.support.peer import Peer
+from tests.support.world import Send, World
 
 
 def update(peer: Peer, text: str) -> RemotingCommand:

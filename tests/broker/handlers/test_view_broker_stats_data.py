@@ -6,9 +6,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.admin import ViewBrokerStatsDataRequestHeader
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
-from tests.broker.conftest import World, send_header
 from tests.support.clients import GROUP, TOPIC, pull, send
 from tests.support.peer import Peer
+from tests.support.world import World, send_header
 
 NOTHING = BrokerStatsItem()
 

@@ -9,7 +9,7 @@ import pytest
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.plan import draw_plan
 from fakemq.sim.run import Simulation
-from tests.sim.invariants.made_up import sent
+from tests.support.made_up import sent
 
 PROMISES_NOTHING = next(
     plan

@@ -1,0 +1,235 @@
+"""A clock that runs faster or slower, jumps, and stands again as it stood."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakemq.clock.clock import Clock, NodeClock
+from fakemq.events import ClockSkewed
+from fakemq.journal.journal import Journal
+from tests.clock.test_clock import Machine
+
+WALL_MS = 1_700_000_000_000
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def timer_of(clock: Clock, delay_ms: int, fired: list[int], *, outside: bool = False) -> None:
+    clock.call_later(
+        delay_ms,
+        lambda: fired.append(clock.elapsed_ms()),
+        kind="pull_hold",
+        owner="n",
+        outside=outside,
+    )
+
+
+def test_a_rate_begins_where_the_clock_is(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    machine.ms += 7
+    clock.rate = 10
+    assert (clock.now_ms(), clock.elapsed_ms()) == (WALL_MS + 7, 7)
+    machine.ms += 3
+    assert (clock.now_ms(), clock.elapsed_ms()) == (WALL_MS + 37, 37)
+    clock.rate = 0.5
+    machine.ms += 3
+    assert (clock.now_ms(), clock.elapsed_ms()) == (WALL_MS + 38, 38)
+    clock.rate = 1
+    machine.ms += 3
+    assert (clock.now_ms(), clock.elapsed_ms()) == (WALL_MS + 41, 41)
+    assert clock.elapsed_ms(outside=True) == 16, "outside peers live in real time"
+
+
+def test_the_driver_is_told_how_much_real_time_a_deadline_takes(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    changes: list[int] = []
+    fired: list[int] = []
+    timer_of(clock, 1005, fired)
+    clock.on_change = lambda: changes.append(1)
+    clock.rate = 10
+    assert (changes, clock.next_due_in_ms()) == ([1], 101)
+    machine.ms += 100
+    assert (clock.fire_due(), clock.next_due_in_ms()) == ([], 1)
+    machine.ms += 1
+    clock.fire_due()
+    assert fired == [1010], "late, as what real time has made due may be"
+    timer_of(clock, 1000, fired, outside=True)
+    assert clock.next_due_in_ms() == 1000
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3, 1 / 3, 1.7, 3, 9999.9])
+def test_a_wake_up_is_neither_early_nor_late(machine: Machine, rate: float) -> None:
+    clock = Clock(source=machine)
+    for start_ms, delay_ms in ((3, 1), (50, 7), (1, 10_001)):
+        clock.rate = 1
+        clock.rate = rate
+        machine.ms += start_ms
+        fired: list[int] = []
+        timer_of(clock, delay_ms, fired)
+        wait_ms = clock.next_due_in_ms()
+        assert wait_ms is not None
+        machine.ms += wait_ms - 1
+        early = len(clock.fire_due())
+        machine.ms += 1
+        assert (early, len(clock.fire_due())) == (0, 1)
+
+
+def test_rounding_does_not_add_up(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    clock.rate = 1.5
+    for _ in range(1000):
+        machine.ms += 1
+        clock.freeze()
+        clock.unfreeze()
+    assert clock.elapsed_ms() == 1500
+    assert clock.now_ms() == WALL_MS + 1500
+
+
+def test_a_frozen_clock_takes_its_rate_when_it_runs(machine: Machine) -> None:
+    clock = Clock(frozen=True, source=machine)
+    clock.rate = 10
+    machine.ms += 5
+    assert (clock.elapsed_ms(), clock.next_due_in_ms()) == (0, None)
+    clock.unfreeze()
+    machine.ms += 5
+    clock.advance("1s")
+    assert clock.elapsed_ms() == 1050
+    clock.freeze()
+    machine.ms += 5
+    clock.unfreeze()
+    machine.ms += 5
+    assert (clock.rate, clock.elapsed_ms()) == (10, 1100)
+
+
+def test_a_reset_takes_the_rate_back(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    told = [clock.tells_real_time]
+    clock.rate = 10
+    clock.rate = 1
+    told.append(clock.tells_real_time)
+    assert told == [True, False], "no producer lived by it"
+    clock.rate = 10
+    machine.ms += 5
+    clock.reset(frozen=False)
+    assert (clock.rate, clock.now_ms(), clock.tells_real_time) == (1, WALL_MS + 5, True)
+    assert clock.elapsed_ms() == 50, "elapsed time goes on"
+
+
+@pytest.mark.parametrize("rate", [0, -1, 10_001, float("nan"), float("inf"), True, "10"])
+def test_a_rate_that_cannot_be(machine: Machine, rate: float) -> None:
+    clock = Clock(source=machine)
+    with pytest.raises(ValueError, match=r"^rate=.*: expected how many times .* at most 10,000;"):
+        clock.rate = rate
+    assert (clock.rate, clock.tells_real_time) == (1, True)
+
+
+def test_a_moment_takes_no_time_at_any_rate(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    clock.rate = 100
+    clock.stand_still()
+    before = clock.now_ms(), clock.elapsed_ms()
+    machine.ms += 7
+    assert (clock.now_ms(), clock.elapsed_ms()) == before
+    clock.go_on()
+    assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 700, before[1] + 700)
+
+
+def test_a_jump_is_no_time(machine: Machine) -> None:
+    for clock in (Clock(source=machine), Clock(frozen=True, source=machine)):
+        fired: list[int] = []
+        timer_of(clock, 10, fired)
+        for at_ms in (WALL_MS + 10**9, 5):
+            clock.jump_to(at_ms)
+            assert (clock.now_ms(), clock.elapsed_ms(), fired) == (at_ms, 0, [])
+        assert clock.fire_due() == []
+        clock.advance_ms(10)
+        assert (clock.now_ms(), fired) == (15, [10])
+
+
+def test_a_clock_stands_again_as_it_stood(machine: Machine) -> None:
+    clock = Clock(source=machine)
+    real = clock.standing()
+    clock.freeze()
+    clock.jump_to(5)
+    machine.ms += 100
+    clock.stand(real)
+    assert (clock.frozen, clock.now_ms(), clock.elapsed_ms()) == (False, WALL_MS + 100, 0)
+    assert clock.tells_real_time
+    clock.rate = 3
+    clock.freeze()
+    paced = clock.standing()
+    clock.unfreeze()
+    machine.ms += 100
+    clock.stand(paced)
+    assert (clock.frozen, clock.rate, clock.now_ms()) == (True, 3, WALL_MS + 100)
+
+
+# -- any sequence -----------------------------------------------------------------------------
+
+RATES = st.sampled_from([1, 2, 10, 0.5, 0.25, 1 / 3, 7.3])
+STEPS = st.one_of(
+    st.tuples(st.just("machine"), st.integers(0, 5000)),
+    st.tuples(st.just("advance"), st.integers(0, 5000)),
+    st.tuples(st.just("rate"), RATES),
+    st.tuples(st.sampled_from(["freeze", "unfreeze", "fire", "moment"]), st.just(0)),
+)
+
+
+@given(st.booleans(), st.lists(STEPS, max_size=30))
+def test_time_never_goes_back_and_the_wall_moves_as_elapsed_time_does(
+    frozen: bool, steps: list[tuple[str, float]]
+) -> None:
+    machine = Machine()
+    clock = Clock(frozen=frozen, source=machine)
+    timer_of(clock, 1000, [])
+    behind_ms, was_ms, was_outside_ms = clock.now_ms(), 0, 0
+    exact_ms = Fraction()
+    for what, number in steps:
+        if what == "machine":
+            machine.ms += int(number)
+            if not clock.frozen:
+                exact_ms += int(number) * Fraction(clock.rate)
+        elif what == "advance":
+            clock.advance_ms(int(number))
+            exact_ms += int(number)
+        elif what == "rate":
+            clock.rate = number
+        elif what == "fire":
+            clock.fire_due()
+        elif what == "moment":
+            clock.stand_still()
+            clock.go_on()
+        else:
+            getattr(clock, what)()
+        elapsed_ms, outside_ms = clock.elapsed_ms(), clock.elapsed_ms(outside=True)
+        assert elapsed_ms >= was_ms
+        assert outside_ms >= was_outside_ms
+        assert clock.now_ms() - behind_ms == elapsed_ms
+        assert abs(elapsed_ms - exact_ms) <= 1, "rounding does not add up"
+        was_ms, was_outside_ms = elapsed_ms, outside_ms
+    assert was_outside_ms == machine.ms
+
+
+# -- nodes ------------------------------------------------------------------------------------
+
+
+def test_a_skew_is_a_jump_of_one_nodes_wall(machine: Machine) -> None:
+    clock = Clock(frozen=True, start_at_ms=0, source=machine)
+    journal = Journal(clock)
+    node, other = NodeClock(clock, "a", journal), NodeClock(clock, "b", journal)
+    jumps: list[int] = []
+    node.on_jump.append(lambda: jumps.append(node.now_ms()))
+    node.skew_ms = -300
+    node.skew_ms = -300
+    node.skew_ms = 0
+    assert jumps == [-300, 0]
+    assert (other.now_ms(), node.elapsed_ms()) == (0, 0)
+    skews = [(event.node, event.skew_ms) for event in journal.find(ClockSkewed)]
+    assert skews == [("a", -300), ("a", 0)]

@@ -1,0 +1,141 @@
+"""From tables and stores to what tests see."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import lz4.frame  # type: ignore[import-untyped]  # it has none
+import pytest
+import zstandard
+
+from fakemq.cluster import Cluster
+from fakemq.events import Delivered
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.pull import PullMessageRequestHeader
+from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
+from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.tcp import TcpPeer
+from tests.support.world import send_header
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Cluster]:
+    with Cluster(masters=2, clock="frozen", topics={"orders": 2}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def mq(running: Cluster) -> Cluster:
+    running.reset()
+    return running
+
+
+def send(peer: TcpPeer, header: SendMessageRequestHeaderV2, body: bytes) -> None:
+    assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
+
+
+def test_messages_come_in_the_order_of_being_stored_over_all_brokers(mq: Cluster) -> None:
+    # Time stands still, so only the journal knows.
+    for number in range(6):
+        name = "broker-b" if number % 2 else "broker-a"
+        with TcpPeer(mq.broker(name).addr) as peer:
+            send(peer, send_header(queue_id=number // 2 % 2), b"%d" % number)
+    assert [one.body for one in mq.messages("orders")] == [b"%d" % n for n in range(6)]
+    assert len({one.stored_at_ms for one in mq.messages("orders")}) == 1
+
+
+def test_messages_that_the_journal_forgot_come_first(mq: Cluster) -> None:
+    mq.seed("orders", [b"old 1", b"old 2"])
+    mq._thread().call(mq._core.journal.clear)
+    mq.seed("orders", [b"new"])
+    assert [one.body for one in mq.messages("orders")] == [b"old 1", b"old 2", b"new"]
+
+
+def test_a_message_tells_all_about_itself(mq: Cluster) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        send(peer, send_header(queue_id=1, properties="TAGS\x01paid\x02KEYS\x01k1 k2"), b"body")
+        host, _ = peer.sock.getsockname()
+    (message,) = mq.messages("orders")
+    assert (message.topic, message.broker, message.queue_id, message.offset) == (
+        *("orders", "broker-a", 1, 0),
+    )
+    assert (message.body, message.tags, message.keys) == (b"body", "paid", "k1 k2")
+    assert message.msg_id == message.offset_msg_id, "its producer gave it no unique id"
+    assert message.stored_at_ms == mq.clock.now_ms()
+    assert (message.born_host, message.store_host) == (host, mq.broker("broker-a").addr)
+    assert message.deliveries == ()
+
+
+def test_bodies_are_as_their_producer_gave_them(mq: Cluster) -> None:
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        for sys_flag, body in (
+            (0x101, lz4.frame.compress(b"one" * 99)),
+            (0x201, zstandard.compress(b"two" * 99)),
+            (0x001, zlib.compress(b"three" * 99)),
+            (0x101, b"not compressed at all"),
+        ):
+            send(peer, send_header(sys_flag=sys_flag), body)
+    assert [one.body for one in mq.messages("orders")] == [
+        *(b"one" * 99, b"two" * 99, b"three" * 99),
+        b"not compressed at all",
+    ]
+    assert [one.sys_flag for one in mq.messages("orders")] == [0x101, 0x201, 0x001, 0x101]
+
+
+def test_deliveries(mq: Cluster) -> None:
+    mq.seed("orders", [b"one"])
+    with TcpPeer(mq.broker("broker-a").addr) as peer:
+        header = PullMessageRequestHeader(
+            consumer_group="billing", topic="orders", queue_id=0, queue_offset=0, max_msg_nums=32,
+            sys_flag=PullSysFlag.SUBSCRIPTION, commit_offset=0, suspend_timeout_millis=0,
+            subscription="*", sub_version=0, expression_type="TAG",
+        )  # fmt: skip
+        assert peer.ask(RequestCode.PULL_MESSAGE, header).code == 0
+        mq.clock.advance("1s")
+        assert peer.ask(RequestCode.PULL_MESSAGE, header).code == 0
+        name = "{}:{}".format(*peer.sock.getsockname())
+    (message,) = mq.messages("orders")
+    now_ms = mq.clock.now_ms()
+    assert [(one.group, one.peer, one.at_ms) for one in message.deliveries] == [
+        ("billing", name, now_ms - 1000),
+        ("billing", name, now_ms),
+    ]
+    assert mq.journal.find(Delivered)[0].offsets == range(1)
+
+
+def test_lag_counts_what_is_behind_the_committed_offset(mq: Cluster) -> None:
+    mq.seed("orders", [str(n) for n in range(8)])
+    broker = mq._core.broker("broker-b")
+    broker.offsets.commit("billing", "orders", 0, 1)
+    assert mq.group("billing").lag("orders") == 7
+    broker.offsets.commit("billing", "orders", 1, 99)
+    assert mq.group("billing").lag("orders") == 5, "an offset past the end is no credit"
+    assert mq.group("billing").lag("unknown") == 0
+
+
+def test_looking_at_what_is_not_there(mq: Cluster) -> None:
+    assert mq.messages("unknown") == []
+    assert mq.queues("unknown") == []
+
+
+def test_seeding_gives_what_was_stored(mq: Cluster) -> None:
+    mq.seed("orders", [b"before"])
+    stored = mq.seed("orders", ["text", b"bytes"])
+    assert [one.body for one in stored] == [b"text", b"bytes"]
+    assert mq.seed("orders", []) == []
+    assert len(mq.messages("orders")) == 3
+
+
+@pytest.mark.parametrize("bodies", ["one", b"one"])
+def test_seeding_one_body_where_a_list_belongs(mq: Cluster, bodies: str | bytes) -> None:
+    with pytest.raises(TypeError, match=r"expected a list of bodies, such as \[b?'one'\]"):
+        mq.seed("orders", bodies)  # type: ignore[arg-type]
+
+
+def test_seeding_passes_over_brokers_that_do_not_run(mq: Cluster) -> None:
+    mq.broker("broker-a").kill()
+    assert {one.broker for one in mq.seed("orders", [b"1", b"2", b"3"])} == {"broker-b"}
+    mq.broker("broker-b").pause()
+    with pytest.raises(RuntimeError, match="no broker runs that could store messages for orders"):
+        mq.seed("orders", [b"1"])

@@ -1,0 +1,202 @@
+"""What befalls requests of brokers to their clients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fakemq
+from fakemq.broker.call_faults import Call, ReorderCalls
+from fakemq.broker.client_channel import TO_CLIENT
+from fakemq.errors import ConfigError
+from fakemq.events import RequestHandled
+from fakemq.events.faults import FaultHit
+from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.handles.faults import Faults
+from fakemq.handles.faults.placing import Fault
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
+from tests.support.clients import consumer_data
+from tests.support.tcp import TcpPeer
+from tests.support.transactions import PRODUCERS, asked, producer, send_half
+from tests.support.world import World, send_header
+
+NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+
+
+def beat(peer: TcpPeer, client_id: str, *groups: str, produces: str = "") -> None:
+    body = {
+        "clientID": client_id,
+        "consumerDataSet": [consumer_data(group) for group in groups],
+        "producerDataSet": [{"groupName": produces}] if produces else [],
+    }
+    assert peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode()).code == 0
+
+
+def notices(peer: TcpPeer) -> list[str]:
+    """The groups of which it has been told, in order; all that was sent has been read."""
+    peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    told = [one.ext_fields["consumerGroup"] for one in peer.requests if one.code == NOTIFY]
+    peer.requests.clear()
+    return told
+
+
+def test_a_notice_is_lost_for_one_of_them(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    mq.faults.drop_call("NOTIFY_CONSUMER_IDS_CHANGED", group="g", client="one", times=2)
+    with TcpPeer(mq.broker("broker-a").addr) as other:
+        beat(peer, "10.0.0.1@one", "g")
+        beat(other, "10.0.0.1@two", "g")
+        assert (notices(peer), notices(other)) == ([], ["g"])
+        other.sock.close()
+        mq.wait_for(lambda: len(mq.group("g").members()) == 1)
+        assert notices(peer) == ["g"]
+
+
+def test_a_notice_comes_late(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    mq.faults.delay_call(NOTIFY, "10s")
+    beat(peer, "one", "g")
+    assert notices(peer) == []
+    mq.clock.advance("10s")
+    assert notices(peer) == ["g"]
+
+
+def test_a_notice_comes_three_times(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    mq.faults.duplicate_call(40, copies=3)
+    beat(peer, "one", "g")
+    assert notices(peer) == ["g"] * 3
+
+
+def test_notices_come_the_other_way_round(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    fault = mq.faults.reorder_calls(NOTIFY, 3)
+    beat(peer, "one", "g1", "g2")
+    assert (notices(peer), fault.waiting) == ([], 2)
+    beat(peer, "one", "g1", "g2", "g3", "g4")
+    assert notices(peer) == ["g3", "g2", "g1", "g4"]
+    assert (fault.fired, fault.waiting, fault.pending) == (3, 0, False)
+
+
+def test_who_removes_the_fault_sends_what_is_held(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    with mq.faults.reorder_calls(NOTIFY, 3, times=2) as fault:
+        beat(peer, "one", "g1", "g2")
+        mq.wait_for(lambda: fault.waiting == 2)
+    assert notices(peer) == ["g1", "g2"]
+
+
+def test_what_a_broker_held_is_gone_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    fault = mq.faults.reorder_calls(NOTIFY, 2, always=True)
+    beat(peer, "one", "g1")
+    mq.wait_for(lambda: fault.waiting == 1)
+    mq.broker("broker-a").kill()
+    assert fault.waiting == 0
+    mq.broker("broker-a").restart()
+    with TcpPeer(mq.broker("broker-a").addr) as again:
+        beat(again, "one", "g2")
+        assert (notices(again), fault.waiting) == ([], 1)
+        beat(again, "one", "g2", "g3")
+        assert notices(again) == ["g3", "g2"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda faults: faults.drop_call("GET_CONSUMER_RUNNING_INFO", group="g"),
+        lambda faults: faults.delay_call("GET_CONSUMER_RUNNING_INFO", "1h", group="g"),
+        lambda faults: faults.reorder_calls("GET_CONSUMER_RUNNING_INFO", group="g"),
+    ],
+)
+def test_who_waits_for_the_answer_to_a_call_that_is_not_sent_waits_as_long_as_ever(
+    mq: fakemq.Cluster, peer: TcpPeer, place: Callable[[Faults], Fault]
+) -> None:
+    mq.clock.unfreeze()
+    beat(peer, "one", "g")
+    place(mq.faults)
+    header = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="one")
+    with TcpPeer(mq.broker("broker-a").addr) as admin:
+        opaque = admin.send(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+        mq.wait_for(lambda: mq.journal.find(FaultHit))
+        mq.clock.advance("10s", outside_peers=True)
+        answer = admin.receive(opaque)
+    assert (answer.code, "timeout" in (answer.remark or "")) == (207, True)
+    assert RequestCode.GET_CONSUMER_RUNNING_INFO not in [one.code for one in peer.requests]
+
+
+def test_a_reply_is_pushed_twice_and_stored_once(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+    beat(peer, "asker", produces="p")
+    mq.faults.duplicate_call("PUSH_REPLY_MESSAGE_TO_CLIENT", topic="orders", client="asker")
+    header = send_header(properties="REPLY_TO_CLIENT\x01asker\x02")
+    with TcpPeer(mq.broker("broker-a").addr) as replier:
+        replier.send(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"yes")
+        mq.wait_for(lambda: mq.journal.find(FaultHit))
+        peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+        pushes = [one for one in peer.requests if one.code == 326]
+        assert [one.body for one in pushes] == [b"yes", b"yes"]
+        for push in reversed(pushes):
+            answer = fakemq_answer(push.opaque)
+            peer.sock.sendall(answer)
+        mq.wait_for(lambda: mq.journal.find(RequestHandled, code=RequestCode.SEND_REPLY_MESSAGE_V2))
+        peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+        assert len(mq.messages("orders")) == 1
+
+
+def fakemq_answer(opaque: int) -> bytes:
+    from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+    from fakemq.protocol.connection import Connection
+
+    return Connection().encode(RemotingCommand(0, flag=FLAG_RESPONSE, opaque=opaque))
+
+
+def test_checks_are_of_their_message() -> None:
+    world = World()
+    broker = world.broker()
+    peer = producer(world, broker)
+    send_half(peer)
+    action = ReorderCalls(2)
+    scope = Scope(code=39, topic="orders", group=PRODUCERS)
+    placed = broker.faults.place(TO_CLIENT, action, "reorder", scope, ALWAYS)
+    world.clock.advance("60s")
+    assert (asked(peer), action.waiting, placed.fired) == ([], 1, 1)
+    action.release()
+    world.network.settle()
+    assert len(asked(peer)) == 1
+
+
+@given(st.integers(2, 4), st.lists(st.integers(), max_size=20), st.integers(0, 20))
+@settings(max_examples=50)
+def test_whatever_is_reordered_nothing_is_lost(
+    count: int, calls: list[int], released_after: int
+) -> None:
+    sent: list[int] = []
+    world = World()
+    broker = world.broker()
+    world.peer(broker.addr)
+    (session,) = broker.sessions
+    action = ReorderCalls(count)
+    for number, call in enumerate(calls):
+        if number == released_after:
+            action.release()
+        action.befall(Call(broker, session, partial(sent.append, call), lambda: None))
+    assert len(sent) == len(calls) - action.waiting
+    assert action.waiting < count
+    action.release()
+    assert sorted(sent) == sorted(calls)
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        (lambda f: f.drop_call("SEND_MESSAGE"), "they send CHECK_TRANSACTION_STATE, NOTIFY"),
+        (lambda f: f.duplicate_call(40, 1), "copies=1"),
+        (lambda f: f.reorder_calls(40, on_call=2), "takes several calls"),
+        (lambda f: f.delay_call(40, "-2s"), "from now on"),
+        (lambda f: f.drop_call(40, topic="orders"), "says no topic"),
+    ],
+)
+def test_what_makes_no_sense(mq: fakemq.Cluster, place: Any, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        place(mq.faults)

@@ -1,0 +1,46 @@
+"""Every fault: its example in docs/faults.md can be placed, a real client shows its effect."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from fakemq.handles.faults import Faults
+
+TEXT = (Path(__file__).parents[3] / "docs" / "faults.md").read_text()
+SECTIONS = ("Requests", "Calls of brokers to clients", "Members and leases", "Name servers")
+EXAMPLES = [
+    example
+    for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)
+    if section.splitlines()[0] in SECTIONS
+    for example in re.findall(r"\| `(?:\w+ = )?(mq\.faults\..*)` \|", section)
+]
+
+
+def test_every_example_can_be_placed() -> None:
+    assert len(EXAMPLES) == 22
+    nodes = fakemq.Cluster(namesrvs=2, masters=2, slaves=1, clock="frozen", topics={"orders": 4})
+    with nodes as mq:
+        for example in EXAMPLES:
+            before = len(mq.faults.all())
+            if "expire_locks" in example or "expire_client" in example:
+                with pytest.raises(LookupError):  # there are no clients
+                    eval(example, {"mq": mq})
+            else:
+                eval(example, {"mq": mq})
+                assert len(mq.faults.all()) == before + 1
+
+
+def test_every_fault_is_shown_to_a_real_java_client() -> None:
+    placings = {
+        name
+        for name, method in inspect.getmembers(Faults, inspect.isfunction)
+        if not name.startswith("_") and method.__annotations__["return"].endswith("Fault")
+    }
+    live = (Path(__file__).parents[3] / "conformance" / "live").glob("test_*.py")
+    shown = set(re.findall(r"(?:faults|mq)\.(\w+)\(", "".join(path.read_text() for path in live)))
+    assert placings - shown == set()

@@ -1,0 +1,102 @@
+"""The import layout of the house: links, guards, exports, and a wheel that holds the tree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import fakemq
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("folder", ["protocol", "fixtures"])
+def test_the_links_are_links(folder: str) -> None:
+    link = ROOT / "fakemq" / folder
+    assert link.is_symlink(), "a checkout without symbolic links cannot run, see CONTRIBUTING.md"
+    assert link.resolve() == ROOT / folder
+
+
+@pytest.mark.parametrize("folder", ["protocol", "fixtures"])
+def test_a_folder_cannot_be_imported_by_its_bare_name(folder: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert f"import fakemq.{folder}, not {folder}" in done.stderr
+
+
+def test_exports() -> None:
+    assert sorted(fakemq.__all__) == [
+        "AsyncCluster",
+        "Cluster",
+        "ConfigError",
+        "FakemqError",
+        "NotYetSupported",
+        "RequestCode",
+        "ResponseCode",
+        "WaitTimeout",
+        "__version__",
+    ]
+    for name in fakemq.__all__:
+        assert getattr(fakemq, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Klaster'"):
+        fakemq.Klaster  # noqa: B018
+
+
+def test_importing_starts_nothing_and_patches_nothing() -> None:
+    code = (
+        "import sys, threading, time; before = time.time;"
+        "import fakemq;"
+        "assert time.time is before and threading.active_count() == 1;"
+        "print(' '.join(m for m in ('asyncio','anyio','click','construct','freezegun','pytest')"
+        " if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_the_wheel_is_the_tree(tmp_path: Path) -> None:
+    # Over a second: it builds a wheel. Without isolation, so that nothing is downloaded.
+    built = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+         "--wheel-dir", str(tmp_path), str(copy_of_the_tree(tmp_path))],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("fakemq/")}
+        assert not [n for n in archive.namelist() if n.startswith(("protocol/", "fixtures/"))]
+    tree = {path for path in tracked("fakemq") if not path.endswith((".md",))}
+    for folder in ("protocol", "fixtures"):
+        tree |= {f"fakemq/{path}" for path in tracked(folder)}
+    tree -= {"fakemq/protocol", "fakemq/fixtures"}
+    assert packed == tree
+
+
+def tracked(folder: str) -> set[str]:
+    """Source files of a folder as posix paths from the root."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and not path.relative_to(ROOT)
+        .as_posix()
+        .startswith(("fakemq/protocol/", "fakemq/fixtures/"))
+    }
+
+
+def copy_of_the_tree(tmp_path: Path) -> Path:
+    """The project without caches: building in the checkout would leave build/ behind."""
+    import shutil
+
+    copy = tmp_path / "tree"
+    ignore = shutil.ignore_patterns("__pycache__", ".*", "build", "dist", "*.egg-info", "tests")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=ignore)
+    return copy

@@ -1,0 +1,73 @@
+"""The examples of README and docs that stand by themselves do what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fakemq
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def example(heading: str) -> str:
+    """The first Python block below a heading."""
+    section = README.read_text().partition(f"\n{heading}\n")[2].partition("\n## ")[0]
+    return section.partition("```python\n")[2].partition("```")[0]
+
+
+@pytest.mark.parametrize("heading", ["## Slaves"])
+def test_an_example_runs(heading: str) -> None:
+    source = example(heading)
+    assert source
+    exec(compile(source, str(README), "exec"), {})
+
+
+def test_the_examples_of_the_laboratory_run() -> None:
+    section = README.read_text().partition("\n## The laboratory\n")[2].partition("\n## ")[0]
+    sources = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(sources) == 3
+    with fakemq.Cluster(clock="frozen", topics={"orders": 1}) as mq:
+        before_ms = mq.clock.now_ms()
+        for source in sources:
+            exec(compile(source, str(README), "exec"), {"mq": mq})
+        assert len(mq.faults.placed()) == 2
+        assert mq.clock.now_ms() - before_ms == 7_200_000
+        assert mq.broker("broker-a").clock.skew_ms == -300
+
+
+def test_the_example_of_consuming_runs() -> None:
+    section = README.read_text().partition("\nIt consumes by hand")[2]
+    source = section.partition("```python\n")[2].partition("```")[0]
+    with fakemq.Cluster(topics={"orders": 2}) as mq:
+        mq.seed("orders", ["one", "two", "three"])
+        exec(compile(source, str(README), "exec"), {"mq": mq})
+        mq.assert_consumed("orders", "billing", 3)
+
+
+def blocks(page: str) -> list[str]:
+    """Every Python block of a page."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+CLOCK = [block for block in blocks("docs/clock.md") if "def test_" not in block]
+"""Those with tests run in tests/fixtures."""
+
+
+@pytest.mark.parametrize("source", CLOCK, ids=range(len(CLOCK)))
+def test_an_example_of_the_clock_runs(source: str) -> None:
+    exec(compile(source, "docs/clock.md", "exec"), {})
+
+
+def test_no_example_of_the_clock_is_left_out() -> None:
+    assert len(CLOCK) == 4
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_example_of_the_journal_runs(number: int) -> None:
+    sources = blocks("docs/journal.md")
+    assert len(sources) == 3
+    exec(compile(sources[number], "docs/journal.md", "exec"), {})

@@ -1,0 +1,78 @@
+"""A cluster on a frozen clock, and a producer whose answers come when time has passed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Self, Unpack
+
+import fakemq
+from fakemq.config.options import ClusterOptions
+from fakemq.events import AppendRefused, LogAppended
+from fakemq.events.faults import FaultHit
+from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.tcp import TcpPeer
+from tests.support.world import send_header
+
+START = "2023-11-14T22:13:20Z"
+OK, NO_SLAVE = ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE
+SLAVE_TIMEOUT = ResponseCode.FLUSH_SLAVE_TIMEOUT
+DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
+
+
+class Lab:
+    """``mq``, with one topic ``orders`` of one queue, and who sends to its master."""
+
+    def __init__(self, **options: Unpack[ClusterOptions]) -> None:
+        given: ClusterOptions = {
+            "clock": "frozen",
+            "start_at": START,
+            "seed": 1,
+            "topics": {"orders": 1},
+        }
+        self.mq = fakemq.Cluster(**(given | options))
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self.mq)
+        self.connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def connect(self, broker: str = "broker-a") -> None:
+        """Send to this broker from now on."""
+        self.peer = self._stack.enter_context(TcpPeer(self.mq.broker(broker).addr))
+
+    def begin(self, body: bytes = b"x") -> int:
+        """Send a message; on return it is in the log, or refused. Gives what `end` takes."""
+
+        def handled() -> int:
+            journal = self.mq.journal
+            return len(journal.find(LogAppended)) + len(journal.find(AppendRefused))
+
+        before = handled()
+        opaque = self.peer.send(RequestCode.SEND_MESSAGE_V2, send_header(), body)
+        self.mq.wait_for(lambda: handled() > before)
+        return opaque
+
+    def end(self, opaque: int) -> ResponseCode:
+        """How a send has ended."""
+        return ResponseCode(self.peer.receive(opaque).code)
+
+    def send(self, body: bytes = b"x", advance: str = "0s") -> ResponseCode:
+        """Send, let time pass, and give how it ended."""
+        opaque = self.begin(body)
+        self.mq.clock.advance(advance)
+        return self.end(opaque)
+
+    def bodies(self) -> list[bytes]:
+        return [message.body for message in self.mq.messages("orders")]
+
+    def end_of(self, broker: str) -> int:
+        """Where a broker's log ends."""
+        return self.mq._core.broker(broker).store.max_phy_offset
+
+    def hits(self) -> list[str]:
+        """What faults have befallen."""
+        return [event.on for event in self.mq.journal.find(FaultHit)]

@@ -1,0 +1,271 @@
+"""`advance_to_next` reaches every kind of deadline: each is made to pend here, and jumped to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import zlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import pytest
+
+import fakemq
+from fakemq.client import Client, Message
+from fakemq.clock.timers import DOMAINS
+from fakemq.config.options import ClusterOptions
+from fakemq.events import LinkOpened, PullHeld, RequestReceived, Warned
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.headers.client import (
+    GetConsumerRunningInfoRequestHeader,
+    UnregisterClientRequestHeader,
+)
+from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
+from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.clients import GROUP, consumer_data, pull_header, subscription
+from tests.support.namesrv import wrapper
+from tests.support.tcp import TcpPeer
+from tests.support.world import send_header
+
+SMALL = {"mappedFileSizeCommitLog": 4096, "fileReservedTime": 0}
+
+
+class Scene:
+    """A frozen cluster, and what takes part in a scene until its end."""
+
+    def __init__(self, mq: fakemq.Cluster, stack: ExitStack) -> None:
+        self.mq = mq
+        self._stack = stack
+
+    def peer(self, addr: str = "") -> TcpPeer:
+        """A client outside, connected to a node; to the broker, unless told otherwise."""
+        return self._stack.enter_context(TcpPeer(addr or self.mq.broker("broker-a-0").addr))
+
+    def consumer(self, **fields: str) -> TcpPeer:
+        """One that has sent a heartbeat as a consumer."""
+        peer = self.peer()
+        data = consumer_data(GROUP, [subscription() | fields])
+        body = {"clientID": "c", "consumerDataSet": [data], "producerDataSet": []}
+        assert peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode()).code == 0
+        return peer
+
+    def send(self, **properties: str) -> Self:
+        """A producer sends a message, and is gone."""
+        with Client(self.mq.namesrv_addr, producer_group="producers") as client:
+            client.send(Message("orders", b"one", properties=properties))
+        return self
+
+    def send_without_waiting(self) -> None:
+        before = len(self.mq.journal.find(RequestReceived))
+        self.peer().send(RequestCode.SEND_MESSAGE_V2, send_header(), b"one")
+        self.mq.wait_for(lambda: len(self.mq.journal.find(RequestReceived)) > before)
+
+
+def nothing(scene: Scene) -> None:
+    """Such a deadline pends as soon as there is a cluster of this kind."""
+
+
+def connect(scene: Scene) -> None:
+    scene.peer()
+    scene.mq.wait_for(lambda: scene.mq.journal.find(LinkOpened, outside=True))
+
+
+def talk_of_other_things(scene: Scene, peer: TcpPeer) -> None:
+    """Its connection is not idle, and yet it has not said that it lives."""
+    scene.mq.clock.advance("60s", outside_peers=True)
+    assert peer.ask(RequestCode.GET_KV_CONFIG).code != 0
+
+
+def register_once(scene: Scene) -> None:
+    peer = scene.peer(scene.mq.namesrv_addr)
+    body = json.dumps({"filterServerList": [], "topicConfigSerializeWrapper": wrapper()}).encode()
+    header = RegisterBrokerRequestHeader(
+        broker_name="broker-x",
+        broker_addr="10.0.0.1:10911",
+        cluster_name="DefaultCluster",
+        ha_server_addr="10.0.0.1:10912",
+        broker_id=0,
+        body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+    )
+    assert peer.ask(RequestCode.REGISTER_BROKER, header, body).code == 0
+    talk_of_other_things(scene, peer)
+
+
+def beat_once(scene: Scene) -> None:
+    talk_of_other_things(scene, scene.consumer())
+
+
+def offend(scene: Scene) -> None:
+    host, _, port = scene.mq.broker("broker-a").addr.rpartition(":")
+    for _ in range(11):
+        with socket.create_connection((host, int(port)), 5) as sock:
+            sock.sendall(b"\xff" * 8)
+            assert sock.recv(1) == b""
+    assert len(scene.mq.journal.find(Warned)) == 10
+
+
+def ask_a_client(scene: Scene) -> None:
+    consumer = scene.consumer()
+    header = GetConsumerRunningInfoRequestHeader(consumer_group=GROUP, client_id="c")
+    scene.peer().send(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+    assert consumer.sock.recv(4), "the broker asks it, and gets no answer"
+
+
+def hold_a_pull(scene: Scene) -> None:
+    flags = PullSysFlag.SUBSCRIPTION | PullSysFlag.SUSPEND
+    scene.peer().send(RequestCode.PULL_MESSAGE, pull_header(sys_flag=flags))
+    scene.mq.wait_for(lambda: scene.mq.journal.find(PullHeld))
+
+
+def deliver_a_delayed_one(scene: Scene) -> None:
+    scene.send(DELAY="1").mq.clock.advance("1s")
+
+
+def filter_and_leave(scene: Scene) -> None:
+    peer = scene.consumer(expressionType="SQL92", subString="a > 5")
+    header = UnregisterClientRequestHeader(client_id="c", consumer_group=GROUP)
+    assert peer.ask(RequestCode.UNREGISTER_CLIENT, header).code == 0
+
+
+def fill_files(scene: Scene) -> None:
+    scene.mq.seed("orders", [b"x" * 100] * 80)
+
+
+def fill_the_disk(scene: Scene) -> None:
+    fill_files(scene)
+    scene.mq.broker("broker-a").set_disk_size("24KiB")  # no hour is to be waited for
+
+
+def clean(scene: Scene) -> None:
+    fill_the_disk(scene)
+    scene.mq.clock.advance_to_next("clean_files")
+
+
+def lose_the_master(scene: Scene) -> None:
+    scene.mq.broker("broker-a").kill()
+
+
+def connect_into_a_partition(scene: Scene) -> None:
+    scene.mq.partition("broker-a", "broker-a-1")
+    scene.mq.broker("broker-a-1").restart()
+    scene.mq.clock.advance("5s")
+
+
+def be_late(scene: Scene) -> None:
+    scene.mq.faults.latency("broker-a", "namesrv-0", "50ms")
+    scene.mq.create_topic("bills")
+
+
+def silence_the_slave(scene: Scene) -> None:
+    scene.mq.broker("broker-a-1").pause()
+
+
+def wait_for_the_slave(scene: Scene) -> None:
+    silence_the_slave(scene)
+    scene.send_without_waiting()
+
+
+def store_much(scene: Scene) -> None:
+    scene.mq.seed("orders", [b"x"] * 300, keys="k")
+    scene.mq.run_until(lambda: waits_for(scene.mq, "index_build"), at_most="2s")
+
+
+def stall_the_disk(scene: Scene) -> None:
+    disk = scene.mq._core.broker("broker-a").store.disk
+    assert disk is not None
+    disk.flush.stalled = True
+    scene.send_without_waiting()
+
+
+def slow_the_disk(scene: Scene) -> None:
+    scene.mq.faults.slow_flush("broker-a", "2s")
+    scene.send_without_waiting()
+
+
+def delay_a_send(scene: Scene) -> None:
+    scene.mq.faults.delay("SEND_MESSAGE_V2", "2s")
+    scene.send_without_waiting()
+
+
+def be_a_client(scene: Scene) -> None:
+    # The client core's own heartbeats come by real time; one on memory links has this timer.
+    clock = scene.mq._core.clock
+    clock.call_later(30_000, lambda: None, kind="heartbeat", owner="client")
+
+
+class Kind(NamedTuple):
+    prepare: Callable[[Scene], object]
+    options: ClusterOptions = {}  # noqa: RUF012 - never changed
+    outside: bool = False
+    """It is made to watch a peer outside the cluster."""
+
+
+SLAVE: ClusterOptions = {"slaves": 1}
+DISK: ClusterOptions = {"store": "DIR"}
+
+KINDS: dict[str, Kind] = {
+    "broker_expiry": Kind(register_once, outside=True),
+    "kv_config_print": Kind(nothing),
+    "channel_idle": Kind(connect, outside=True),
+    "rpc_timeout": Kind(ask_a_client, outside=True),
+    "offences": Kind(offend, outside=True),
+    "register_broker": Kind(nothing),
+    "client_expiry": Kind(beat_once, outside=True),
+    "pull_hold": Kind(hold_a_pull, outside=True),
+    "delay_level": Kind(lambda scene: scene.send(DELAY="3")),
+    "delay_level_3": Kind(lambda scene: scene.send(DELAY="3")),
+    "delay_offset_persist": Kind(deliver_a_delayed_one),
+    "config_persist": Kind(nothing, DISK),
+    "txn_check": Kind(nothing),
+    "filter_data_clean": Kind(filter_and_leave, {"config": {"enablePropertyFilter": True}}),
+    "clean_files": Kind(fill_the_disk, {"config": SMALL}),
+    "delete_files": Kind(clean, {"config": SMALL}),
+    "slave_sync": Kind(nothing, SLAVE),
+    "ha_connect": Kind(lose_the_master, SLAVE),
+    "ha_transfer": Kind(fill_files, SLAVE),
+    "ha_heartbeat": Kind(nothing, SLAVE),
+    "ha_housekeeping": Kind(silence_the_slave, SLAVE),
+    "ha_ack_wait": Kind(wait_for_the_slave, {**SLAVE, "role": "SYNC_MASTER"}),
+    "connect_timeout": Kind(connect_into_a_partition, SLAVE),
+    "link_delivery": Kind(be_late),
+    "flush_commit_log": Kind(fill_files, DISK),
+    "flush_consume_queue": Kind(fill_files, DISK),
+    "index_build": Kind(store_much, DISK),
+    "slow_flush": Kind(slow_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
+    "late_by_fault": Kind(delay_a_send),
+    "sync_flush_timeout": Kind(stall_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
+    "heartbeat": Kind(be_a_client),
+}
+
+
+def waits_for(mq: fakemq.Cluster, kind: str) -> bool:
+    return any(one.kind == kind for one in mq.clock.timers())
+
+
+def test_every_kind_is_here() -> None:
+    simulated = {kind for kind in DOMAINS if kind.startswith("sim_")}  # of no cluster of a test
+    assert DOMAINS.keys() - simulated == KINDS.keys() - {"delay_level_3"}
+
+
+SLOW = {"filter_data_clean": pytest.mark.slow}  # a day of heartbeats passes
+
+
+@pytest.mark.parametrize("kind", [pytest.param(one, marks=SLOW.get(one, ())) for one in KINDS])
+def test_a_kind_is_reached(kind: str, tmp_path: Path) -> None:
+    prepare, asked, outside = KINDS[kind]
+    options: ClusterOptions = {"clock": "frozen", "topics": {"orders": 1}, **asked}
+    if "store" in options:
+        options["store"] = tmp_path
+    with ExitStack() as stack:
+        mq = stack.enter_context(fakemq.Cluster(**options))
+        prepare(Scene(mq, stack))
+        fired = mq.clock.advance_to_next(kind, outside_peers=outside)
+        reached = [one for one in fired if one.kind.startswith(kind)]
+        assert reached, f"fired: {[one.kind for one in fired]}"
+        assert outside in {one.outside for one in reached}
+        if kind == "sync_flush_timeout":
+            stall = mq._core.broker("broker-a").store.disk
+            assert stall is not None
+            stall.flush.stalled = False
