@@ -14,7 +14,7 @@ from bench.measure import Figure, Plan, best_cpu_s
 from fakemq.broker.broker import Broker
 from fakemq.config.options import cluster_spec
 from fakemq.core.cluster import ClusterCore
-from fakemq.dispatch.dispatcher import Reply
+from fakemq.dispatch.answers import Reply
 from fakemq.events import RequestHandled, RequestReceived
 from fakemq.net.session import Session
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -14,7 +14,6 @@ from fakemq.broker.consumers import ConsumerManager
 from fakemq.broker.delay import ScheduleMessageService
 from fakemq.broker.filters.manager import ConsumerFilterManager
 from fakemq.broker.groups import SubscriptionGroupManager
-from fakemq.broker.handlers import handles
 from fakemq.broker.holds import PullRequestHoldService
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.broker.offsets import ConsumerOffsetManager
@@ -25,7 +24,9 @@ from fakemq.broker.registration import Registration
 from fakemq.broker.stats import BrokerStatsManager
 from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
-from fakemq.dispatch.dispatcher import Dispatcher, Reply
+from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
@@ -385,6 +386,10 @@ class Broker:
 
     def __repr__(self) -> str:
         return f"<broker {self.name} at {self.addr} {self.state}>"
+
+
+handles: Handlers[Broker] = Handlers("fakemq.broker.handlers")
+"""What registers a handler for brokers."""
 
 
 def _unknown(code: int) -> Reply[NoHeader]:

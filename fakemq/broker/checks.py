@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.topics import NOT_ALLOWED_SEND_TOPICS, topic_config_text
 from fakemq.clock.calendar import human_time2
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.events.core import MessageChecked
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.subscription import is_tag_type

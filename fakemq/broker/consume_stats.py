@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import ResponseCode

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import ClientChannelInfo, tell_client
-from fakemq.broker.required import required
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader

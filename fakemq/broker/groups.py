@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.broker.required import required
+from fakemq.dispatch.java_errors import required
 from fakemq.events.core import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig, SubscriptionGroupWrapper
 from fakemq.protocol.bodies.topic import DataVersion

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.clock.timers import Timer, next_tick_ms
-from fakemq.dispatch.dispatcher import Parked, Refused, outcome_of
+from fakemq.dispatch.answers import Parked, Refused
+from fakemq.dispatch.dispatcher import outcome_of
 from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
-    from fakemq.dispatch.dispatcher import Reply, Request
+    from fakemq.dispatch.answers import Reply, Request
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 

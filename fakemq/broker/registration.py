@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.config.model import text_of
-from fakemq.dispatch.dispatcher import Parked, Reply
+from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
 from fakemq.faults.plan import Point, Scope
 from fakemq.protocol.bodies.kv import KVTable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.client_channel import TO_CLIENT
-from fakemq.dispatch.dispatcher import Parked, Refused, Reply
+from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.table import NoHeader

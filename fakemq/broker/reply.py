@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_send
 from fakemq.broker.relay import call_client
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
-from fakemq.dispatch.dispatcher import Parked, Refused, Reply, outcome_of
+from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.dispatch.dispatcher import outcome_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.events.core import DeadLettered, SentBack
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.java import int32

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
-from fakemq.broker.required import required
 from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
-from fakemq.dispatch.dispatcher import Parked, Refused, Reply
+from fakemq.dispatch.answers import Parked, Refused, Reply
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fakemq.broker.required import required
+from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TopicChanged
 from fakemq.protocol.bodies.topic import (
     DataVersion,

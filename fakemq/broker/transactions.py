@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.required import required
+from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_bool, parse_int

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fakemq.config.model import Config, keys_of, text_of
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool

@@ -16,7 +16,7 @@ from fakemq.config.layout import settled
 from fakemq.config.model import BrokerConfig
 from fakemq.config.unsupported import require_broker
 from fakemq.core.inspection import MAX_QUEUES
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.sysflag import PermName

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fakemq.broker.handlers import handles as broker_handles
-from fakemq.namesrv.handlers import handles as namesrv_handles
+from fakemq.broker.broker import handles as broker_handles
+from fakemq.namesrv.namesrv import handles as namesrv_handles
 from fakemq.protocol.table import rows
 
 

@@ -12,136 +12,22 @@ Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import msgspec
-
+from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
+from fakemq.dispatch.java_errors import java_exception
+from fakemq.dispatch.node import Node
 from fakemq.events.core import HandlerFailed, RequestHandled
 from fakemq.faults.plan import Point
-from fakemq.protocol.codes import ResponseCode, code_name
-from fakemq.protocol.command import (
-    FLAG_ONEWAY,
-    FLAG_RESPONSE,
-    Body,
-    RemotingCommand,
-    SerializeType,
-)
-from fakemq.protocol.errors import BodyError, HeaderError, NullFieldError, NumberFormatError
-from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
+from fakemq.protocol.errors import HeaderError
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
     from fakemq.dispatch.faults import RequestFault
-    from fakemq.events.core import Delivered
-    from fakemq.faults.plan import FaultPlan
-    from fakemq.journal.journal import Cause, Journal
+    from fakemq.dispatch.registry import Handlers
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
-
-
-NOTHING_SAID = "not set any response code"
-"""The remark that every response of Java's is born with, of those that set no other."""
-
-
-class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
-    """The request is answered with this code and remark; the remark is Java's text, verbatim."""
-
-    def __init__(self, code: ResponseCode, remark: str | None) -> None:
-        super().__init__(f"{code.name}: {remark}")
-        self.code = code
-        self.remark = remark
-
-
-class Request(msgspec.Struct, Generic[RequestHeader]):
-    """A request as its handler sees it: decoded header, body, and who asked."""
-
-    command: RemotingCommand
-    header: RequestHeader
-    session: Session
-
-    @property
-    def body(self) -> bytes:
-        return self.command.body
-
-
-class Reply(msgspec.Struct, Generic[ResponseHeader]):
-    """A handler's answer; fields behind ``header`` are given by name.
-
-    ``ext_fields`` go on top of the header's own.
-
-    A ``body`` of slices is read when the batch of requests is written, in the same turn of the
-    loop: what they show must stay as it is until then.
-    It is written in the request's header serialisation, unless ``serialize_type`` says otherwise.
-    """
-
-    header: ResponseHeader | None = None
-    body: Body = b""
-    code: int = ResponseCode.SUCCESS
-    remark: str | None = None
-    ext_fields: dict[str, str] | None = None
-    serialize_type: SerializeType | None = None
-    leaving: tuple[Delivered, Cause] | None = None
-    """What is so only once faults of answers have let it leave, and what that is owed to."""
-
-    def to_command(self, request: RemotingCommand) -> RemotingCommand:
-        """The response to ``request`` but for its body, in the request's own serialisation."""
-        ext_fields = {} if self.header is None else self.header.encode()
-        if self.ext_fields:
-            ext_fields |= self.ext_fields
-        return RemotingCommand(
-            self.code,
-            ext_fields=ext_fields,
-            flag=FLAG_RESPONSE,
-            opaque=request.opaque,
-            remark=self.remark,
-            serialize_type=(
-                request.serialize_type if self.serialize_type is None else self.serialize_type
-            ),
-        )
-
-
-class Parked(Generic[ResponseHeader]):
-    """An answer that comes later: whoever holds it calls ``resolve`` once.
-
-    Resolving twice, or after the peer has gone, does nothing.
-    """
-
-    __slots__ = ("_answer", "_outcome", "_resolved")
-
-    def __init__(self) -> None:
-        self._answer: Callable[[Outcome], None] | None = None
-        self._outcome: Outcome = None
-        self._resolved = False
-
-    def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
-        """Called by the dispatcher: where the outcome goes, at once if it is there already."""
-        if self._resolved:
-            answer(self._outcome)
-        else:
-            self._answer = answer
-
-    def resolve(self, outcome: Reply[ResponseHeader] | Refused | None) -> None:
-        """Answer now; None means that no answer is ever sent."""
-        if self._resolved:
-            return
-        self._resolved, self._outcome = True, outcome
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            answer(outcome)
-
-
-Outcome: TypeAlias = "Reply[Any] | Refused | None"
-
-
-class Node(Protocol):
-    """What a dispatcher needs of the node it works for."""
-
-    name: str
-    clock: NodeClock
-    journal: Journal
-    faults: FaultPlan
-
 
 BEFORE_STORE: Point[RequestFault] = Point("before_store")
 """A request has come, and nothing was done with it."""
@@ -154,73 +40,6 @@ REQUEST_POINTS = (BEFORE_STORE, BEFORE_REPLY, BEFORE_REPLICATE)
 
 NodeT = TypeVar("NodeT", bound=Node)
 OutcomeT = TypeVar("OutcomeT")
-
-_HandlerOf: TypeAlias = Callable[
-    [NodeT, Request[RequestHeader]], "Reply[ResponseHeader] | Parked[ResponseHeader] | None"
-]
-
-
-class Handlers(Generic[NodeT]):
-    """The handlers of one kind of node, found in one package: one registration per code."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-        self._by_code: dict[int, tuple[Row[Any, Any], Callable[..., Any]]] = {}
-        self._loaded = False
-
-    def __call__(
-        self, row: Row[RequestHeader, ResponseHeader]
-    ) -> Callable[
-        [_HandlerOf[NodeT, RequestHeader, ResponseHeader]],
-        _HandlerOf[NodeT, RequestHeader, ResponseHeader],
-    ]:
-        """Register the decorated function for ``row``'s code; twice is an error at import."""
-
-        def register(
-            handler: _HandlerOf[NodeT, RequestHeader, ResponseHeader],
-        ) -> _HandlerOf[NodeT, RequestHeader, ResponseHeader]:
-            present = self._by_code.get(row.code)
-            if present is not None and not _same(present[1], handler):
-                raise LookupError(
-                    f"{row.code.name} is handled twice: by {present[1].__module__}"
-                    f" and by {handler.__module__}"
-                )
-            self._by_code[row.code] = (row, handler)
-            return handler
-
-        return register
-
-    def find(self, code: int) -> tuple[Row[Any, Any], Callable[..., Any]] | None:
-        """The row and handler of one code; most runs never see most codes.
-
-        The module called like the code is imported first, and only if that is not it, all are.
-        """
-        if code not in self._by_code and not self._loaded:
-            module = f"{self._package}.{code_name(code).lower()}"
-            try:
-                import_module(module)
-            except ModuleNotFoundError as error:
-                if error.name != module:
-                    raise
-            if code not in self._by_code:
-                self.load()
-        return self._by_code.get(code)
-
-    def load(self) -> dict[int, tuple[Row[Any, Any], Callable[..., Any]]]:
-        """Import every module of the package and give code → (row, handler)."""
-        if not self._loaded:
-            import pkgutil
-
-            package = import_module(self._package)
-            for module in pkgutil.iter_modules(package.__path__):
-                import_module(f"{self._package}.{module.name}")
-            self._loaded = True
-        return self._by_code
-
-
-def _same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
-    # A module that was forgotten, as pytester does, and imported anew.
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 class Dispatcher(Generic[NodeT]):
@@ -362,20 +181,3 @@ def _outcome_of_error(node: Node, code: int, error: Exception) -> Outcome:
         remark=java_exception(error),
         serialize_type=SerializeType.JSON,
     )
-
-
-def java_exception(error: Exception) -> str:
-    """The remark of code 1: the exception's toString and, after a comma, where it was thrown.
-
-    Source: remoting/common/RemotingHelper.java#exceptionSimpleDesc (4.9.7)
-    """
-    if isinstance(error, NullFieldError):
-        return f"java.lang.NullPointerException: {error}, {error.header}.{error.field}"
-    if isinstance(error, NumberFormatError):
-        return (
-            f"java.lang.NumberFormatException: {error},"
-            " java.lang.NumberFormatException.forInputString(NumberFormatException.java)"
-        )
-    if isinstance(error, BodyError):
-        return f"com.alibaba.fastjson.JSONException: {error}, com.alibaba.fastjson.JSON"
-    return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"

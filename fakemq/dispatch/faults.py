@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from fakemq.dispatch.dispatcher import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE, Refused, Reply
+from fakemq.dispatch.answers import Refused, Reply
+from fakemq.dispatch.dispatcher import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.events.core import NodeStopped
 from fakemq.events.faults import AnswerWithheld
 from fakemq.faults.request_scope import clients_of, happening
@@ -18,7 +19,9 @@ from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.errors import HeaderError
 
 if TYPE_CHECKING:
-    from fakemq.dispatch.dispatcher import Dispatcher, Node, Outcome
+    from fakemq.dispatch.answers import Outcome
+    from fakemq.dispatch.dispatcher import Dispatcher
+    from fakemq.dispatch.node import Node
     from fakemq.faults.plan import Placed, Point, Scope
     from fakemq.journal.journal import Entry
     from fakemq.net.session import Session

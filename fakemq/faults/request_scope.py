@@ -216,8 +216,8 @@ def _require_said(code: int, where: Where) -> None:
 
 def _require_asked(code: int, node: Broker | NameServer) -> None:
     """Refuse a node that no request of this code goes to; what no node knows may go to any."""
-    from fakemq.broker.handlers import handles as at_brokers
-    from fakemq.namesrv.handlers import handles as at_name_servers
+    from fakemq.broker.broker import handles as at_brokers
+    from fakemq.namesrv.namesrv import handles as at_name_servers
 
     if isinstance(node, Broker):
         others = at_brokers.find(code) is None and at_name_servers.find(code) is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from fakemq.dispatch.dispatcher import Reply
+from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.faults import Met, RequestFault, keeping
 from fakemq.namesrv.namesrv import VIEW, NameServer
 from fakemq.namesrv.route_query import RouteQuery

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.registry import Handlers
 from fakemq.errors import NotYetSupported
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.faults.plan import FaultPlan, Point
-from fakemq.namesrv.handlers import handles
 from fakemq.namesrv.kv import KvConfig
 from fakemq.namesrv.registration import Registration
 from fakemq.namesrv.route_query import RouteQuery
@@ -174,3 +174,7 @@ class NameServer:
         state = f"at {self.addr}" if self.running else "stopped"
         state += ", paused" if self.paused else ""
         return f"<name server {self.name} {state}, {len(self.tables.broker_live_table)} brokers>"
+
+
+handles: Handlers[NameServer] = Handlers("fakemq.namesrv.handlers")
+"""What registers a handler for name servers."""

@@ -5,7 +5,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.checks import check_topic_name
 from fakemq.config.model import BrokerConfig
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode

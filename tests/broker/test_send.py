@@ -5,7 +5,7 @@ import pytest
 from fakemq.broker import send as send_path
 from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.properties import decode_properties

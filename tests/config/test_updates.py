@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fakemq.config.model import BrokerConfig
 from fakemq.config.updates import logical_lines, properties_of, update
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 
 
 def test_what_is_known_is_set_and_the_rest_is_warned_of() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from fakemq.broker.handlers import handles as broker_handles
+from fakemq.broker.broker import handles as broker_handles
 from fakemq.clock.clock import Clock, NodeClock
-from fakemq.dispatch.dispatcher import Dispatcher, Handlers, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import Parked, Refused, Reply, Request
+from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.registry import Handlers
 from fakemq.events import HandlerFailed, RequestHandled, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
@@ -253,7 +255,7 @@ def test_handlers_are_imported_when_their_code_comes() -> None:
     # In a process of its own: here they have long been imported.
     code = """
 import sys
-from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.namesrv import handles
 from fakemq.protocol.codes import RequestCode
 def imported(): return sum(m.startswith("fakemq.namesrv.handlers.") for m in sys.modules)
 assert imported() == 0
@@ -273,7 +275,7 @@ def test_a_module_that_cannot_be_imported_is_not_taken_for_missing(
     def broken(name: str) -> object:
         raise ModuleNotFoundError("No module named 'lz4'", name="lz4")
 
-    monkeypatch.setattr("fakemq.dispatch.dispatcher.import_module", broken)
+    monkeypatch.setattr("fakemq.dispatch.registry.import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="lz4"):
         Handlers[LabNode]("tests").find(RequestCode.GET_MAX_OFFSET)
 

@@ -48,7 +48,7 @@ WORD = re.compile(
 )
 
 STILL: dict[str, int] = {
-    "fakemq": 1115,
+    "fakemq": 1110,
     "protocol": 29,
     "fixtures": 15,
     "tests": 797,

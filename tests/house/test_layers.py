@@ -43,7 +43,7 @@ UPWARD = {
     biographies.biographer -> handles.handles
     clock.clock -> journal.journal
     config.model -> store.delay_levels
-    config.updates -> dispatch.dispatcher
+    config.updates -> dispatch.answers
     control.control -> cluster
     control.openapi -> fakemq
     control.waiting -> cluster
@@ -52,9 +52,7 @@ UPWARD = {
     dispatch.faults -> broker.broker
     dispatch.faults -> broker.relay
     faults.request_scope -> broker.broker
-    faults.request_scope -> broker.handlers
     faults.request_scope -> core.cluster
-    faults.request_scope -> namesrv.handlers
     faults.request_scope -> namesrv.namesrv
     faults.request_scope -> net.session
     ha.metadata_sync -> broker.broker
@@ -95,7 +93,7 @@ def test_an_exception_for_types_is_still_needed() -> None:
 
 
 def test_no_module_is_in_a_circle() -> None:
-    assert len(circles({"top", "function"})) <= 7
+    assert len(circles({"top", "function"})) <= 6
 
 
 def test_the_core_knows_no_loop_socket_or_thread() -> None:

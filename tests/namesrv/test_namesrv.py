@@ -7,7 +7,7 @@ import pytest
 from fakemq.config.model import NamesrvConfig
 from fakemq.errors import NotYetSupported
 from fakemq.events import BrokerGone, HandlerFailed, NodeStarted, NodeStopped, Warned
-from fakemq.namesrv.handlers import handles
+from fakemq.namesrv.namesrv import handles
 from fakemq.protocol.codes import RequestCode
 from tests.support.namesrv import (
     NamesrvLab,

@@ -11,10 +11,8 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.acl import (
@@ -25,9 +23,6 @@ from fakemq.protocol.headers.acl import (
     UpdateGlobalWhiteAddrsConfigRequestHeader,
 )
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.UPDATE_AND_CREATE_ACL_CONFIG)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_filter_type
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import body_of
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody
 from fakemq.protocol.codes import ResponseCode
@@ -18,7 +18,6 @@ from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
 

@@ -9,20 +9,15 @@ Source: broker/processor/AdminBrokerProcessor.java#consumeMessageDirectly (4.9.7
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.relay import call_consumer
-from fakemq.broker.required import required
-from fakemq.dispatch.dispatcher import Parked, Request
+from fakemq.dispatch.answers import Parked, Request
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol import table
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.CONSUME_MESSAGE_DIRECTLY)

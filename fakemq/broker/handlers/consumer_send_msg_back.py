@@ -8,17 +8,12 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.retry import send_back
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.CONSUMER_SEND_MSG_BACK)

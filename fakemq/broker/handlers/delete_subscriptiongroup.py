@@ -11,18 +11,13 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (4.9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.group import DeleteSubscriptionGroupRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.DELETE_SUBSCRIPTIONGROUP)

@@ -11,18 +11,13 @@ Source: broker/processor/AdminBrokerProcessor.java#deleteTopic (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.topics import LMQ_PREFIX
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.DELETE_TOPIC_IN_BROKER)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.durable import when_durable
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
-from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.java_errors import required
 from fakemq.events.core import TransactionEnded
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
@@ -30,7 +30,6 @@ from fakemq.protocol.table import NoHeader
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.protocol.message import MessageExt
     from fakemq.store.results import PutMessageResult
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.connection import ProducerInfo, ProducerTableInfo
 from fakemq.protocol.headers.client import GetAllProducerInfoRequestHeader
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.broker.client_channel import ClientChannelInfo
 
 

@@ -5,15 +5,10 @@ Source: broker/processor/AdminBrokerProcessor.java#getAllSubscriptionGroup (4.9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)

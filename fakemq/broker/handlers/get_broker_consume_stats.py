@@ -10,19 +10,14 @@ Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.stats import ConsumeStats, ConsumeStatsList
 from fakemq.protocol.headers.group import GetConsumeStatsInBrokerHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 _TABLE_SIZE = 2048
 """The buckets of Java's table of groups."""

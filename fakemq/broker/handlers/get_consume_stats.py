@@ -9,17 +9,12 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_CONSUME_STATS)

@@ -5,18 +5,13 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumerConnectionList (4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.connection import ConsumerConnection
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.client import GetConsumerConnectionListRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_CONSUMER_CONNECTION_LIST)

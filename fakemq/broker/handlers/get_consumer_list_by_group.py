@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.faults.plan import Point
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
@@ -21,7 +21,6 @@ from fakemq.protocol.headers.client import (
 )
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.broker.lease_faults import OtherList
 
 CONSUMER_LIST: Point[OtherList] = Point("consumer_list")

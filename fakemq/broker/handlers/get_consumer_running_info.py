@@ -8,17 +8,12 @@ Source: broker/processor/AdminBrokerProcessor.java#getConsumerRunningInfo (4.9.7
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.relay import call_consumer
-from fakemq.dispatch.dispatcher import Parked, Request
+from fakemq.dispatch.answers import Parked, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_CONSUMER_RUNNING_INFO)

@@ -9,18 +9,13 @@ Source: broker/processor/AdminBrokerProcessor.java#getEarliestMsgStoretime (4.9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.offset import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
 )
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_EARLIEST_MSG_STORETIME)

@@ -5,16 +5,11 @@ Source: broker/processor/AdminBrokerProcessor.java#getSystemTopicListFromBroker 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)

@@ -8,21 +8,16 @@ Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.GET_TOPIC_STATS_INFO)

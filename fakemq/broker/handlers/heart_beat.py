@@ -8,20 +8,15 @@ Source: broker/processor/ClientManageProcessor.java#heartBeat (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.client_channel import ClientChannelInfo
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import body_of, required
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import body_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import HeartbeatData
 from fakemq.protocol.sysflag import TopicSysFlag
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.topics import retry_topic
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.HEART_BEAT)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.relay import call_client, too_old
-from fakemq.broker.required import required
-from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Reply, Request, outcome_of
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
+from fakemq.dispatch.dispatcher import outcome_of
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -26,7 +27,6 @@ from fakemq.protocol.table import NoHeader
 from fakemq.protocol.versions import V3_0_7_SNAPSHOT
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.broker.client_channel import ClientChannelInfo
 
 TIMEOUT_MS = 5_000

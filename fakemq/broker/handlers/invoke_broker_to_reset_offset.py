@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.client_channel import tell_client
 from fakemq.broker.consume_stats import queues_of
-from fakemq.broker.handlers import handles
 from fakemq.broker.offsets import NO_OFFSET
 from fakemq.broker.relay import too_old
-from fakemq.dispatch.dispatcher import NOTHING_SAID, Refused, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
@@ -30,7 +30,6 @@ from fakemq.protocol.table import NoHeader
 from fakemq.protocol.versions import V3_0_7_SNAPSHOT
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.protocol.bodies.queue import MessageQueue
 
 THE_END = -1

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.pull import pull
 from fakemq.protocol import table
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.dispatch.dispatcher import Parked, Reply, Request
+    from fakemq.dispatch.answers import Parked, Reply, Request
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 
 

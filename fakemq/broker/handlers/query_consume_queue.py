@@ -11,11 +11,9 @@ Source: broker/processor/AdminBrokerProcessor.java#queryConsumeQueue (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
-from fakemq.dispatch.dispatcher import NOTHING_SAID, Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol import fastjson, table
 from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
 from fakemq.protocol.codes import ResponseCode
@@ -23,9 +21,6 @@ from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
 from fakemq.protocol.java import int32
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.QUERY_CONSUME_QUEUE)

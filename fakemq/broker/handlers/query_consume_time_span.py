@@ -10,21 +10,16 @@ Source: broker/processor/AdminBrokerProcessor.java#queryConsumeTimeSpan (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
-from fakemq.broker.handlers import handles
 from fakemq.clock.calendar import time_text
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
 from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.QUERY_CONSUME_TIME_SPAN)

@@ -10,19 +10,14 @@ Source: broker/processor/AdminBrokerProcessor.java#queryCorrectionOffset (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import required
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import QueryCorrectionOffsetBody
 from fakemq.protocol.headers.offset import QueryCorrectionOffsetHeader
 from fakemq.protocol.java import LONG_MAX, java_hash_map_order
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.QUERY_CORRECTION_OFFSET)

@@ -11,11 +11,9 @@ Source: broker/processor/QueryMessageProcessor.java#queryMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import list_capacity
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import list_capacity
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
@@ -24,9 +22,6 @@ from fakemq.protocol.headers.query import (
     QueryMessageRequestHeader,
     QueryMessageResponseHeader,
 )
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.QUERY_MESSAGE)

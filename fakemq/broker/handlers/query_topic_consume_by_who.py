@@ -5,18 +5,13 @@ Source: broker/processor/AdminBrokerProcessor.java#queryTopicConsumeByWho (4.9.7
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import GroupList
 from fakemq.protocol.headers.topic import QueryTopicConsumeByWhoRequestHeader
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.QUERY_TOPIC_CONSUME_BY_WHO)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -22,7 +22,6 @@ from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.protocol.message import MessageExt
 
 

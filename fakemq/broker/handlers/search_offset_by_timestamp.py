@@ -8,15 +8,10 @@ Source: broker/processor/AdminBrokerProcessor.java#searchOffsetByTimestamp (4.9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.offset import SearchOffsetRequestHeader, SearchOffsetResponseHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.SEARCH_OFFSET_BY_TIMESTAMP)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.send import send
 from fakemq.protocol import table
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.dispatch.dispatcher import Parked, Reply, Request
+    from fakemq.dispatch.answers import Parked, Reply, Request
     from fakemq.protocol.headers.send import (
         SendMessageRequestHeaderV2,
         SendMessageResponseHeader,

@@ -5,17 +5,12 @@ Source: broker/processor/AdminBrokerProcessor.java#unlockBatchMQ (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import body_of, required
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import body_of, required
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import UnlockBatchRequestBody
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.UNLOCK_BATCH_MQ)

@@ -5,18 +5,13 @@ Source: broker/processor/ClientManageProcessor.java#unregisterClient (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.client import (
     UnregisterClientRequestHeader,
     UnregisterClientResponseHeader,
 )
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.UNREGISTER_CLIENT)

@@ -7,18 +7,13 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave
-from fakemq.broker.handlers import handles
-from fakemq.broker.required import body_of
-from fakemq.dispatch.dispatcher import Reply, Request
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.dispatch.java_errors import body_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)

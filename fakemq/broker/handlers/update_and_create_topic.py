@@ -8,20 +8,15 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopic (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import check_not_slave, check_not_system_topic, check_topic_name
-from fakemq.broker.handlers import handles
 from fakemq.broker.registration import when_registered
-from fakemq.dispatch.dispatcher import NOTHING_SAID, Parked, Refused, Reply, Request
+from fakemq.dispatch.answers import NOTHING_SAID, Parked, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 FILTER_TYPES = frozenset({"SINGLE_TAG", "MULTI_TAG"})
 

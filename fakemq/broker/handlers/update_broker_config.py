@@ -14,20 +14,14 @@ common/Configuration.java#update (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
+from fakemq.broker.broker import Broker, handles
 from fakemq.broker.registration import when_registered
 from fakemq.config.unsupported import missing
 from fakemq.config.updates import properties_of, update
-from fakemq.dispatch.dispatcher import Parked, Reply, Request
+from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-
 
 _NAME = RequestCode.UPDATE_BROKER_CONFIG.name
 

@@ -7,18 +7,13 @@ Source: broker/processor/AdminBrokerProcessor.java#ViewBrokerStatsData (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.stats import BrokerStatsData, BrokerStatsItem
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.admin import ViewBrokerStatsDataRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.VIEW_BROKER_STATS_DATA)

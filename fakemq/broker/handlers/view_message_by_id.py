@@ -7,18 +7,13 @@ Source: broker/processor/QueryMessageProcessor.java#viewMessageById (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fakemq.broker.handlers import handles
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
+from fakemq.broker.broker import Broker, handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.table import NoHeader
-
-if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
 
 
 @handles(table.VIEW_MESSAGE_BY_ID)

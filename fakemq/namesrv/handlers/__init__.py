@@ -1,17 +1,13 @@
-"""One module a request code; a module is found by being here."""
+"""What a name server answers: one module a request code; a module is found by being here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.dispatch.dispatcher import Handlers
 from fakemq.protocol.errors import NullFieldError
 
 if TYPE_CHECKING:
-    from fakemq.namesrv.namesrv import NameServer
     from fakemq.protocol.header import Header
-
-handles: Handlers[NameServer] = Handlers(__name__)
 
 
 def or_null(header: Header, field: str) -> str:

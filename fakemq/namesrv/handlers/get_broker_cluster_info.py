@@ -7,9 +7,8 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getBrokerClusterInfo (4.9
 
 from __future__ import annotations
 
-from fakemq.dispatch.dispatcher import Reply, Request
-from fakemq.namesrv.handlers import handles
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
 

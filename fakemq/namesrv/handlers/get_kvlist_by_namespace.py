@@ -8,9 +8,9 @@ Source: namesrv/processor/DefaultRequestProcessor.java#getKVListByNamespace (4.9
 
 from __future__ import annotations
 
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
-from fakemq.namesrv.handlers import handles, or_null
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.namesrv.handlers import or_null
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.headers.kv import GetKVListByNamespaceRequestHeader

@@ -8,9 +8,8 @@ common/Configuration.java#getAllConfigsFormatString (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.dispatch.dispatcher import Reply, Request
-from fakemq.namesrv.handlers import handles
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader

@@ -10,9 +10,8 @@ Source: namesrv/processor/DefaultRequestProcessor.java#putKVConfig (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
-from fakemq.namesrv.handlers import handles
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import NullFieldError

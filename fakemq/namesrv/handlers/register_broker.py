@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
-from fakemq.namesrv.handlers import handles
+from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.namesrv.kv import NAMESPACE_ORDER_TOPIC_CONFIG
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.bodies.topic import (
     DataVersion,

@@ -10,9 +10,9 @@ Source: namesrv/processor/DefaultRequestProcessor.java#unregisterBroker (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.dispatch.dispatcher import Reply, Request
-from fakemq.namesrv.handlers import handles, or_null
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Reply, Request
+from fakemq.namesrv.handlers import or_null
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.headers.namesrv import UnRegisterBrokerRequestHeader
 from fakemq.protocol.table import NoHeader

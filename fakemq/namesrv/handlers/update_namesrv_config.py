@@ -14,9 +14,8 @@ common/Configuration.java#update (4.9.7)
 from __future__ import annotations
 
 from fakemq.config.updates import properties_of, update
-from fakemq.dispatch.dispatcher import Refused, Reply, Request
-from fakemq.namesrv.handlers import handles
-from fakemq.namesrv.namesrv import NameServer
+from fakemq.dispatch.answers import Refused, Reply, Request
+from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.table import NoHeader

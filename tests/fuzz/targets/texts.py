@@ -18,7 +18,7 @@ from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, NamesrvConfig
 from fakemq.config.options import checked_topics
 from fakemq.config.updates import properties_of, update
-from fakemq.dispatch.dispatcher import Refused
+from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import LocalProtocolError, NumberFormatError, RemoteProtocolError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long

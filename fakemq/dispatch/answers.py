@@ -1,0 +1,116 @@
+"""What a handler is given and what it returns: a request, and an answer now, later or never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+
+import msgspec
+
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import FLAG_RESPONSE, Body, RemotingCommand, SerializeType
+from fakemq.protocol.table import RequestHeader, ResponseHeader
+
+if TYPE_CHECKING:
+    from fakemq.events.core import Delivered
+    from fakemq.journal.journal import Cause
+    from fakemq.net.session import Session
+
+NOTHING_SAID = "not set any response code"
+"""The remark of a response for which Java's processor sets none: each is created with it."""
+
+
+class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
+    """Raised to answer a request with an error code; not a bug.
+
+    ``remark`` is Java's text, verbatim.
+    """
+
+    def __init__(self, code: ResponseCode, remark: str | None) -> None:
+        super().__init__(f"{code.name}: {remark}")
+        self.code = code
+        self.remark = remark
+
+
+class Request(msgspec.Struct, Generic[RequestHeader]):
+    """A request as its handler sees it: its header decoded, and the session it came on."""
+
+    command: RemotingCommand
+    header: RequestHeader
+    session: Session
+
+    @property
+    def body(self) -> bytes:
+        return self.command.body
+
+
+class Reply(msgspec.Struct, Generic[ResponseHeader]):
+    """A handler's answer; the fields behind ``header`` are given by name.
+
+    A ``body`` of slices is read when the answers of the whole batch of requests are written, in
+    the same turn of the loop: the bytes that the slices show must not change until then.
+    """
+
+    header: ResponseHeader | None = None
+    body: Body = b""
+    code: int = ResponseCode.SUCCESS
+    remark: str | None = None
+    ext_fields: dict[str, str] | None = None
+    """Fields that are added to the header's own, and replace those of the same name."""
+    serialize_type: SerializeType | None = None
+    """How the response's header is written; None means as the request's header was."""
+    leaving: tuple[Delivered, Cause] | None = None
+    """The event to journal if faults let the answer leave, and the cause of that event."""
+
+    def to_command(self, request: RemotingCommand) -> RemotingCommand:
+        """Return the response to ``request`` without its body."""
+        ext_fields = {} if self.header is None else self.header.encode()
+        if self.ext_fields:
+            ext_fields |= self.ext_fields
+        return RemotingCommand(
+            self.code,
+            ext_fields=ext_fields,
+            flag=FLAG_RESPONSE,
+            opaque=request.opaque,
+            remark=self.remark,
+            serialize_type=(
+                request.serialize_type if self.serialize_type is None else self.serialize_type
+            ),
+        )
+
+
+class Parked(Generic[ResponseHeader]):
+    """An answer that comes later: its owner calls ``resolve`` once.
+
+    A second call, or a call after the peer has gone, does nothing.
+    """
+
+    __slots__ = ("_answer", "_outcome", "_resolved")
+
+    def __init__(self) -> None:
+        self._answer: Callable[[Outcome], None] | None = None
+        self._outcome: Outcome = None
+        self._resolved = False
+
+    def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
+        """Call ``answer`` with the outcome: now if there is one, else when there is.
+
+        Only the dispatcher calls this.
+        """
+        if self._resolved:
+            answer(self._outcome)
+        else:
+            self._answer = answer
+
+    def resolve(self, outcome: Reply[ResponseHeader] | Refused | None) -> None:
+        """Answer now; None means that no answer is ever sent."""
+        if self._resolved:
+            return
+        self._resolved, self._outcome = True, outcome
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            answer(outcome)
+
+
+Outcome: TypeAlias = "Reply[Any] | Refused | None"
+"""The end of a request: an answer, an error to answer with, or no answer."""

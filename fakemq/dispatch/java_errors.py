@@ -1,0 +1,55 @@
+"""Requests on which Java's processor throws: the checks that raise, and the text of the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fakemq.dispatch.answers import Refused
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.errors import BodyError, NullFieldError, NumberFormatError
+
+if TYPE_CHECKING:
+    from fakemq.dispatch.answers import Request
+    from fakemq.protocol.table import NoHeader
+
+T = TypeVar("T")
+
+
+def required(value: T | None, bean: str, field: str) -> T:
+    """Return ``value``; raise NullFieldError, which is answered with code 1, if it is None."""
+    if value is None:
+        raise NullFieldError(bean, field)
+    return value
+
+
+def body_of(request: Request[NoHeader]) -> bytes:
+    """Return the request's body; raise NullFieldError if it is empty: Java would decode null."""
+    return required(request.body or None, "RemotingSerializable", "data")
+
+
+def list_capacity(count: int) -> int:
+    """Return ``count``; raise Refused if it is negative: Java cannot create such a list."""
+    if count < 0:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"java.lang.IllegalArgumentException: Illegal Capacity: {count},"
+            " java.base/java.util.ArrayList.<init>(ArrayList.java:160)",
+        )
+    return count
+
+
+def java_exception(error: Exception) -> str:
+    """Return the remark of code 1: the exception's toString, a comma, and where it was thrown.
+
+    Source: remoting/common/RemotingHelper.java#exceptionSimpleDesc (4.9.7)
+    """
+    if isinstance(error, NullFieldError):
+        return f"java.lang.NullPointerException: {error}, {error.header}.{error.field}"
+    if isinstance(error, NumberFormatError):
+        return (
+            f"java.lang.NumberFormatException: {error},"
+            " java.lang.NumberFormatException.forInputString(NumberFormatException.java)"
+        )
+    if isinstance(error, BodyError):
+        return f"com.alibaba.fastjson.JSONException: {error}, com.alibaba.fastjson.JSON"
+    return f"java.lang.RuntimeException: {type(error).__name__}: {error}, fakemq"

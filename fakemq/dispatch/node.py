@@ -1,0 +1,71 @@
+"""What a broker and a name server have in common: the parts they are built from, and a state."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    import random
+
+    from fakemq.clock.clock import NodeClock
+    from fakemq.faults.plan import FaultPlan
+    from fakemq.journal.journal import Journal
+
+ConfigT = TypeVar("ConfigT")
+
+
+class Node(Protocol):
+    """A node, as the dispatcher sees it."""
+
+    name: str
+    clock: NodeClock
+    journal: Journal
+    faults: FaultPlan
+
+
+class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):
+    """What every part of a node shares. A part is given this, not the node itself."""
+
+    name: str
+    config: ConfigT
+    """The node's own copy; a change at run time is made in place."""
+    clock: NodeClock
+    journal: Journal
+    """The cluster's journal, with the entries of every node."""
+    faults: FaultPlan
+    """The cluster's plan, with the faults of every node."""
+    randomness: random.Random
+    """The node's own stream of the cluster's seed."""
+
+
+class NodeState(Enum):
+    """The state of a broker or a name server; `value` is its public name."""
+
+    STOPPED = "stopped"
+    RUNNING = "running"
+    PAUSED = "paused"
+    """As a process after SIGSTOP: sockets stay open, nothing is read and no timer fires."""
+    STOPPING = "stopping"
+    """A broker's: its clients are disconnected, and it waits for name servers to unregister it."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the node was started and not stopped since; a paused node is up."""
+        return self in (NodeState.RUNNING, NodeState.PAUSED)
+
+    def then(self, state: NodeState) -> NodeState:
+        """Return ``state``; raise AssertionError if no transition leads there from this one."""
+        assert state in _TRANSITIONS[self], f"a node cannot go from {self.value} to {state.value}"
+        return state
+
+
+_TRANSITIONS = {
+    NodeState.STOPPED: (NodeState.RUNNING,),
+    NodeState.RUNNING: (NodeState.PAUSED, NodeState.STOPPING, NodeState.STOPPED),
+    NodeState.PAUSED: (NodeState.RUNNING, NodeState.STOPPED),
+    NodeState.STOPPING: (NodeState.STOPPED,),
+}
+"""State → the states that may follow: by start, pause, resume, stop and kill."""
