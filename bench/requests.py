@@ -81,9 +81,9 @@ class Sink:
 
     local_addr, remote_addr = "127.0.0.1:10911", "127.0.0.1:47046"
     outside = True
-    clogged = False
+    write_blocked = False
 
-    def turn_is_over(self) -> bool:
+    def should_yield(self) -> bool:
         return False
 
     def write(self, data: bytes) -> None: ...

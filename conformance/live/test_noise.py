@@ -22,7 +22,7 @@ from conformance.targets.java_cluster import wait_until
 from conformance.targets.processes import CROWDED, ROOT, FakemqProcess, together, wait_received
 from conformance.wire.raw import call, frame, split
 from fakemq.journal.journal import CAPACITY
-from fakemq.journal.warnings import LINES
+from fakemq.journal.warnings import MAX_LINES
 
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", "10"))
 SEED = int(os.environ.get("HOSTILE_SEED", "1"))
@@ -149,4 +149,4 @@ def assert_quiet(output: str) -> None:
     assert "Traceback" not in output, output[-4000:]
     assert "a bug in fakemq" not in output, output[-4000:]
     minutes = 1 + int((SECONDS + WARM_UP_S) // 60)
-    assert output.count("\n") < NODES * KINDS * (LINES + 1) * minutes + 50, output[-4000:]
+    assert output.count("\n") < NODES * KINDS * (MAX_LINES + 1) * minutes + 50, output[-4000:]

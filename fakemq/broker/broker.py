@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.broker.image import NodeImage
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig, Value
     from fakemq.ha.link import MasterEnd
     from fakemq.ha.service import HAService

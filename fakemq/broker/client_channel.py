@@ -14,7 +14,7 @@ from fakemq.protocol.bodies.connection import Connection
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.call_faults import CallFault
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.net.session import Session
     from fakemq.protocol.codes import LanguageCode
     from fakemq.protocol.command import RemotingCommand

@@ -22,7 +22,7 @@ from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.net.session import Session
 
 Key: TypeAlias = tuple[str, str, int]

@@ -12,7 +12,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.counters import Counter, Grid, Snapshot
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig
 
 GRIDS = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))

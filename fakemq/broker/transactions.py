@@ -182,7 +182,7 @@ class TransactionalMessageService:
         and age counts from the half message's arrival.
         """
         clock = self._broker.clock
-        if clock.tells_real_time:
+        if clock.follows_real_time:
             return clock.now_ms() - half.born_timestamp_ms
         return clock.now_ms() - self._arrived_at_ms(half)
 

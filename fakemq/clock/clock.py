@@ -1,35 +1,53 @@
-"""The clock of a cluster, and the clock as one of its nodes sees it.
+"""The clock of a cluster.
 
-Two elapsed axes in integer milliseconds. The *cluster* axis runs with real time or stands still
-(frozen) and moves by ``advance``; ``rate`` has it run faster or slower. The *outside* axis always
-runs with real time: it carries the liveness of peers the clock has no power over (a JVM, a Go
-program), and moves by ``advance`` only when the test says ``outside_peers=True``. ``now_ms`` is a
-wall on top of the cluster axis. Entering or leaving a freeze, another rate and `jump_to` change no
-elapsed time and fire nothing.
+It has two axes of elapsed time, in whole milliseconds:
+
+- The *cluster* axis runs with real time, faster or slower by ``rate``, or is stopped (frozen).
+  ``advance`` moves it.
+- The *outside* axis always runs with real time. It carries the liveness of peers that the clock
+  does not control (a JVM, a Go program); ``advance`` moves it only with ``outside_peers=True``.
+
+``now_ms`` is wall time on top of the cluster axis. Freezing, unfreezing, another rate and
+``jump_to`` change no elapsed time and fire no timer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from fakemq.clock.axis import Axis, ClockState, Wall, checked_rate
 from fakemq.clock.durations import Duration, duration_ms
-from fakemq.clock.machine_time import Axis, MachineTime, Standing, TimeSource, Wall, checked_rate
+from fakemq.clock.machine_time import MachineTime, TimeSource
 from fakemq.clock.timers import Domain, Timer, domain_of, pending_of
 from fakemq.errors import FakemqError
-from fakemq.events.core import ClockSkewed
 
-if TYPE_CHECKING:
-    from fakemq.clock.hold import Hold
-    from fakemq.journal.journal import Journal
+
+class Hold:
+    """A block on automatic movement; leaving the ``with`` block or ``release`` ends it."""
+
+    def __init__(self, holds: list[Hold], why: str, on_change: Callable[[], None]) -> None:
+        # The clock's own list, shared: a hold is active as long as it is in there.
+        self._holds = holds
+        self._on_change = on_change
+        self.why = why
+        holds.append(self)
+        on_change()
+
+    def release(self) -> None:
+        """End the block; a second call, or one after `Clock.reset`, does nothing."""
+        if self in self._holds:
+            self._holds.remove(self)
+            self._on_change()
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 class Clock:
-    """One cluster's time and timers. Not thread-safe: used on the cluster's own thread.
-
-    ``settle`` is called after every timer, so that all peers living in the cluster are quiet
-    before the next; ``on_change`` tells the driver that ``next_due_in_ms`` may have changed.
-    """
+    """One cluster's time and timers. Not thread-safe: used on the cluster's own thread."""
 
     def __init__(
         self,
@@ -39,15 +57,22 @@ class Clock:
         source: TimeSource | None = None,
     ) -> None:
         source = MachineTime() if source is None else source
+        # The number of timers made so far; it orders timers of one deadline.
         self._seq = 0
+        # Blocks on automatic movement of the cluster axis, oldest first.
         self._holds: list[Hold] = []
+        # Whether timers are being fired; no second walk starts within the first.
         self._firing = False
+        # The wall time of a held moment, in milliseconds since the epoch; None without one.
         self._moment_ms: int | None = None
+        # Whether the clock has had a rate other than 1, so that its wall has left real time.
         self._was_paced = False
         self.settle: Callable[[], None] = lambda: None
+        """Called after each timer; it delivers what nodes have sent each other."""
         self.on_change: Callable[[], None] = lambda: None
+        """Called when `next_due_in_ms` may have changed; set by the driver."""
         self.why_ended: Callable[[], str] = lambda: ""
-        """Asked before each timer of an ``advance`` why that is over; "" lets it go on."""
+        """Called before each timer of an ``advance``; a reason, other than "", ends it."""
         self._cluster = Axis(source, running=not frozen)
         self._outside = Axis(source, running=True)
         self._wall = Wall(source, self._cluster, start_at_ms)
@@ -60,7 +85,7 @@ class Clock:
 
     @property
     def rate(self) -> float:
-        """How many times as fast as real time the clock runs, while it is not frozen."""
+        """How many times as fast as real time the clock runs while it is not frozen."""
         return self._cluster.rate
 
     @rate.setter
@@ -70,29 +95,29 @@ class Clock:
 
     @property
     def holds(self) -> list[str]:
-        """Why automatic movement is blocked, oldest reason first; empty if it is not."""
+        """The reasons of the active holds, oldest first."""
         return [hold.why for hold in self._holds]
 
     def now_ms(self) -> int:
-        """Wall time of the cluster, in milliseconds since the epoch."""
+        """Return the cluster's wall time, in milliseconds since the epoch."""
         return self._wall.now_ms() if self._moment_ms is None else self._moment_ms
 
     @property
-    def tells_real_time(self) -> bool:
-        """Whether ``now_ms`` is the machine's own wall, which peers outside the cluster live by."""
+    def follows_real_time(self) -> bool:
+        """Whether ``now_ms`` is the machine's own wall time, as peers outside the cluster use."""
         wall = self._wall
         return wall.follows and wall.offset_ms == 0 and not self._was_paced
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
-        """Time on the cluster's axis, or on that of outside peers; never goes back."""
+        """Return the time of the cluster axis, or of the outside axis; it never decreases."""
         return (self._outside if outside else self._cluster).elapsed_ms()
 
     def timers(self) -> list[Timer]:
-        """Pending timers of both axes, each axis in firing order."""
+        """Return the pending timers: the cluster's in firing order, then those outside."""
         return self._cluster.timeline.pending() + self._outside.timeline.pending()
 
     def due_in_ms(self, timer: Timer) -> int:
-        """How long until ``timer`` is due on its own axis."""
+        """Return how many milliseconds of its own axis remain until ``timer`` is due."""
         return timer.due_ms - self.elapsed_ms(outside=timer.outside)
 
     # -- timers -------------------------------------------------------------------------------
@@ -108,8 +133,8 @@ class Clock:
     ) -> Timer:
         """Call ``callback`` once, ``delay_ms`` from now.
 
-        ``kind`` is a row of `timers.DOMAINS`; ``outside`` says that the timer watches a peer
-        outside the cluster, which takes a liveness timer off the cluster's axis.
+        ``kind`` is a row of `timers.DOMAINS`. ``outside`` says that the timer watches a peer
+        outside the cluster: a liveness timer then counts on the outside axis.
         """
         domain = domain_of(kind)
         outside = outside and domain is Domain.LIVENESS
@@ -125,7 +150,10 @@ class Clock:
         return timer
 
     def next_due_in_ms(self) -> int | None:
-        """How much real time may pass until a timer falls due by itself; None if none will."""
+        """Return the real milliseconds until the next timer falls due; None if none will.
+
+        A stopped axis and a held cluster axis have no such timer.
+        """
         waits = []
         for axis in (self._cluster, self._outside):
             due_ms = axis.timeline.next_due_ms()
@@ -134,7 +162,10 @@ class Clock:
         return min(waits, default=None)
 
     def fire_due(self) -> list[Timer]:
-        """Fire what real time has made due; the driver calls it. Within a timer it does nothing."""
+        """Fire the timers that real time has made due; return them.
+
+        The driver calls this. Within a timer it does nothing.
+        """
         fired: list[Timer] = []
         if self._firing:
             return fired
@@ -145,61 +176,66 @@ class Clock:
 
     # -- moving -------------------------------------------------------------------------------
 
-    def stand_still(self) -> None:
-        """Let the cluster's time stand until `go_on`, or until somebody moves it: one moment."""
+    def hold_moment(self) -> None:
+        """Return the same time to all callers until `release_moment`, or until a caller moves it.
+
+        A session handles all commands of one batch of bytes within one moment.
+        """
         if self._moment_ms is None and not self._firing:
             self._moment_ms = self.now_ms()
             self._cluster.walk_to(self._cluster.target_ms())
 
-    def go_on(self) -> None:
-        """The moment is over."""
+    def release_moment(self) -> None:
+        """End the moment; without one this does nothing."""
         if self._moment_ms is not None:
             self._moment_ms = None
             self._cluster.walk_to(None)
 
     def freeze(self) -> None:
-        """Let the cluster's time stand still; nothing fires, outside peers go on in real time."""
+        """Stop the cluster axis; no timer fires, and the outside axis keeps running."""
         self._run(False, self.rate)
 
     def unfreeze(self) -> None:
-        """Let the cluster's time run on from where it stands."""
+        """Let the cluster axis run again, from its present time."""
         self._run(True, self.rate)
 
     def jump_to(self, at_ms: int) -> None:
-        """Have another wall time, earlier or later; no time passes and nothing fires."""
-        self.go_on()
+        """Set the wall time, forward or back; no time passes and no timer fires."""
+        self.release_moment()
         self._wall.set(at_ms)
 
-    def standing(self) -> Standing:
-        """How it stands, for `stand`."""
-        return Standing(self.frozen, self.rate, self.now_ms(), self._wall.offset_ms)
+    def state(self) -> ClockState:
+        """Return the state that `restore` takes."""
+        return ClockState(self.frozen, self.rate, self.now_ms(), self._wall.offset_ms)
 
-    def stand(self, standing: Standing) -> None:
-        """Stand as it stood then; no time passes and nothing fires.
+    def restore(self, state: ClockState) -> None:
+        """Return to a state; no time passes and no timer fires.
 
-        One that ran with the machine's time is as far ahead of that as it was.
+        There are two cases:
+        1. The clock runs at rate 1 in ``state``. Its wall gets the same offset from the machine's.
+        2. Otherwise its wall gets the same time.
         """
-        self._run(not standing.frozen, standing.rate)
-        self._wall.set(standing.at_ms)
+        self._run(not state.frozen, state.rate)
+        self._wall.set(state.at_ms)
         if self._wall.follows:
-            self._wall.offset_ms = standing.offset_ms
+            self._wall.offset_ms = state.offset_ms
 
     def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Timer]:
-        """Move time on by what people write; see `advance_ms`."""
+        """Move time by a duration such as ``"11s"``; see `advance_ms`."""
         return self.advance_ms(duration_ms(duration), outside_peers=outside_peers)
 
     def advance_ms(self, ms: int, *, outside_peers: bool = False) -> list[Timer]:
-        """Move time on, firing what falls due in (deadline, insertion) order; gives what fired.
+        """Move time by ``ms``, fire what falls due in (deadline, insertion) order; return it.
 
-        With ``outside_peers`` the liveness of peers outside the cluster ages too. Raises
-        ValueError for a negative duration, RuntimeError inside a timer, and FakemqError if
-        ``why_ended`` has a reason: time is then where the last timer fired.
+        With ``outside_peers`` the outside axis moves too. Raise ValueError for a negative number,
+        RuntimeError inside a timer, and FakemqError if ``why_ended`` returns a reason: time then
+        stays at the deadline of the last timer that fired.
         """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         if self._firing:
             raise RuntimeError("advance was called from within a timer")
-        self.go_on()
+        self.release_moment()
         fired: list[Timer] = []
         if outside_peers:
             left_ms = self._advance_both(ms, fired)
@@ -214,26 +250,22 @@ class Clock:
         return fired
 
     def next_of(self, kind: str, *, outside_peers: bool = False) -> Timer:
-        """The next pending deadline of ``kind``; ``"delay_level"`` finds those of all levels.
+        """Return the next pending timer of ``kind``; ``"delay_level"`` finds those of all levels.
 
-        With ``outside_peers`` only those count that watch a peer outside the cluster.
-
-        Raises LookupError if there is none, naming the kinds that are pending, and those that may
-        be meant.
+        With ``outside_peers`` only timers count that watch a peer outside the cluster. Raise
+        LookupError, naming the kinds that are pending, if there is none.
         """
         timers = [one for one in self.timers() if one.outside or not outside_peers]
         return min(pending_of(kind, timers), key=self.due_in_ms)
 
     def hold(self, why: str) -> Hold:
-        """A counted block on every automatic movement, until released; a context manager."""
-        from fakemq.clock.hold import Hold  # few tests do this
-
+        """Block automatic movement until the hold is released; several holds may be active."""
         return Hold(self._holds, why, self.on_change)
 
     def reset(self, *, frozen: bool) -> None:
-        """The wall back to its start value, running or not, at rate 1 and held by nobody.
+        """Set the wall to its start value and the rate to 1, and release all holds.
 
-        Elapsed time and timers go on.
+        Elapsed time and timers stay.
         """
         self._holds.clear()
         self._run(not frozen, 1)
@@ -243,7 +275,7 @@ class Clock:
     # -- inside -------------------------------------------------------------------------------
 
     def _run(self, running: bool, rate: float) -> None:
-        self.go_on()
+        self.release_moment()
         if (running, rate) != (self._cluster.running, self._cluster.rate):
             now_ms = self.now_ms()
             self._cluster.run(running, rate)
@@ -255,8 +287,7 @@ class Clock:
         self._wall.offset_ms += ms
 
     def _walk(self, axis: Axis, fired: list[Timer], from_ms: int, ends: bool = False) -> int:
-        # Gives how much is left of the way, which is 0 unless it ended early. A timer that is late
-        # sees ``from_ms``, which others have seen already: no step back.
+        """Fire what is due on ``axis``; return the milliseconds left, 0 unless it ended early."""
         self._firing = True
         at_ms, until_ms = from_ms, axis.target_ms()
         try:
@@ -264,6 +295,7 @@ class Clock:
                 timer = axis.timeline.pop_due(until_ms)
                 if timer is None:
                     return 0
+                # A late timer sees ``from_ms``: callers have seen that time, it must not go back.
                 at_ms = max(timer.due_ms, from_ms)
                 axis.walk_to(at_ms)
                 callback = timer.take()
@@ -277,8 +309,11 @@ class Clock:
             self._firing = False
 
     def _advance_both(self, ms: int, fired: list[Timer]) -> int:
-        # The two axes move together from deadline to deadline, so that what an outside peer's
-        # silence brings about happens between the cluster's own events, as it would in real life.
+        """Move both axes by ``ms``; return the milliseconds left, 0 unless it ended early.
+
+        They move together from deadline to deadline, so that the effects of an outside peer's
+        silence fall between the cluster's own events, as in real time.
+        """
         left_ms = ms
         while not self.why_ended():
             waits = []
@@ -296,102 +331,3 @@ class Clock:
             if left_ms == 0 and len(fired) == before:
                 break
         return left_ms
-
-
-class NodeClock:
-    """The clock as one node sees it: through its own skew, with its own timers.
-
-    Stopping or killing the node cancels its timers; while it is paused they wait and fire on
-    resuming, late, as those of a stopped process do. What a timer raises goes into ``journal`` as a
-    bug of ours, and time goes on; without one it meets whoever moves the time.
-    """
-
-    def __init__(self, clock: Clock, owner: str, journal: Journal | None = None) -> None:
-        self._clock = clock
-        self._journal = journal
-        self._timers: set[Timer] = set()
-        self._missed: list[tuple[str, Callable[[], None]]] | None = None
-        self._skew_ms = 0
-        self.owner = owner
-        self.on_jump: list[Callable[[], None]] = []
-        """Each is called when the node's wall time has jumped and its elapsed time has not."""
-
-    @property
-    def paused(self) -> bool:
-        return self._missed is not None
-
-    @property
-    def skew_ms(self) -> int:
-        """How far the node's wall clock is ahead of the cluster's."""
-        return self._skew_ms
-
-    @skew_ms.setter
-    def skew_ms(self, ms: int) -> None:
-        if ms != self._skew_ms:
-            self._skew_ms = ms
-            if self._journal is not None:
-                self._journal.add(ClockSkewed(node=self.owner, skew_ms=ms))
-            self.jumped()
-
-    def jumped(self) -> None:
-        """The wall time has jumped, and no time has passed."""
-        for look_again in self.on_jump:
-            look_again()
-
-    def now_ms(self) -> int:
-        return self._clock.now_ms() + self._skew_ms
-
-    @property
-    def tells_real_time(self) -> bool:
-        """As `Clock.tells_real_time`; a node that is wrong by its skew is so in a real cluster."""
-        return self._clock.tells_real_time
-
-    def elapsed_ms(self, *, outside: bool = False) -> int:
-        return self._clock.elapsed_ms(outside=outside)
-
-    def stand_still(self) -> None:
-        self._clock.stand_still()
-
-    def go_on(self) -> None:
-        self._clock.go_on()
-
-    def call_later(
-        self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False
-    ) -> Timer:
-        """As `Clock.call_later`, owned by this node."""
-
-        def fire() -> None:
-            self._timers.discard(timer)
-            if self._missed is None:
-                self._call(kind, callback)
-            else:
-                self._missed.append((kind, callback))
-
-        timer = self._clock.call_later(delay_ms, fire, kind=kind, owner=self.owner, outside=outside)
-        self._timers.add(timer)
-        return timer
-
-    def cancel(self, timer: Timer | None) -> None:
-        if timer is not None:
-            timer.cancel()
-            self._timers.discard(timer)
-
-    def cancel_all(self) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        self._timers.clear()
-        self._missed = None
-
-    def pause(self) -> None:
-        self._missed = [] if self._missed is None else self._missed
-
-    def resume(self) -> None:
-        missed, self._missed = self._missed or [], None
-        for kind, callback in missed:
-            self._call(kind, callback)
-
-    def _call(self, kind: str, callback: Callable[[], None]) -> None:
-        if self._journal is None:
-            callback()
-        else:
-            self._journal.fire(self.owner, kind, callback)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.core import inspection
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.broker.image import NodeImage
-    from fakemq.clock.machine_time import Standing
+    from fakemq.clock.axis import ClockState
     from fakemq.config.model import BrokerConfig
     from fakemq.config.options import ClusterSpec
     from fakemq.core.snapshots import Snapshot
@@ -164,7 +165,7 @@ class ClusterCore:
         self.network.settle()
         for broker in self.brokers.values():
             if broker.ha is not None and broker.running:
-                broker.ha.hasten()
+                broker.ha.sync_now()
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
@@ -248,9 +249,9 @@ class ClusterCore:
         """
         self._jump(lambda: self.clock.jump_to(at_ms))
 
-    def stand(self, standing: Standing) -> None:
+    def restore_clock(self, state: ClockState) -> None:
         """Have the clock stand, or run, as it did then; a jump if its wall was another."""
-        self._jump(lambda: self.clock.stand(standing))
+        self._jump(lambda: self.clock.restore(state))
 
     def _jump(self, jump: Callable[[], None]) -> None:
         before_ms = self.clock.now_ms()

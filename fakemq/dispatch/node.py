@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     import random
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.faults.plan import FaultPlan
     from fakemq.journal.journal import Journal
 

@@ -72,7 +72,7 @@ class HAClient:
             now_ms, tried_ms = self._now_ms(), self._tried_ms[self._outside]
             self._wait_until(next_tick_ms(now_ms, tried_ms, PAUSE_MS, PAUSE_MS))
 
-    def hasten(self) -> None:
+    def sync_now(self) -> None:
         """Connect at once and report at once, where Java takes five seconds for each."""
         if self.end is None:
             self._connect()

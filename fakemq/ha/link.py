@@ -68,11 +68,11 @@ class HAEnd:
         if self.closed:
             return
         clock = self._broker.clock
-        clock.stand_still()
+        clock.hold_moment()
         try:
             self._receive(data)
         finally:
-            clock.go_on()
+            clock.release_moment()
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone: nothing is due any more."""
@@ -91,12 +91,12 @@ class HAEnd:
             self.connection_lost(why)
             self.link.close()
 
-    def give_up(self, why: str, kind: str) -> None:
+    def close_for_violation(self, why: str, kind: str) -> None:
         """Close the connection for what the peer does, and warn of it."""
         if not self.closed:
             why, broker = shortened(why), self._broker
             text = f"closed the HA connection of {self.remote_addr}: {why}"
-            broker.journal.offences.tell(broker.name, kind, text)
+            broker.journal.peer_warnings.warn(broker.name, kind, text)
             self.close(why)
 
     def pause(self) -> None:
@@ -158,7 +158,7 @@ class MasterEnd(HAEnd):
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
         self._is_to_pump = False
-        self._keep_house()
+        self._housekeep()
 
     @property
     def unfinished_bytes(self) -> int:
@@ -175,7 +175,7 @@ class MasterEnd(HAEnd):
         try:
             offset = self.connection.receive_data(data)
         except RemoteProtocolError as error:
-            self.give_up(str(error), OFFENCE)
+            self.close_for_violation(str(error), OFFENCE)
             return
         if offset is None:
             return
@@ -215,7 +215,7 @@ class MasterEnd(HAEnd):
         self._write(last)
         self.close("torn")
 
-    def drained(self) -> None:
+    def resume_processing(self) -> None:
         """The slave reads again."""
         self.pump()
 
@@ -249,7 +249,7 @@ class MasterEnd(HAEnd):
         if self._window_is_full:
             return
         for _ in range(TRANSFERS_A_TURN):
-            transfer = None if self.link.clogged else connection.next_transfer(batch_bytes)
+            transfer = None if self.link.write_blocked else connection.next_transfer(batch_bytes)
             if transfer is None:
                 self._looked_ms = self._now_ms()
                 return
@@ -267,14 +267,14 @@ class MasterEnd(HAEnd):
             )
         self.pump_soon()
 
-    def _keep_house(self) -> None:
+    def _housekeep(self) -> None:
         interval_ms = self._broker.config.ha_housekeeping_interval
         silent_ms = self._now_ms() - self._last_read_ms
         if silent_ms > interval_ms:
             self.close(f"ha housekeeping, found this connection expired, {silent_ms}")
         else:
             due_ms = self._last_read_ms + interval_ms + 1
-            self._at(due_ms, self._keep_house, "ha_housekeeping")
+            self._at(due_ms, self._housekeep, "ha_housekeeping")
 
     def _lost(self) -> None:
         self._service.connection_closed(self)
@@ -351,11 +351,11 @@ class SlaveEnd(HAEnd):
             self._write(reports)
             replica.dispatch()
         if offence:
-            self.give_up(offence, OFFENCE)
+            self.close_for_violation(offence, OFFENCE)
         elif limit is not None and connection.is_held:
             self._hold(limit)
 
-    def drained(self) -> None:
+    def resume_processing(self) -> None:
         """Nothing was left."""
 
     def _lost(self) -> None:

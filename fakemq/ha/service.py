@@ -88,10 +88,10 @@ class HAService:
         if self.synchronize is not None:
             self.synchronize.set_master_addr(addr)
 
-    def hasten(self) -> None:
+    def sync_now(self) -> None:
         """Catch up with the master now, as a slave that has been running for long has."""
         if self.client is not None:
-            self.client.hasten()
+            self.client.sync_now()
         if self.synchronize is not None:
             self.synchronize.sync_all()
 

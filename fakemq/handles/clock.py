@@ -13,8 +13,8 @@ from fakemq.core.views import Deadline
 from fakemq.handles.handles import Handle, Running, Wait, waited
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
-    from fakemq.clock.hold import Hold
+    from fakemq.clock.clock import Hold
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.serving import thread
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from fakemq.events.core import (
     StoreRepaired,
     Warned,
 )
-from fakemq.journal.warnings import Offences
+from fakemq.journal.warnings import PeerWarnings
 from fakemq.protocol.codes import code_name
 
 EventT = TypeVar("EventT", bound=Event)
@@ -122,8 +122,8 @@ class Journal:
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
         # Of each kind of event: its texts of peers, and who listens to it.
         self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
-        self.offences = Offences(clock, self)
-        """Where to warn of what peers do."""
+        self.peer_warnings = PeerWarnings(clock, self.add)
+        """Where to warn about peers, with a limit on how often."""
 
     def add(self, event: Event) -> int:
         """Write ``event`` down, and tell whoever listens; gives its ``seq``."""

@@ -1,23 +1,24 @@
-"""What peers do wrong: a line for each, but not for each of a thousand."""
+"""Rate-limited warnings about peers.
+
+A warning is one `Warned` entry. A peer that breaks the rules a thousand times causes `MAX_LINES`
+entries and one more that counts the rest.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from fakemq.events.core import Warned
+from fakemq.clock.clock import Clock
+from fakemq.events.core import Event, Warned
 
-if TYPE_CHECKING:
-    from fakemq.clock.clock import Clock
-    from fakemq.journal.journal import Journal
-
-LINES = 10
-"""So many of one kind are told of at one node …"""
+MAX_LINES = 10
+"""How many warnings of one kind about one node are written in full …"""
 PERIOD_MS = 60_000
 """… within this time; the others are counted."""
 
 
-class _Kind:
-    """One kind of offence at one node, since the first that was told of."""
+class _Period:
+    """The warnings of one kind at one node, within `PERIOD_MS` of the first."""
 
     __slots__ = ("count", "since_ms")
 
@@ -26,46 +27,49 @@ class _Kind:
         self.count = 0
 
 
-class Offences:
-    """Warnings of what peers do, by node and kind.
+class PeerWarnings:
+    """Writes warnings about peers, and counts those that come too often.
 
-    Time is that of the peers: real time, whatever the cluster's clock does.
+    Time is real time, as for the peers, whatever the cluster's clock does.
     """
 
-    def __init__(self, clock: Clock, journal: Journal) -> None:
+    def __init__(self, clock: Clock, add: Callable[[Event], int]) -> None:
         self._clock = clock
-        self._journal = journal
-        self._kinds: dict[tuple[str, str], _Kind] = {}
+        # Writes an entry to the journal.
+        self._add = add
+        # The period that has begun, by node and kind of warning.
+        self._periods: dict[tuple[str, str], _Period] = {}
 
-    def tell(self, node: str, kind: str, text: str) -> None:
-        """Warn of an offence; past `LINES` a minute it is only counted, and the count told later.
+    def warn(self, node: str, kind: str, text: str) -> None:
+        """Write a warning about a peer of ``node``, or count it if it is one too many.
 
-        ``kind`` is one of few words: it is kept.
+        ``kind`` is one of a fixed set of texts: it is kept, so it must not contain a peer's text.
         """
         now_ms = self._clock.elapsed_ms(outside=True)
-        found = self._kinds.get((node, kind))
-        if found is None or now_ms - found.since_ms >= PERIOD_MS:
+        period = self._periods.get((node, kind))
+        if period is None or now_ms - period.since_ms >= PERIOD_MS:
             self._end(node, kind)
-            found = self._kinds[node, kind] = _Kind(now_ms)
-        found.count += 1
-        if found.count <= LINES:
-            self._journal.add(Warned(node=node, text=text))
-        elif found.count == LINES + 1:
-            # Without it nobody would learn of the last ones of a flood.
+            period = self._periods[node, kind] = _Period(now_ms)
+        period.count += 1
+        if period.count <= MAX_LINES:
+            self._add(Warned(node=node, text=text))
+        elif period.count == MAX_LINES + 1:
+            # Without this timer the count would be written only when the next warning comes.
             self._clock.call_later(
-                found.since_ms + PERIOD_MS - now_ms,
-                lambda: self._end(node, kind, found),
+                period.since_ms + PERIOD_MS - now_ms,
+                lambda: self._end(node, kind, period),
                 kind="offences",
                 owner=node,
                 outside=True,
             )
 
-    def _end(self, node: str, kind: str, ended: _Kind | None = None) -> None:
-        found = self._kinds.get((node, kind))
-        if found is None or (ended is not None and ended is not found):
+    def _end(self, node: str, kind: str, ended: _Period | None = None) -> None:
+        """Write how many warnings were only counted; ``ended`` must still be the period."""
+        period = self._periods.get((node, kind))
+        if period is None or (ended is not None and ended is not period):
             return
-        del self._kinds[node, kind]
-        if found.count > LINES:
-            more, within_s = found.count - LINES, PERIOD_MS // 1000
+        del self._periods[node, kind]
+        if period.count > MAX_LINES:
+            more, within_s = period.count - MAX_LINES, PERIOD_MS // 1000
             text = f"{more} more of this kind within {within_s} s: {kind}"
-            self._journal.add(Warned(node=node, text=text))
+            self._add(Warned(node=node, text=text))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.namesrv.route_tables import BrokerLiveInfo
 

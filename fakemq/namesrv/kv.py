@@ -19,7 +19,7 @@ from fakemq.protocol.java import java_hash_map_order
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.text_files import TextFile
 

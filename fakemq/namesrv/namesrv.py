@@ -22,7 +22,7 @@ from fakemq.net.session import Session
 from fakemq.protocol.codes import code_name
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import NamesrvConfig
     from fakemq.journal.journal import Journal
     from fakemq.namesrv.faults import View

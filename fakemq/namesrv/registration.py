@@ -20,7 +20,7 @@ from fakemq.protocol.bodies.route import BrokerData, QueueData
 from fakemq.protocol.sysflag import PermName
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 

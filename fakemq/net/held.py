@@ -19,10 +19,10 @@ class Holder(Protocol):
     def measure_held_bytes(self) -> int:
         """How many they are now; what it has said of them itself may be too much."""
 
-    def let_go(self, why: str, kind: str) -> None:
+    def drop_soon(self, why: str, kind: str) -> None:
         """Close the connection, soon: nobody who is just writing to it must notice.
 
-        ``kind`` is the offence's, as in `Endpoint.give_up`.
+        ``kind`` is the offence's, as in `Endpoint.close_for_violation`.
         """
 
 
@@ -56,10 +56,10 @@ class HeldBytes:
                 f" and {said_bytes} of them are for this one"
             )
             self.total_bytes -= self._by_holder.pop(greatest)
-            greatest.let_go(why, HELD)
+            greatest.drop_soon(why, HELD)
 
-    def let_all_go(self) -> None:
+    def drop_all(self) -> None:
         """Nobody is waited for any more."""
         holders, self._by_holder, self.total_bytes = self._by_holder, {}, 0
         for holder in holders:
-            holder.let_go("nobody reads it any more", UNREAD)
+            holder.drop_soon("nobody reads it any more", UNREAD)

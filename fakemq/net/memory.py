@@ -62,9 +62,9 @@ class OpenLinks:
 class MemoryLink:
     """One end of a memory connection; ``local_node`` and ``remote_node`` are the nodes' names."""
 
-    clogged = False
+    write_blocked = False
 
-    def turn_is_over(self) -> bool:
+    def should_yield(self) -> bool:
         """Never: what nodes of a cluster tell each other is little, and has an order."""
         return False
 
@@ -175,7 +175,7 @@ class MemoryLink:
         """Nobody gets what this end writes, and it is too much."""
         if self.endpoint is not None:
             why = f"{held_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
-            self.endpoint.give_up(why, UNREAD)
+            self.endpoint.close_for_violation(why, UNREAD)
 
     # -- bytes in -----------------------------------------------------------------------------
 
@@ -208,7 +208,9 @@ class MemoryLink:
         self._kept_bytes += len(data or b"")
         far = None if self.peer is None else self.peer.endpoint
         if self._kept_bytes > UNREAD_MAX_BYTES and far is not None:
-            far.give_up(f"{self._kept_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most", UNREAD)
+            far.close_for_violation(
+                f"{self._kept_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most", UNREAD
+            )
 
 
 class MemoryNetwork:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
 from fakemq.events.core import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
 from fakemq.journal.journal import Journal, shortened
@@ -48,13 +48,13 @@ class Link(Protocol):
     local_addr: str
     remote_addr: str
     """``host:port`` of the two ends."""
-    clogged: bool
+    write_blocked: bool
     """The peer does not read what was written, and is not read from until it does."""
 
     def write(self, data: bytes) -> None: ...
 
-    def turn_is_over(self) -> bool:
-        """Whether others wait too long; then the endpoint leaves the rest until it is `drained`."""
+    def should_yield(self) -> bool:
+        """Return whether to leave the rest of a batch until `Endpoint.resume_processing`."""
 
     def close(self) -> None:
         """Close from this end; the endpoint hears nothing more."""
@@ -82,14 +82,14 @@ class Endpoint(Protocol):
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone, not by this end's will; called once, as the last thing."""
 
-    def drained(self) -> None:
+    def resume_processing(self) -> None:
         """The peer reads again, or it is this end's turn: go on with what was left."""
 
     @property
     def unfinished_bytes(self) -> int:
         """How much is held of what has not come whole, or is not done with."""
 
-    def give_up(self, why: str, kind: str) -> None:
+    def close_for_violation(self, why: str, kind: str) -> None:
         """Close the link for what the peer does; ``kind`` is a word for that."""
 
     def pause(self) -> None:
@@ -158,7 +158,7 @@ class Session:
         try:
             commands = self._connection.receive_data(data)
         except RemoteProtocolError as error:
-            self.give_up(str(error), NO_FRAMES)
+            self.close_for_violation(str(error), NO_FRAMES)
             return
         if self._left:
             self._left_bytes += len(data)
@@ -167,7 +167,7 @@ class Session:
             self._left_bytes = len(data)
         self._handle(commands)
 
-    def drained(self) -> None:
+    def resume_processing(self) -> None:
         """Go on with what had come before the peer had to read, or others had their turn."""
         if self._left and not self.closed:
             self._handle(self._left)
@@ -175,11 +175,11 @@ class Session:
     def _handle(self, commands: list[RemotingCommand]) -> None:
         """Handle what came together, in one moment of the cluster's time."""
         clock = self._owner.clock
-        clock.stand_still()
+        clock.hold_moment()
         try:
             self._handle_each(commands)
         finally:
-            clock.go_on()
+            clock.release_moment()
 
     def _handle_each(self, commands: list[RemotingCommand]) -> None:
         """Handle one command after another, while the peer reads what they bring."""
@@ -192,17 +192,17 @@ class Session:
                 return
             if self._out_bytes > UNWRITTEN_MAX_BYTES:
                 self._write_out()
-                if self.link.clogged and number < last:
+                if self.link.write_blocked and number < last:
                     self._left = commands[number:]
                     return
                 self._out, self._out_bytes = [], 0
-            if not number % _LOOK_EVERY and number < last and self.link.turn_is_over():
+            if not number % _LOOK_EVERY and number < last and self.link.should_yield():
                 self._left = commands[number:]
                 break
         self._write_out()
         failure = self._connection.failure
         if failure is not None and not self._left:
-            self.give_up(str(failure), NO_FRAMES)
+            self.close_for_violation(str(failure), NO_FRAMES)
 
     @property
     def unfinished_bytes(self) -> int:
@@ -280,7 +280,9 @@ class Session:
             start = self._connection.encode_start(command, body_bytes)
         except LocalProtocolError as error:
             what = code_name(command.code) if answers is None else f"answer to {code_name(answers)}"
-            self.give_up(f"cannot send the {what}: {error}", "answers that fit no frame")
+            self.close_for_violation(
+                f"cannot send the {what}: {error}", "answers that fit no frame"
+            )
             return
         out = [] if self._out is None else self._out
         out.append(start)
@@ -332,12 +334,12 @@ class Session:
             self.connection_lost(why)
             self.link.close()
 
-    def give_up(self, why: str, kind: str) -> None:
+    def close_for_violation(self, why: str, kind: str) -> None:
         """Close the connection for what the peer does, and warn of it."""
         if not self.closed:
             why, owner = shortened(why), self._owner
             text = f"closed the connection of {self.remote_addr}: {why}"
-            owner.journal.offences.tell(owner.name, kind, text)
+            owner.journal.peer_warnings.warn(owner.name, kind, text)
             self.close(why)
 
     # -- a paused node ------------------------------------------------------------------------

@@ -64,14 +64,14 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._outward: Way | None = None
         self._inward: Way | None = None
         self.endpoint: EndpointT | None = None
-        self.clogged = False
+        self.write_blocked = False
         self._kernel_is_full = False
         self._paused = False  # by the node
         self._waits = False  # for its turn
         self._turn_ends_ms: int | None = 0  # 0: nobody has looked yet; None: never
         self._lost: str | None = None  # while paused
         self._gone = False  # the system has lost the peer, whether we have heard of it or not
-        self._unread_bytes = 0  # at most; counted while clogged
+        self._unread_bytes = 0  # at most; counted while write_blocked
         self._unfinished_bytes = 0
         self._leaving = False
         self._linger: asyncio.TimerHandle | None = None
@@ -86,9 +86,9 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._transport.write(data)
         else:
             outward.put(data)
-            if outward.full and not self.clogged:
+            if outward.full and not self.write_blocked:
                 self._clog()
-        if self.clogged:
+        if self.write_blocked:
             self._unread_bytes += len(data)
             self._account()
 
@@ -98,7 +98,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self.measure_held_bytes()
             if self._unread_bytes > UNREAD_MAX_BYTES:
                 why = f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
-                self.let_go(why, UNREAD)
+                self.drop_soon(why, UNREAD)
         held_bytes = self._unread_bytes + self._unfinished_bytes
         if self._inward is not None:
             held_bytes += self._inward.held_bytes
@@ -110,7 +110,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def measure_held_bytes(self) -> int:
         unsent_bytes = self._count_unsent()
-        if self.clogged:
+        if self.write_blocked:
             self._unread_bytes = unsent_bytes
         self._unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
         held_bytes = unsent_bytes + self._unfinished_bytes
@@ -122,7 +122,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._unfinished_bytes = size_bytes
             self._account()
 
-    def turn_is_over(self) -> bool:
+    def should_yield(self) -> bool:
         ends_ms, now_ms = self._turn_ends_ms, real_elapsed_ms()
         if ends_ms == 0:
             self._turn_ends_ms = now_ms + _TURN_MS
@@ -136,7 +136,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._waits = False
         self._go_on()
 
-    def let_go(self, why: str, kind: str) -> None:
+    def drop_soon(self, why: str, kind: str) -> None:
         """Close the connection on the loop's next turn: whoever writes now is in the middle."""
         if not self._leaving:
             self._leaving = True
@@ -145,7 +145,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def _give_up(self, why: str, kind: str) -> None:
         endpoint = self.endpoint
         if endpoint is not None:
-            endpoint.give_up(why, kind)
+            endpoint.close_for_violation(why, kind)
         self._transport.abort()
 
     def close(self) -> None:
@@ -196,7 +196,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         sock = self._transport.get_extra_info("socket")
         for _ in range(_CATCH_UP_READS):
             is_full = self._inward is not None and self._inward.full
-            if is_full or self._paused or self.clogged or self._transport.is_closing():
+            if is_full or self._paused or self.write_blocked or self._transport.is_closing():
                 return
             try:
                 data = os.read(sock.fileno(), _READ_BYTES)
@@ -218,11 +218,11 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def _go_on(self) -> None:
         """Have the endpoint go on with what it has left, and read on if it has nothing left."""
         try:
-            if self._paused or self.clogged or self._waits or self.endpoint is None:
+            if self._paused or self.write_blocked or self._waits or self.endpoint is None:
                 return
             if self._turn_ends_ms:
                 self._turn_ends_ms = 0
-            self.endpoint.drained()
+            self.endpoint.resume_processing()
             self._count_unfinished()
             if self._inward is not None:
                 self._inward.go_on()
@@ -295,7 +295,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._count_unfinished()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._gone, self.clogged = True, False
+        self._gone, self.write_blocked = True, False
         self._unread_bytes = self._unfinished_bytes = 0
         if self._outward is not None:
             self._outward.drop()
@@ -318,16 +318,16 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _clog(self) -> None:
         """The peer does not read what it is sent, or it does not get there."""
-        self.clogged = True
+        self.write_blocked = True
         self._unread_bytes = self._count_unsent()
         self._account()
         self._watch()
 
     def _unclog(self) -> None:
         is_full = self._outward is not None and self._outward.full
-        if is_full or self._kernel_is_full or not self.clogged:
+        if is_full or self._kernel_is_full or not self.write_blocked:
             return
-        self.clogged = False
+        self.write_blocked = False
         self._unread_bytes = 0
         self._account()
         self._go_on()
@@ -377,10 +377,10 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._transport.write(data)
 
     def _is_ready(self) -> bool:
-        return not (self._paused or self.clogged or self._waits)
+        return not (self._paused or self.write_blocked or self._waits)
 
     def _sent(self) -> None:
-        if self.clogged:  # the endpoint may be just writing: it goes on in the next turn
+        if self.write_blocked:  # the endpoint may be just writing: it goes on in the next turn
             asyncio.get_running_loop().call_soon(self._unclog)
 
     def _taken(self) -> None:

@@ -99,7 +99,7 @@ class ClusterServer:
             self._listen(name)
 
     def _listener(self, name: str, port: Port, accept: Accept) -> Listener:
-        refused = partial(self.core.journal.offences.tell, name, "no descriptors")
+        refused = partial(self.core.journal.peer_warnings.warn, name, "no descriptors")
         return Listener(port, accept, self._held, refused, self._links)
 
     async def registered(self) -> None:
@@ -144,7 +144,7 @@ class ClusterServer:
         for listeners in self._listeners.values():
             for listener in listeners:
                 await listener.settled()
-        self._held.let_all_go()
+        self._held.drop_all()
         for _ in range(2):  # transports close on the loop's next turn, those let go one later
             await asyncio.sleep(0)
 

@@ -20,7 +20,7 @@ from fakemq.client.errors import (
 from fakemq.client.instance import ClientInstance
 from fakemq.client.operation import Call
 from fakemq.client.options import ClientConfig
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import FakemqError
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.net.outbound import Outbound

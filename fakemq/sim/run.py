@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.options import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness

@@ -23,7 +23,7 @@ from fakemq.store.record_scan import SECTOR_BYTES
 if TYPE_CHECKING:
     from random import Random
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
 
 FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """What a store fills with files of fixed size."""

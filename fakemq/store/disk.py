@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.index import IndexService

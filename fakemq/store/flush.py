@@ -19,7 +19,7 @@ from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.directory_file import PAGE_BYTES
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.store.checkpoint import StoreCheckpoint

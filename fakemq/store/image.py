@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.journal.journal import Journal
 from fakemq.store import checkpoint as checkpoints

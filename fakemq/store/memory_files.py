@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
 
 GIB = 1 << 30
 _UNITS = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))

@@ -17,7 +17,7 @@ from fakemq.store.recovery import Recovery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.store.files import File
     from fakemq.store.record_scan import Seen

@@ -23,7 +23,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.faults.plan import Placed

@@ -12,7 +12,7 @@ from fakemq.protocol.java import java_double_text
 from fakemq.store.counters import Counter, Grid
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
 
 _SECONDS, _MINUTES, _MORNINGS = range(3)
 _TPS_SECONDS = (10, 60, 600)

@@ -35,7 +35,7 @@ from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
 
 if TYPE_CHECKING:
-    from fakemq.clock.clock import NodeClock
+    from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig
     from fakemq.ha.service import HAService
     from fakemq.journal.journal import Journal

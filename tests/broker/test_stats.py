@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from fakemq.broker.stats import BrokerStatsManager
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.store.counters import Snapshot
 

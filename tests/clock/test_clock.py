@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events import HandlerFailed
 from fakemq.journal.journal import Journal
@@ -255,7 +256,7 @@ def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
     node = NodeClock(clock, "broker-a-0")
     node.skew_ms = 5  # a clock that is wrong in a world that is right
     machine.ms += 5
-    told = [node.tells_real_time]
+    told = [node.follows_real_time]
     for change in (
         clock.freeze,
         clock.unfreeze,  # no time has passed meanwhile
@@ -263,9 +264,9 @@ def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
         partial(clock.reset, frozen=False),
     ):
         change()
-        told.append(node.tells_real_time)
+        told.append(node.follows_real_time)
     assert told == [True, False, True, False, True]
-    assert not Clock(source=machine, start_at_ms=0).tells_real_time
+    assert not Clock(source=machine, start_at_ms=0).follows_real_time
 
 
 def test_a_timer_that_fails_is_a_bug_in_the_journal_and_the_rest_fires() -> None:
@@ -298,24 +299,24 @@ def test_without_a_journal_what_a_timer_raises_meets_who_moves_the_time() -> Non
 
 def test_a_moment_takes_no_time_for_the_cluster(machine: Machine) -> None:
     clock = Clock(source=machine)
-    clock.stand_still()
+    clock.hold_moment()
     before = clock.now_ms(), clock.elapsed_ms()
     machine.ms += 7
     assert (clock.now_ms(), clock.elapsed_ms()) == before
     assert clock.elapsed_ms(outside=True) == 7
-    clock.go_on()
+    clock.release_moment()
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 7, before[1] + 7)
 
 
 def test_a_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
     clock = Clock(source=machine)
     fired: list[int] = []
-    clock.stand_still()
+    clock.hold_moment()
     machine.ms += 7
     clock.call_later(
         10, lambda: fired.append(clock.elapsed_ms()), kind="kv_config_print", owner="n"
     )
-    clock.go_on()
+    clock.release_moment()
     machine.ms += 2
     assert not clock.fire_due()
     machine.ms += 1
@@ -328,10 +329,10 @@ def test_within_a_timer_there_is_no_other_moment_than_its_own(machine: Machine) 
     seen: list[tuple[int, int]] = []
 
     def fire() -> None:
-        clock.stand_still()
+        clock.hold_moment()
         machine.ms += 3
         seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
-        clock.go_on()
+        clock.release_moment()
         seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
 
     clock.call_later(100, fire, kind="kv_config_print", owner="n")
@@ -342,7 +343,7 @@ def test_within_a_timer_there_is_no_other_moment_than_its_own(machine: Machine) 
 @pytest.mark.parametrize("move", ["advance", "freeze", "reset"])
 def test_who_moves_the_time_ends_the_moment(machine: Machine, move: str) -> None:
     clock = Clock(source=machine)
-    clock.stand_still()
+    clock.hold_moment()
     machine.ms += 7
     moves: dict[str, Callable[[], object]] = {
         "advance": partial(clock.advance_ms, 0),

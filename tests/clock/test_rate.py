@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.events import ClockSkewed
 from fakemq.journal.journal import Journal
 from tests.clock.test_clock import Machine
@@ -110,15 +111,15 @@ def test_a_frozen_clock_takes_its_rate_when_it_runs(machine: Machine) -> None:
 
 def test_a_reset_takes_the_rate_back(machine: Machine) -> None:
     clock = Clock(source=machine)
-    told = [clock.tells_real_time]
+    told = [clock.follows_real_time]
     clock.rate = 10
     clock.rate = 1
-    told.append(clock.tells_real_time)
+    told.append(clock.follows_real_time)
     assert told == [True, False], "no producer lived by it"
     clock.rate = 10
     machine.ms += 5
     clock.reset(frozen=False)
-    assert (clock.rate, clock.now_ms(), clock.tells_real_time) == (1, WALL_MS + 5, True)
+    assert (clock.rate, clock.now_ms(), clock.follows_real_time) == (1, WALL_MS + 5, True)
     assert clock.elapsed_ms() == 50, "elapsed time goes on"
 
 
@@ -127,17 +128,17 @@ def test_a_rate_that_cannot_be(machine: Machine, rate: float) -> None:
     clock = Clock(source=machine)
     with pytest.raises(ValueError, match=r"^rate=.*: expected how many times .* at most 10,000;"):
         clock.rate = rate
-    assert (clock.rate, clock.tells_real_time) == (1, True)
+    assert (clock.rate, clock.follows_real_time) == (1, True)
 
 
 def test_a_moment_takes_no_time_at_any_rate(machine: Machine) -> None:
     clock = Clock(source=machine)
     clock.rate = 100
-    clock.stand_still()
+    clock.hold_moment()
     before = clock.now_ms(), clock.elapsed_ms()
     machine.ms += 7
     assert (clock.now_ms(), clock.elapsed_ms()) == before
-    clock.go_on()
+    clock.release_moment()
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 700, before[1] + 700)
 
 
@@ -155,19 +156,19 @@ def test_a_jump_is_no_time(machine: Machine) -> None:
 
 def test_a_clock_stands_again_as_it_stood(machine: Machine) -> None:
     clock = Clock(source=machine)
-    real = clock.standing()
+    real = clock.state()
     clock.freeze()
     clock.jump_to(5)
     machine.ms += 100
-    clock.stand(real)
+    clock.restore(real)
     assert (clock.frozen, clock.now_ms(), clock.elapsed_ms()) == (False, WALL_MS + 100, 0)
-    assert clock.tells_real_time
+    assert clock.follows_real_time
     clock.rate = 3
     clock.freeze()
-    paced = clock.standing()
+    paced = clock.state()
     clock.unfreeze()
     machine.ms += 100
-    clock.stand(paced)
+    clock.restore(paced)
     assert (clock.frozen, clock.rate, clock.now_ms()) == (True, 3, WALL_MS + 100)
 
 
@@ -204,8 +205,8 @@ def test_time_never_goes_back_and_the_wall_moves_as_elapsed_time_does(
         elif what == "fire":
             clock.fire_due()
         elif what == "moment":
-            clock.stand_still()
-            clock.go_on()
+            clock.hold_moment()
+            clock.release_moment()
         else:
             getattr(clock, what)()
         elapsed_ms, outside_ms = clock.elapsed_ms(), clock.elapsed_ms(outside=True)

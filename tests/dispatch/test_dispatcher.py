@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fakemq.broker.broker import handles as broker_handles
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.dispatch.dispatcher import Dispatcher
 from fakemq.dispatch.registry import Handlers

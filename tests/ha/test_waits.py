@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.ha.waits import GroupTransferService
 from tests.support.world import START_MS
 

@@ -41,7 +41,6 @@ UPWARD = {
     for line in """
     __main__ -> cli
     biographies.biographer -> handles.handles
-    clock.clock -> journal.journal
     config.model -> store.delay_levels
     config.updates -> dispatch.answers
     control.control -> cluster

@@ -7,7 +7,7 @@ import pytest
 from fakemq.clock.clock import Clock
 from fakemq.events import Warned
 from fakemq.journal.journal import Journal
-from fakemq.journal.warnings import LINES, PERIOD_MS
+from fakemq.journal.warnings import MAX_LINES, PERIOD_MS
 from tests.support.namesrv import StandingTime
 
 
@@ -19,7 +19,7 @@ class Lab:
 
     def offend(self, times: int, kind: str = "frame", node: str = "broker-a-0") -> None:
         for number in range(times):
-            self.journal.offences.tell(node, kind, f"{kind} {number}")
+            self.journal.peer_warnings.warn(node, kind, f"{kind} {number}")
 
     def real_time_passes(self, ms: int) -> None:
         self.time.passed_ms += ms
@@ -38,14 +38,14 @@ def lab() -> Lab:
 
 
 def test_a_few_are_told_one_by_one_and_leave_no_timer(lab: Lab) -> None:
-    lab.offend(LINES)
-    assert lab.told() == [f"frame {number}" for number in range(LINES)]
+    lab.offend(MAX_LINES)
+    assert lab.told() == [f"frame {number}" for number in range(MAX_LINES)]
     assert lab.clock.timers() == []
 
 
 def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: Lab) -> None:
     lab.offend(4_000)
-    assert len(lab.told()) == LINES
+    assert len(lab.told()) == MAX_LINES
     lab.real_time_passes(PERIOD_MS - 1)
     lab.offend(312)
     assert lab.told() == []
@@ -55,16 +55,16 @@ def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: Lab) -> None:
 
 
 def test_after_a_minute_they_are_told_again(lab: Lab) -> None:
-    lab.offend(LINES)
+    lab.offend(MAX_LINES)
     lab.real_time_passes(PERIOD_MS)
-    lab.offend(LINES + 1)
-    assert len(lab.told()) == 2 * LINES
+    lab.offend(MAX_LINES + 1)
+    assert len(lab.told()) == 2 * MAX_LINES
     lab.real_time_passes(PERIOD_MS)
     assert lab.told() == ["1 more of this kind within 60 s: frame"]
 
 
 def test_nodes_and_kinds_count_for_themselves(lab: Lab) -> None:
-    lab.offend(LINES + 5)
+    lab.offend(MAX_LINES + 5)
     lab.offend(1, kind="accept")
     lab.offend(1, node="namesrv-0")
-    assert lab.told()[LINES:] == ["accept 0", "frame 0"]
+    assert lab.told()[MAX_LINES:] == ["accept 0", "frame 0"]

@@ -6,7 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.namesrv.registration import Registration
 from fakemq.namesrv.route_tables import RouteTables

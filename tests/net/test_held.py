@@ -20,7 +20,7 @@ class Link:
     def measure_held_bytes(self) -> int:
         return self.true_bytes
 
-    def let_go(self, why: str, kind: str) -> None:
+    def drop_soon(self, why: str, kind: str) -> None:
         self.whys.append(why)
         self.kinds.append(kind)
 
@@ -86,8 +86,8 @@ def test_at_the_end_all_let_go() -> None:
     links = [Link(), Link()]
     for link in links:
         held.put(link, 5)
-    held.let_all_go()
+    held.drop_all()
     assert [len(link.whys) for link in links] == [1, 1]
     assert [link.kinds for link in links] == [[UNREAD], [UNREAD]]
-    held.let_all_go()
+    held.drop_all()
     assert [len(link.whys) for link in links] == [1, 1]

@@ -85,7 +85,7 @@ def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
         assert f"{unread_max_bytes} is the most" in closed.why
         (warned,) = lab.journal.find(Warned)
         assert warned.text == f"closed the connection of {name(deaf)}: {closed.why}"
-        assert list(lab.journal.offences._kinds) == [("lab", UNREAD)]
+        assert list(lab.journal.peer_warnings._periods) == [("lab", UNREAD)]
 
     listening(port, use)
 
@@ -161,7 +161,7 @@ def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: Ex
         lab.dispatch = take
         greedy, session = await accepted(lab, port, crowd)
         greedy.sendall(Connection().encode(RemotingCommand(7)) * 50)
-        await until(lambda: session.link.clogged)
+        await until(lambda: session.link.write_blocked)
         link = session.link
         assert isinstance(link, tcp.TcpLink)
         assert session.unfinished_bytes > 0
@@ -209,7 +209,7 @@ def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     async def use(lab: Lab, listener: Listener) -> None:
-        def drained() -> None:
+        def resume_processing() -> None:
             monkeypatch.undo()
             raise ZeroDivisionError
 
@@ -217,10 +217,10 @@ def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
         sock, session = await accepted(lab, port, crowd)
         link = session.link
         assert isinstance(link, tcp.TcpLink)
-        monkeypatch.setattr(session, "drained", drained)
+        monkeypatch.setattr(session, "resume_processing", resume_processing)
         if how == "turn":
             link._turn_ends_ms = 1
-            assert link.turn_is_over()
+            assert link.should_yield()
         elif how == "read":
             link.pause_writing()
             with pytest.raises(ZeroDivisionError):
@@ -249,7 +249,7 @@ def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack
         await until(lambda: len(lab.journal.find(LinkClosed)) == 1)
         (closed,) = lab.journal.find(LinkClosed)
         assert closed.peer in (name(socks[1]), name(socks[3]))
-        assert list(lab.journal.offences._kinds) == [("lab", HELD)]
+        assert list(lab.journal.peer_warnings._periods) == [("lab", HELD)]
         assert "all peers make us hold" in closed.why
         await until(lambda: lab.held.total_bytes == (300 + 300 + 500 << 10) + 12)
         assert await works(port)

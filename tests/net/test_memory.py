@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.events import Warned
 from fakemq.journal.journal import Journal
 from fakemq.net import memory

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound

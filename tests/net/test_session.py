@@ -80,17 +80,17 @@ def test_a_request_that_cannot_even_be_answered_harms_no_other(lab: Lab) -> None
 
 
 class Greedy(Lab):
-    """A node whose every answer is large, and a link that is clogged by what it is told to."""
+    """A node with large answers, and a link that blocks after ``blocked_by`` bytes."""
 
-    def __init__(self, answer_bytes: int, clogged_by: int) -> None:
+    def __init__(self, answer_bytes: int, blocked_by: int) -> None:
         super().__init__()
         self.answer_bytes = answer_bytes
         self.link.write = self.write  # type: ignore[method-assign]
-        self.clogged_by = clogged_by
+        self.blocked_by = blocked_by
 
     def write(self, data: bytes) -> None:
         self.link.written.append(data)
-        self.link.clogged = sum(map(len, self.link.written)) >= self.clogged_by
+        self.link.write_blocked = sum(map(len, self.link.written)) >= self.blocked_by
 
     def take(self, session: Session, command: RemotingCommand) -> None:
         self.requests.append(command)
@@ -103,17 +103,17 @@ class Greedy(Lab):
 
     def read(self) -> list[int]:
         """What the peer reads now: the opaques of the answers."""
-        self.link.clogged = False
+        self.link.write_blocked = False
         opaques = [response.opaque for response in self.sent()]
-        self.session.drained()
+        self.session.resume_processing()
         return opaques
 
 
 def test_requests_wait_while_the_peer_does_not_read_the_answers_before_them() -> None:
-    lab = Greedy(UNWRITTEN_MAX_BYTES // 2, clogged_by=1)
+    lab = Greedy(UNWRITTEN_MAX_BYTES // 2, blocked_by=1)
     lab.ask(10)
     assert len(lab.requests) == 3, "one look at what was written is enough"
-    lab.session.drained()  # it reads nothing, and is told so all the same
+    lab.session.resume_processing()  # it reads nothing, and is told so all the same
     assert len(lab.requests) == 6
     opaques = []
     while more := lab.read():
@@ -123,14 +123,14 @@ def test_requests_wait_while_the_peer_does_not_read_the_answers_before_them() ->
 
 
 def test_a_peer_that_reads_is_answered_in_one_go() -> None:
-    lab = Greedy(UNWRITTEN_MAX_BYTES, clogged_by=1 << 40)
+    lab = Greedy(UNWRITTEN_MAX_BYTES, blocked_by=1 << 40)
     lab.ask(10)
     assert len(lab.sent()) == 10
     assert max(map(len, lab.link.written), default=0) < 3 * UNWRITTEN_MAX_BYTES
 
 
 def test_what_comes_meanwhile_is_handled_behind_what_waits() -> None:
-    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(3)
     lab.session.data_received(lab.frame(7, 3))
     while lab.read():
@@ -139,7 +139,7 @@ def test_what_comes_meanwhile_is_handled_behind_what_waits() -> None:
 
 
 def test_a_breach_behind_what_waits_is_noticed_when_its_turn_comes() -> None:
-    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(2, b"\xff" * 8)
     assert lab.gone == []
     lab.read()
@@ -148,25 +148,25 @@ def test_a_breach_behind_what_waits_is_noticed_when_its_turn_comes() -> None:
 
 
 def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
-    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(2)
     lab.session.connection_lost()
-    lab.session.drained()
+    lab.session.resume_processing()
     assert len(lab.requests) == 1
 
 
 def test_what_waits_is_counted_until_it_is_handled_or_its_peer_has_gone() -> None:
-    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, clogged_by=1)
+    lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(20)
     read_bytes = 20 * len(lab.frame(7))
     assert lab.session.unfinished_bytes > read_bytes
     lab.session.data_received(lab.frame(7)[:9])
     assert lab.session.unfinished_bytes > 18 * COMMAND_BYTES + read_bytes
-    lab.clogged_by = 1 << 40
+    lab.blocked_by = 1 << 40
     while lab.read():
         pass
     assert (len(lab.requests), lab.session.unfinished_bytes) == (20, 9)
-    lab.clogged_by = 1
+    lab.blocked_by = 1
     lab.ask(2, b"\0")
     lab.session.connection_lost()
     assert lab.session.unfinished_bytes == 0
@@ -178,7 +178,7 @@ def test_the_rest_of_many_requests_waits_for_its_turn(lab: Lab) -> None:
     lab.session.data_received(b"".join(lab.frame(7, opaque) for opaque in range(100)))
     assert [command.opaque for command in lab.requests] == list(range(24))
     assert len(lab.sent()) == 24, "what was handled is answered"
-    lab.session.drained()
+    lab.session.resume_processing()
     assert [response.opaque for response in lab.sent()] == list(range(24, 100))
     assert not lab.session.closed
 
@@ -188,13 +188,13 @@ def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: Lab) -> None:
     frames = b"".join(lab.frame(7, opaque) for opaque in range(10))
     lab.session.data_received(frames + b"\xff" * 8)
     assert lab.gone == []
-    lab.session.drained()
+    lab.session.resume_processing()
     assert lab.gone == [lab.session]
     assert len(lab.requests) == 10
 
 
 def test_a_long_reason_is_cut(lab: Lab) -> None:
-    lab.session.give_up("y" * 9000, "test")
+    lab.session.close_for_violation("y" * 9000, "test")
     (closed,) = lab.journal.find(LinkClosed)
     assert len(closed.why) < 600
 

@@ -12,7 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.store.directory_file import PAGE_BYTES
 from fakemq.store.directory_files import DirectoryFiles, DiskSize

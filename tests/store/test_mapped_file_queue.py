@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.store.mapped_file_queue import MappedFileQueue
 from fakemq.store.memory_files import MemoryFiles
 

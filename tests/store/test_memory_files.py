@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.store.memory_files import GIB, MemoryFiles, size_text
 
 NOW_MS = 1_700_000_000_000

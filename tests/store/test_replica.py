@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.events import FilesExpired
 from fakemq.store import image as images
 from fakemq.store.replica import Replica

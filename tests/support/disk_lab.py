@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.events import StoreRepaired
 from fakemq.events.store import StoreRecovered

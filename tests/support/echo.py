@@ -34,10 +34,10 @@ class Echo:
 
     unfinished_bytes = 0
 
-    def drained(self) -> None:
+    def resume_processing(self) -> None:
         """Nothing was left."""
 
-    def give_up(self, why: str, kind: str) -> None:
+    def close_for_violation(self, why: str, kind: str) -> None:
         self.lost.append(why)
         self.link.close()
 

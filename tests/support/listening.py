@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.net.held import HeldBytes
 from fakemq.net.session import Dispatch, Link, Session
@@ -72,7 +73,7 @@ def listening(
             await listener.settled()
             for session in lab.sessions:
                 session.close("end of the test")
-            lab.held.let_all_go()
+            lab.held.drop_all()
             for _ in range(2):
                 await asyncio.sleep(0)
 

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import NamesrvConfig
 from fakemq.journal.journal import Journal
 from fakemq.namesrv.namesrv import NameServer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.session import Link, Session

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
@@ -19,7 +20,7 @@ class LabLink:
         self.outside = outside
         self.written: list[bytes] = []
         self.closed = False
-        self.clogged = False
+        self.write_blocked = False
         self.turns = 0
         """How many looks at the time there were."""
         self.turn_ends_at: int | None = None
@@ -28,7 +29,7 @@ class LabLink:
     def write(self, data: bytes) -> None:
         self.written.append(data)
 
-    def turn_is_over(self) -> bool:
+    def should_yield(self) -> bool:
         self.turns += 1
         return self.turns == self.turn_ends_at
 

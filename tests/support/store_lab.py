@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.journal.journal import Journal
 from fakemq.protocol.properties import decode_properties

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakemq.broker.broker import Broker
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
 from fakemq.journal.journal import Journal
 from fakemq.net.memory import MemoryNetwork

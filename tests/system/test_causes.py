@@ -8,7 +8,8 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.clock.clock import Clock, NodeClock
+from fakemq.clock.clock import Clock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.events import (
     BrokerGone,
     BrokerRegistered,

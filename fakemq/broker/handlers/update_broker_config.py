@@ -38,7 +38,7 @@ def update_broker_config(
     not_there = {name: why for name, why in missing(trial).items() if name in properties}
     taken = {name: text for name, text in properties.items() if name not in not_there}
     for text in (*not_there.values(), *update(broker.config, taken)):
-        broker.journal.offences.tell(broker.name, _NAME, f"{_NAME}: {text}")
+        broker.journal.peer_warnings.warn(broker.name, _NAME, f"{_NAME}: {text}")
     if "brokerRole" in taken:
         broker.replication()  # whose part in a put is to be decided from now on
     broker.config_version = broker.config_version.next(broker.clock.now_ms())

@@ -30,5 +30,5 @@ def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply
     if any(key in properties for key in PATH_KEYS):
         raise Refused(ResponseCode.NO_PERMISSION, "Can not update config path")
     for text in update(node.config, properties):
-        node.journal.offences.tell(node.name, _NAME, f"{_NAME}: {text}")
+        node.journal.peer_warnings.warn(node.name, _NAME, f"{_NAME}: {text}")
     return Reply()

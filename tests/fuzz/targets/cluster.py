@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fakemq.broker.filters.sql_parser import compile_sql
-from fakemq.clock.clock import NodeClock
+from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import NamesrvConfig
 from fakemq.events import HandlerFailed, RequestHandled
 from fakemq.namesrv.namesrv import NameServer

@@ -1,0 +1,125 @@
+"""The cluster's clock as one of its nodes sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from fakemq.clock.clock import Clock
+from fakemq.clock.timers import Timer
+from fakemq.events.core import ClockSkewed, Event
+
+
+class TimerJournal(Protocol):
+    """What a node's clock needs of the journal."""
+
+    def add(self, event: Event) -> int:
+        """Write an event; return its number."""
+
+    def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
+        """Call ``callback`` with the timer as cause; write an exception as a bug."""
+
+
+class NodeClock:
+    """The clock of one node: the cluster's time plus a skew, and the node's own timers.
+
+    - A stopped or killed node loses its timers (`cancel_all`).
+    - A paused node keeps them: those that fall due wait, and fire late in `resume`, as in a stopped
+      process.
+
+    An exception of a timer is written to ``journal`` as a bug of fakemq, and time continues;
+    without a journal the exception reaches the caller that moves the time.
+    """
+
+    def __init__(self, clock: Clock, owner: str, journal: TimerJournal | None = None) -> None:
+        self._clock = clock
+        self._journal = journal
+        # Pending timers of this node only.
+        self._timers: set[Timer] = set()
+        # Kind and callback of each timer that fell due while the node is paused; None if it is not.
+        self._missed: list[tuple[str, Callable[[], None]]] | None = None
+        self._skew_ms = 0
+        self.owner = owner
+        """The node's name."""
+        # The same for every node, so called without a step in between.
+        self.elapsed_ms = clock.elapsed_ms
+        self.hold_moment = clock.hold_moment
+        self.release_moment = clock.release_moment
+        self.on_jump: list[Callable[[], None]] = []
+        """Called, each in turn, when the node's wall time jumped and its elapsed time did not."""
+
+    @property
+    def paused(self) -> bool:
+        return self._missed is not None
+
+    @property
+    def skew_ms(self) -> int:
+        """How far the node's wall clock is ahead of the cluster's, in milliseconds."""
+        return self._skew_ms
+
+    @skew_ms.setter
+    def skew_ms(self, ms: int) -> None:
+        if ms != self._skew_ms:
+            self._skew_ms = ms
+            if self._journal is not None:
+                self._journal.add(ClockSkewed(node=self.owner, skew_ms=ms))
+            self.jumped()
+
+    def jumped(self) -> None:
+        """Call the listeners in `on_jump`."""
+        for listener in self.on_jump:
+            listener()
+
+    def now_ms(self) -> int:
+        """Return the node's wall time, in milliseconds since the epoch."""
+        return self._clock.now_ms() + self._skew_ms
+
+    @property
+    def follows_real_time(self) -> bool:
+        """As `Clock.follows_real_time`; a skew does not count, as a real machine may have one."""
+        return self._clock.follows_real_time
+
+    def call_later(
+        self, delay_ms: int, callback: Callable[[], None], *, kind: str, outside: bool = False
+    ) -> Timer:
+        """As `Clock.call_later`, with this node as the owner."""
+
+        def fire() -> None:
+            self._timers.discard(timer)
+            if self._missed is None:
+                self._call(kind, callback)
+            else:
+                self._missed.append((kind, callback))
+
+        timer = self._clock.call_later(delay_ms, fire, kind=kind, owner=self.owner, outside=outside)
+        self._timers.add(timer)
+        return timer
+
+    def cancel(self, timer: Timer | None) -> None:
+        """Cancel a timer of this node; None is ignored."""
+        if timer is not None:
+            timer.cancel()
+            self._timers.discard(timer)
+
+    def cancel_all(self) -> None:
+        """Cancel all timers, those that wait for `resume` too."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+        self._missed = None
+
+    def pause(self) -> None:
+        """Let timers that fall due wait for `resume`."""
+        self._missed = [] if self._missed is None else self._missed
+
+    def resume(self) -> None:
+        """Fire the timers that fell due while the node was paused, oldest first."""
+        missed, self._missed = self._missed or [], None
+        for kind, callback in missed:
+            self._call(kind, callback)
+
+    def _call(self, kind: str, callback: Callable[[], None]) -> None:
+        if self._journal is None:
+            callback()
+        else:
+            self._journal.fire(self.owner, kind, callback)
