@@ -1,3 +1,5 @@
+"""Random numbers: one seed, named streams that do not disturb each other."""
+
 from __future__ import annotations
 
 from fakemq.randomness import Randomness

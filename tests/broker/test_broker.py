@@ -1,3 +1,5 @@
+"""A broker's life: start, stop, kill, pause, resume and reset; its ports and addresses."""
+
 from __future__ import annotations
 
 import json

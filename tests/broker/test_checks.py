@@ -1,3 +1,5 @@
+"""The checks of a send: names, permissions, topic creation."""
+
 from __future__ import annotations
 
 import pytest

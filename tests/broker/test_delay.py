@@ -1,3 +1,5 @@
+"""Delayed messages: when each level delivers, in which order, and what is discarded."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Delayed messages over stops, kills, pauses, changed levels and resets."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Subscription groups: defaults, automatic creation, deletion."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

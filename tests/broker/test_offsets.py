@@ -1,3 +1,5 @@
+"""Committed offsets by group, topic and queue."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Registration at name servers: when, at which, and what a broker does with their answers."""
+
 from __future__ import annotations
 
 import zlib

@@ -1,3 +1,5 @@
+"""Messages that a test seeds: stored like sent ones, or refused with an error."""
+
 from __future__ import annotations
 
 import pytest

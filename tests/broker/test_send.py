@@ -1,3 +1,5 @@
+"""From a send's header to the stored record: properties, retries, dead letters, refusals."""
+
 from __future__ import annotations
 
 import pytest

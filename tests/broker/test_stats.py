@@ -1,3 +1,5 @@
+"""Counters of a broker: by topic, group and queue; when they begin and end."""
+
 from __future__ import annotations
 
 from fakemq.broker.stats import BrokerStatsManager

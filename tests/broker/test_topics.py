@@ -1,3 +1,5 @@
+"""Topic configs: those of a new broker, automatic creation, versions, order topics."""
+
 from __future__ import annotations
 
 import pytest

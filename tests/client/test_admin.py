@@ -1,3 +1,5 @@
+"""Administration by the client: offsets, messages by id and key, topics, groups."""
+
 from __future__ import annotations
 
 import pytest

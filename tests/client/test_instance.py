@@ -1,3 +1,5 @@
+"""One client instance: routes, heartbeats, unregistering, requests of brokers."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Messages before they are sent: bodies and properties."""
+
 from __future__ import annotations
 
 from fakemq.client.messages import Message, compress, pulled_messages

@@ -1,3 +1,5 @@
+"""Which of several name servers a client asks, and what it does when one fails."""
+
 from __future__ import annotations
 
 from random import Random

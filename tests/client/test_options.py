@@ -1,3 +1,5 @@
+"""Both clients take the options that `ClientConfig` declares."""
+
 from __future__ import annotations
 
 from fakemq.client.options import ClientConfig, ClientOptions

@@ -1,3 +1,5 @@
+"""Requests over several connections at once, each with its own response or failure."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

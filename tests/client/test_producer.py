@@ -1,3 +1,5 @@
+"""What a producer sends: headers, queues, retries, limits, compression."""
+
 from __future__ import annotations
 
 import zlib

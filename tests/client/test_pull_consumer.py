@@ -1,3 +1,5 @@
+"""What a pull consumer sends, and which messages of an answer it keeps."""
+
 from __future__ import annotations
 
 import pytest

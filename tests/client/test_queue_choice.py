@@ -1,3 +1,5 @@
+"""In which order a producer takes queues, and which brokers it avoids."""
+
 from __future__ import annotations
 
 from fakemq.client.queue_choice import QueueChoice

@@ -1,3 +1,5 @@
+"""Blocking connections: requests, responses, time-outs, reconnects."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

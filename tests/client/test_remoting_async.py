@@ -1,3 +1,5 @@
+"""Asynchronous connections: concurrent requests, time-outs, reconnects."""
+
 from __future__ import annotations
 
 import anyio

@@ -1,3 +1,5 @@
+"""From a topic's route to the queues that are sent to and pulled from."""
+
 from __future__ import annotations
 
 import pytest

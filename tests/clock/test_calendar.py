@@ -1,3 +1,5 @@
+"""Times as text, and times of day in the local time zone."""
+
 from __future__ import annotations
 
 import time

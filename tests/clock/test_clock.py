@@ -1,3 +1,5 @@
+"""A cluster's clock: real, frozen and advanced; its timers, nodes, holds and moments."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

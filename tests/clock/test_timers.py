@@ -1,3 +1,5 @@
+"""The queue of timers: order, cancelling, and what is due."""
+
 from __future__ import annotations
 
 from hypothesis import given

@@ -1,7 +1,7 @@
 """Budgets of start, stop, memory and idleness, with room for a busy machine; `make bench` measures.
 
-What is structural is asserted as such: which modules a start imports says more on a shared
-machine than any stopwatch.
+Milliseconds and bytes are the budget. The number of modules that a start loads is a second guard:
+on a shared machine it is exact where a stopwatch is not.
 """
 
 from __future__ import annotations

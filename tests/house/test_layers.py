@@ -7,7 +7,14 @@ value, a callable, or an object that fits a `Protocol`.
 
 from __future__ import annotations
 
-from tests.support.imports import circles, folder, foreign_imports, imports, modules
+from tests.support.imports import (
+    circles,
+    folder,
+    foreign_imports,
+    imports,
+    is_asynchronous,
+    modules,
+)
 
 LAYERS = (
     "protocol",
@@ -66,9 +73,12 @@ UPWARD = {
 }
 """What is still to be cut; this list only shrinks."""
 
-CORE = ("store", "broker", "namesrv", "ha", "dispatch", "core", "faults", "events")
-WORLDLY = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
-"""What the synchronous core has no use for."""
+EDGES = ("client", "cluster", "control", "handles", "net.tcp", "serving")
+"""Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
+
+LOOP = {"anyio", "asyncio", "select", "selectors", "socket", "threading", "trio"}
+MAY_IMPORT = {"config.layout": {"socket"}}
+"""Module → what it needs although it is no edge: `config.layout` finds this machine's address."""
 
 
 def test_every_folder_has_a_layer() -> None:
@@ -95,10 +105,25 @@ def test_no_module_is_in_a_circle() -> None:
     assert len(circles({"top", "function"})) <= 6
 
 
-def test_the_core_knows_no_loop_socket_or_thread() -> None:
+def is_edge(module: str) -> bool:
+    return folder(module) in EDGES or module in EDGES
+
+
+def test_only_edges_import_a_loop_sockets_or_threads() -> None:
     bad = {
         module: sorted(found)
         for module in modules()
-        if folder(module) in CORE and (found := foreign_imports(module) & WORLDLY)
+        if not is_edge(module)
+        and (found := foreign_imports(module) & LOOP - MAY_IMPORT.get(module, set()))
     }
+    assert not bad
+
+
+def test_only_edges_are_asynchronous() -> None:
+    bad = [module for module in modules() if not is_edge(module) and is_asynchronous(module)]
+    assert not bad
+
+
+def test_the_protocol_does_not_import_the_operating_system() -> None:
+    bad = [m for m in modules() if folder(m) == "protocol" and "os" in foreign_imports(m)]
     assert not bad

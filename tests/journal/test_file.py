@@ -1,3 +1,5 @@
+"""The journal as a file of lines: written at once, read back, refused when impossible."""
+
 from __future__ import annotations
 
 import json

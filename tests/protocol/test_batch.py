@@ -1,3 +1,5 @@
+"""Batches of messages: encoding and decoding of a request body."""
+
 from __future__ import annotations
 
 import pytest

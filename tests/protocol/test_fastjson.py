@@ -1,3 +1,5 @@
+"""JSON as Fastjson 1.x reads and writes it."""
+
 from __future__ import annotations
 
 import contextlib

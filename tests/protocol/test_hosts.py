@@ -1,3 +1,5 @@
+"""Addresses as stored records hold them, IPv4 and IPv6."""
+
 from __future__ import annotations
 
 import pytest

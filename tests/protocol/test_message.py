@@ -1,3 +1,5 @@
+"""Stored records and messages: encoding, decoding, damage, compression."""
+
 from __future__ import annotations
 
 import sys

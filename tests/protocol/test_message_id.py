@@ -1,3 +1,5 @@
+"""Message ids: a broker's offset ids and a client's unique ids."""
+
 from __future__ import annotations
 
 import pytest

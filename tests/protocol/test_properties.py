@@ -1,3 +1,5 @@
+"""Message properties as the text that a record holds."""
+
 from __future__ import annotations
 
 import pytest

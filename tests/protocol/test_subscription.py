@@ -1,3 +1,5 @@
+"""Subscriptions: tag expressions and their hash codes."""
+
 from __future__ import annotations
 
 import pytest

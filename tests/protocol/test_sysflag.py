@@ -1,3 +1,5 @@
+"""The bits of a message's system flag."""
+
 from __future__ import annotations
 
 import pytest

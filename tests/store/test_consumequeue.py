@@ -1,3 +1,5 @@
+"""Consume queues: entries by bytes, files, search by time."""
+
 from __future__ import annotations
 
 import struct

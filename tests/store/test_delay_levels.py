@@ -1,3 +1,5 @@
+"""Delay levels: the table of a config, and how a delayed message is stored."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Files of a store in a directory: sizes, times, slices, deletion, full disks."""
+
 from __future__ import annotations
 
 import errno

@@ -1,3 +1,5 @@
+"""The index: entries by bytes, search by key and time, files that are full."""
+
 from __future__ import annotations
 
 import struct

@@ -1,3 +1,5 @@
+"""A row of files of one size: names, search by offset and time, deletion."""
+
 from __future__ import annotations
 
 from fakemq.clock.clock import Clock

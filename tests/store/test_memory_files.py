@@ -1,3 +1,5 @@
+"""Files of a store in memory: contents, cost, slices, the limit."""
+
 from __future__ import annotations
 
 import pytest

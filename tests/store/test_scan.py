@@ -1,3 +1,5 @@
+"""The quick scan of stored records finds what the slow decoder finds."""
+
 from __future__ import annotations
 
 from hypothesis import given

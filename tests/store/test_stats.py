@@ -1,3 +1,5 @@
+"""Statistics of a store: rates, totals, times of puts."""
+
 from __future__ import annotations
 
 from fakemq.store.results import PutMessageStatus

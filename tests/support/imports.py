@@ -67,6 +67,12 @@ def foreign_imports(module: str) -> set[str]:
     return names - {"fakemq", "__future__"}
 
 
+def is_asynchronous(module: str) -> bool:
+    """Whether a module has coroutines."""
+    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
+
+
 def circles(kinds: set[str]) -> list[list[str]]:
     """The groups of modules that import each other, directly or through others."""
     targets: dict[str, set[str]] = {module: set() for module in modules()}

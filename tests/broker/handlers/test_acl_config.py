@@ -1,3 +1,5 @@
+"""The ACL requests: changes fail and reads get no answer, as at a broker without ACLs."""
+
 from __future__ import annotations
 
 import pytest

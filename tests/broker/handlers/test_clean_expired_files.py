@@ -1,3 +1,5 @@
+"""CLEAN_EXPIRED_CONSUMEQUEUE and DELETE_EXPIRED_COMMITLOG: always 0."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""CLEAN_UNUSED_TOPIC: queues without a topic config are deleted."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

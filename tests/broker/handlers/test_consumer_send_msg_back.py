@@ -1,3 +1,5 @@
+"""CONSUMER_SEND_MSG_BACK: retries, their levels, the dead-letter queue, and refusals."""
+
 from __future__ import annotations
 
 import pytest

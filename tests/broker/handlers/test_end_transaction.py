@@ -1,3 +1,5 @@
+"""END_TRANSACTION: commit, rollback, and requests that are refused or not answered."""
+
 from __future__ import annotations
 
 import pytest

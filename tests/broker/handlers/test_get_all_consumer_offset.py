@@ -1,3 +1,5 @@
+"""GET_ALL_CONSUMER_OFFSET: every committed offset as JSON."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""GET_ALL_DELAY_OFFSET: the progress of every delay level as JSON."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -1,3 +1,5 @@
+"""GET_ALL_SUBSCRIPTIONGROUP_CONFIG: every group with its config, and the data version."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

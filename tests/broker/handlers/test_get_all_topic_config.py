@@ -1,3 +1,5 @@
+"""GET_ALL_TOPIC_CONFIG: every topic with its config, and the data version."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

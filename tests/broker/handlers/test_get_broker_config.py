@@ -1,3 +1,5 @@
+"""GET_BROKER_CONFIG: the config as text, its version in the header."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode

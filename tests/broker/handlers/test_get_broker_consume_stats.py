@@ -1,3 +1,5 @@
+"""GET_BROKER_CONSUME_STATS: the progress of every group with a config."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""GET_BROKER_RUNTIME_INFO: counters, the store's state, and delayed progress."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

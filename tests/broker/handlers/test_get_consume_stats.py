@@ -1,3 +1,5 @@
+"""GET_CONSUME_STATS: the progress of one group in its queues."""
+
 from __future__ import annotations
 
 import pytest

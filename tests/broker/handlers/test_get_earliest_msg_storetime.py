@@ -1,3 +1,5 @@
+"""GET_EARLIEST_MSG_STORETIME: when the first message of a queue was stored."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode

@@ -1,3 +1,5 @@
+"""GET_MAX_OFFSET: the offset that the next message of a queue gets."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -1,3 +1,5 @@
+"""GET_MIN_OFFSET: the first offset of a queue whose record is still in the log."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode

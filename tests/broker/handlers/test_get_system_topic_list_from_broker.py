@@ -1,3 +1,5 @@
+"""GET_SYSTEM_TOPIC_LIST_FROM_BROKER: the topics that no user made."""
+
 from __future__ import annotations
 
 from fakemq.config.model import BrokerConfig

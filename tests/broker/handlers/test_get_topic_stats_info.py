@@ -1,3 +1,5 @@
+"""GET_TOPIC_STATS_INFO: offsets and times of every queue of a topic."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""QUERY_CONSUME_QUEUE: entries of a consume queue, with the group's filter beside them."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""QUERY_CONSUME_TIME_SPAN: times of the first, last and last consumed message of each queue."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""QUERY_CONSUMER_OFFSET: the committed offset, or where a new group begins."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""QUERY_CORRECTION_OFFSET: the lowest offset of several groups in each queue."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

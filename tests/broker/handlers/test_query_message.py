@@ -1,3 +1,5 @@
+"""QUERY_MESSAGE: messages by key, from the index."""
+
 from __future__ import annotations
 
 import pytest

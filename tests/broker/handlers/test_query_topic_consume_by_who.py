@@ -1,3 +1,5 @@
+"""QUERY_TOPIC_CONSUME_BY_WHO: the groups that consume a topic."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

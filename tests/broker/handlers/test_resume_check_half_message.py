@@ -1,3 +1,5 @@
+"""RESUME_CHECK_HALF_MESSAGE: a discarded half message is checked again."""
+
 from __future__ import annotations
 
 import zlib

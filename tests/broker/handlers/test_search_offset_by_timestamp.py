@@ -1,3 +1,5 @@
+"""SEARCH_OFFSET_BY_TIMESTAMP: the message of a queue that is nearest to a time."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode

@@ -1,3 +1,5 @@
+"""SEND_BATCH_MESSAGE: several messages in one request."""
+
 from __future__ import annotations
 
 import struct

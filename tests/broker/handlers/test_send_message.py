@@ -1,3 +1,5 @@
+"""SEND_MESSAGE: the long header, and answers in the request's own serialisation."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""SEND_MESSAGE_V2: what is stored, what is answered, what is refused."""
+
 from __future__ import annotations
 
 import pytest

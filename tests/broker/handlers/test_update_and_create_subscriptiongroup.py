@@ -1,3 +1,5 @@
+"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: a group is created or changed as given."""
+
 from __future__ import annotations
 
 import pytest

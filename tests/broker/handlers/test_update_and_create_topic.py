@@ -1,3 +1,5 @@
+"""UPDATE_AND_CREATE_TOPIC: a topic is created or changed, and registered at name servers."""
+
 from __future__ import annotations
 
 import pytest

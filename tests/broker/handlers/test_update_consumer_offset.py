@@ -1,3 +1,5 @@
+"""UPDATE_CONSUMER_OFFSET: any offset is committed, smaller ones too."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

@@ -1,3 +1,5 @@
+"""VIEW_BROKER_STATS_DATA: sums and rates of the last minute, hour and day."""
+
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker

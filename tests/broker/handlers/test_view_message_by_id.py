@@ -1,3 +1,5 @@
+"""VIEW_MESSAGE_BY_ID: the stored record at a log offset."""
+
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode

@@ -1,3 +1,5 @@
+"""The generated codecs of records are those that the declared layout yields."""
+
 from __future__ import annotations
 
 from pathlib import Path

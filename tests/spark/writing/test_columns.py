@@ -1,3 +1,5 @@
+"""Which columns a DataFrame may have for writing, and of which types."""
+
 from __future__ import annotations
 
 import pytest

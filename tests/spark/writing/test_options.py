@@ -1,3 +1,5 @@
+"""The options of writing: which there are, and what is refused."""
+
 from __future__ import annotations
 
 import pickle

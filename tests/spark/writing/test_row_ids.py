@@ -1,3 +1,5 @@
+"""Unique ids of rows: equal for equal rows in any order, different for each row of a write."""
+
 from __future__ import annotations
 
 from collections import Counter

@@ -1,3 +1,5 @@
+"""From a row to the message that is sent."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
