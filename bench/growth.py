@@ -12,7 +12,7 @@ from functools import partial
 from time import process_time
 
 from bench.measure import Figure, Plan, best_cpu_s
-from bench.requests import BODY, Sink, frames, send_fields
+from bench.requests import BODY, Sink, frames, held_pull_fields, send_fields
 from fakemq.config.options import cluster_spec
 from fakemq.core import inspection
 from fakemq.core.cluster import ClusterCore
@@ -158,19 +158,8 @@ def _sends(lab: Lab) -> list[bytes]:
 
 def _pull_frames(places: Sequence[Place], offsets: Sequence[int], group: str) -> list[bytes]:
     fields = [
-        {
-            "consumerGroup": group,
-            "topic": topic,
-            "queueId": str(queue_id),
-            "queueOffset": str(offset),
-            "maxMsgNums": "1",
-            "sysFlag": "3",
-            "commitOffset": str(offset),
-            "suspendTimeoutMillis": "15000",
-            "subVersion": "0",
-            "expressionType": "TAG",
-        }
-        for (topic, queue_id), offset in zip(places, offsets, strict=True)
+        held_pull_fields(place, offset, consumerGroup=group, maxMsgNums=1)
+        for place, offset in zip(places, offsets, strict=True)
     ]
     return frames(RequestCode.PULL_MESSAGE, fields, _JSON)
 

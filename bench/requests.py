@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from bench.measure import Figure, Plan, best_cpu_s
+from conformance.wire import requests
 from fakemq.broker.broker import Broker
 from fakemq.config.options import cluster_spec
 from fakemq.core.cluster import ClusterCore
@@ -41,39 +42,38 @@ HEARTBEAT = (
 
 def send_fields(number: int) -> dict[str, str]:
     """The ext fields of the producer's SEND_MESSAGE_V2."""
-    return {
-        "a": "benchmark_producer",
-        "b": "Bench",
-        "c": "TBW102",
-        "d": "4",
-        "e": str(number % QUEUES),
-        "f": "0",
-        "g": str(1_795_274_194_097 + number),
-        "h": "0",
-        "i": f"UNIQ_KEY\x01FD0000000000000000000000000000023{number:016X}\x02WAIT\x01true\x02",
-        "j": "0",
-        "k": "false",
-        "m": "false",
-        "n": "broker-a",
-    }
+    fields = requests.send_fields(
+        "Bench",
+        number % QUEUES,
+        producerGroup="benchmark_producer",
+        bornTimestamp=1_795_274_194_097 + number,
+        properties=f"UNIQ_KEY\x01FD0000000000000000000000000000023{number:016X}\x02WAIT\x01true\x02",
+        brokerName="broker-a",
+    )
+    return requests.texts(requests.short_names(fields))
 
 
 def pull_fields(number: int, max_msg_nums: int) -> dict[str, str]:
     """The ext fields of the consumer's PULL_MESSAGE, which commits as it goes."""
-    return {
-        "consumerGroup": GROUP,
-        "topic": "Bench",
-        "queueId": str(number % QUEUES),
-        "queueOffset": str(number),
-        "maxMsgNums": str(max_msg_nums),
-        "sysFlag": "3",
-        "commitOffset": str(number),
-        "suspendTimeoutMillis": "15000",
-        "subVersion": "1",
-        "expressionType": "TAG",
-        "maxMsgBytes": "262144",
-        "bname": "broker-a",
-    }
+    place = ("Bench", number % QUEUES)
+    return held_pull_fields(
+        place, number, maxMsgNums=max_msg_nums, subVersion=1, maxMsgBytes=262_144, bname="broker-a"
+    )
+
+
+def held_pull_fields(place: tuple[str, int], offset: int, **more: object) -> dict[str, str]:
+    """A PULL_MESSAGE of a queue that commits ``offset`` and waits; a heartbeat has subscribed."""
+    topic, queue_id = place
+    fields = requests.pull_fields(
+        topic,
+        offset,
+        queueId=queue_id,
+        sysFlag=requests.SUSPEND_FLAG | requests.COMMIT_FLAG,
+        commitOffset=offset,
+        **{"consumerGroup": GROUP, **more},
+    )
+    del fields["subscription"]
+    return requests.texts(fields)
 
 
 class Sink:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from conformance.capture.requests import (
     BORN_MS,
     CLIENT_ID,
-    HEARTBEAT,
     ONEWAY,
     UNIQ_KEY,
     Ask,
@@ -18,6 +17,7 @@ from conformance.capture.requests import (
     send_fields,
     topic_fields,
 )
+from conformance.wire import requests
 
 TOPIC = "GoldenQuery"
 GROUP = "GGoldenQuery"
@@ -41,11 +41,15 @@ def cq_fields(queue: int, index: int, count: int, **more: str) -> dict[str, str]
 
 def heartbeat() -> bytes:
     """A consumer of the topic; the other group is known by its offsets only."""
-    (consumer,) = HEARTBEAT["consumerDataSet"]
-    assert isinstance(consumer, dict)
-    subscription = consumer["subscriptionDataSet"][0] | {"topic": TOPIC}
-    consumer = consumer | {"groupName": GROUP, "subscriptionDataSet": [subscription]}
-    return compact({"clientID": CLIENT_ID, "consumerDataSet": [consumer], "producerDataSet": []})
+    return compact(
+        requests.heartbeat(
+            CLIENT_ID,
+            GROUP,
+            TOPIC,
+            sub_version=BORN_MS,
+            consume_from="CONSUME_FROM_FIRST_OFFSET",
+        )
+    )
 
 
 def sends() -> list[Ask]:

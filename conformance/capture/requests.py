@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from conformance.wire import requests
 
 ONEWAY = 2
 TOPIC = "Golden"
@@ -32,66 +33,56 @@ def compact(value: object) -> bytes:
 
 
 def properties(**pairs: str) -> str:
+    """Properties as older clients write them: a separator stands after the last one, too."""
     return "".join(f"{key}\x01{value}\x02" for key, value in pairs.items())
 
 
-def batch_item(body: bytes, flag: int, text: str) -> bytes:
-    """One message of a batch body."""
-    tail = struct.pack(">I", len(body)) + body
-    tail += struct.pack(">H", len(text.encode())) + text.encode()
-    return struct.pack(">IIII", 16 + len(tail), 0, 0, flag) + tail
-
-
 def send_fields(text: str, queue: int = 0, sys_flag: int = 0, topic: str = TOPIC) -> dict[str, str]:
-    """The long names, of code 10."""
-    return {
-        "producerGroup": "GGoldenProducer",
-        "topic": topic,
-        "defaultTopic": "TBW102",
-        "defaultTopicQueueNums": "4",
-        "queueId": str(queue),
-        "sysFlag": str(sys_flag),
-        "bornTimestamp": str(BORN_MS),
-        "flag": "7",
-        "properties": text,
-        "reconsumeTimes": "0",
-        "unitMode": "false",
-        "batch": "false",
-        "maxReconsumeTimes": "0",
-    }
+    """The long names, of code 10; ``text`` holds the properties."""
+    return requests.texts(_send_fields(text, queue, sys_flag, topic))
+
+
+def _send_fields(text: str, queue: int, sys_flag: int, topic: str) -> dict[str, object]:
+    return requests.send_fields(
+        topic,
+        queue,
+        producerGroup="GGoldenProducer",
+        sysFlag=sys_flag,
+        bornTimestamp=BORN_MS,
+        flag=7,
+        properties=text,
+        maxReconsumeTimes=0,
+    )
 
 
 def send_v2_fields(
     text: str, queue: int = 0, sys_flag: int = 0, batch: bool = False
 ) -> dict[str, str]:
     """The short names, of codes 310 and 320."""
-    fields = send_fields(text, queue, sys_flag)
-    del fields["maxReconsumeTimes"], fields["batch"]
-    short = dict(zip("abcdefghijk", fields.values(), strict=True))
-    return short | {"l": "0", "m": "true" if batch else "false"}
+    fields = _send_fields(text, queue, sys_flag, TOPIC) | {"batch": batch}
+    return requests.texts(requests.short_names(fields))
 
 
 def pull_fields(
     offset: int, *, queue: int = 0, expression: str = "*", sys_flag: int = 4
 ) -> dict[str, str]:
     """A pull that never waits (no suspend bit)."""
-    return {
-        "consumerGroup": GROUP,
-        "topic": TOPIC,
-        "queueId": str(queue),
-        "queueOffset": str(offset),
-        "maxMsgNums": "32",
-        "sysFlag": str(sys_flag),
-        "commitOffset": "0",
-        "suspendTimeoutMillis": "1000",
-        "subscription": expression,
-        "subVersion": str(BORN_MS),
-        "expressionType": "TAG",
-    }
+    return requests.texts(
+        requests.pull_fields(
+            TOPIC,
+            offset,
+            consumerGroup=GROUP,
+            queueId=queue,
+            sysFlag=sys_flag,
+            suspendTimeoutMillis=1000,
+            subscription=expression,
+            subVersion=BORN_MS,
+        )
+    )
 
 
 def queue_fields(queue: int = 0, **more: str) -> dict[str, str]:
-    return {"topic": TOPIC, "queueId": str(queue), **more}
+    return requests.texts(requests.queue_fields(TOPIC, queue, **more))
 
 
 def topic_fields(queues: int) -> dict[str, str]:
@@ -107,51 +98,25 @@ def topic_fields(queues: int) -> dict[str, str]:
     }
 
 
-HEARTBEAT = {
-    "clientID": CLIENT_ID,
-    "consumerDataSet": [
-        {
-            "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
-            "consumeType": "CONSUME_PASSIVELY",
-            "groupName": GROUP,
-            "messageModel": "CLUSTERING",
-            "subscriptionDataSet": [
-                {
-                    "classFilterMode": False,
-                    "codeSet": [],
-                    "expressionType": "TAG",
-                    "subString": "*",
-                    "subVersion": BORN_MS,
-                    "tagsSet": [],
-                    "topic": TOPIC,
-                }
-            ],
-            "unitMode": False,
-        }
-    ],
-    "producerDataSet": [{"groupName": "GGoldenProducer"}],
-}
+HEARTBEAT = requests.heartbeat(
+    CLIENT_ID,
+    GROUP,
+    TOPIC,
+    sub_version=BORN_MS,
+    consume_from="CONSUME_FROM_FIRST_OFFSET",
+    producers=["GGoldenProducer"],
+)
 LOCK = {
     "clientId": CLIENT_ID,
     "consumerGroup": GROUP,
-    "mqSet": [{"brokerName": "broker-a", "queueId": queue, "topic": TOPIC} for queue in (0, 1)],
+    "mqSet": [requests.message_queue(TOPIC, queue) for queue in (0, 1)],
 }
-SUBSCRIPTION_GROUP = {
-    "brokerId": 0,
-    "consumeBroadcastEnable": True,
-    "consumeEnable": True,
-    "consumeFromMinEnable": True,
-    "groupName": "GCreated",
-    "notifyConsumerIdsChangedEnable": True,
-    "retryMaxTimes": 16,
-    "retryQueueNums": 1,
-    "whichBrokerWhenConsumeSlowly": 1,
-}
+SUBSCRIPTION_GROUP = requests.group_config("GCreated")
 RICH = properties(
     KEYS="k1 k2", TAGS="TagA", UNIQ_KEY=UNIQ_KEY, WAIT="true", colour="red", größe="ü"
 )
 BATCH_BODY = b"".join(
-    batch_item(
+    requests.batch_item(
         f"batch {index}".encode(), index, properties(TAGS="TagB", KEYS=f"b{index}", WAIT="true")
     )
     for index in range(3)

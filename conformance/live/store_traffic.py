@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from conformance.capture.requests import batch_item, properties, send_fields, send_v2_fields
+from conformance.capture.requests import properties, send_fields, send_v2_fields
 from conformance.wire.raw import RawConnection, create_topic, frame, json_header, split
+from conformance.wire.requests import batch_item
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 

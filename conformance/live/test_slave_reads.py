@@ -19,6 +19,7 @@ from conformance.targets.master_slave_pairs import (
 )
 from conformance.targets.processes import CROWDED, wait_received
 from conformance.wire.raw import call, frame, json_header
+from conformance.wire.requests import send_fields, texts
 
 # A slave connects after 5 s, beside four JVMs.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
@@ -39,17 +40,7 @@ _SEND_MESSAGE = 10
 
 def refusal(addr: str) -> str:
     """What a broker says to a send, without the figures of its disk."""
-    fields = {
-        "producerGroup": "GRaw",
-        "topic": TOPIC,
-        "defaultTopic": "TBW102",
-        "defaultTopicQueueNums": "4",
-        "queueId": "0",
-        "sysFlag": "0",
-        "bornTimestamp": "0",
-        "flag": "0",
-        "properties": "",
-    }
+    fields = texts(send_fields(TOPIC))
     header = json_header(call(addr, frame(_SEND_MESSAGE, fields, b"body")))
     return re.sub(r" *-?\d+\.\d+", " N", f"code {header['code']}: {header['remark']}")
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conformance.capture.requests import pull_fields
 from conformance.targets.java_cluster import (
     SMALL_JVM,
     JavaBroker,
@@ -24,6 +23,7 @@ from conformance.targets.java_cluster import (
 )
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import RawConnection, call, frame, json_header, split
+from conformance.wire.requests import pull_fields, texts
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
 from fakemq.protocol import fastjson
@@ -216,7 +216,7 @@ class Reader:
         return found[: end - offset]
 
     def _pull(self, topic: str, queue_id: int, offset: int) -> tuple[Mapping[str, object], bytes]:
-        fields = pull_fields(offset, queue=queue_id) | {"topic": topic, "consumerGroup": "GReader"}
+        fields = texts(pull_fields(topic, offset, queueId=queue_id, consumerGroup="GReader"))
         answer = self._connection.call(frame(_PULL_MESSAGE, fields))
         return json_header(answer), split(answer)[2]
 

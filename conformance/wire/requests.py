@@ -1,9 +1,13 @@
-"""The fields of common requests, as a 4.9.7 client fills them."""
+"""The fields of common requests, as a 4.9.7 client fills them.
+
+The functions return values as Python has them; ``**more`` replaces fields and adds others, under
+the wire's names: ``send_fields("orders", sysFlag=4)``. `texts` makes strings of the values.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fakemq.protocol.message import decode_records
 
@@ -24,6 +28,36 @@ REFUSING = {
 """A config of brokers that refuse what others do."""
 UNIQUE_ID = "AC110001000018B4AAC27E5E1C2D{:04X}"
 """Of messages that are known by it."""
+
+
+V2_NAMES = {
+    "producerGroup": "a",
+    "topic": "b",
+    "defaultTopic": "c",
+    "defaultTopicQueueNums": "d",
+    "queueId": "e",
+    "sysFlag": "f",
+    "bornTimestamp": "g",
+    "flag": "h",
+    "properties": "i",
+    "reconsumeTimes": "j",
+    "unitMode": "k",
+    "maxReconsumeTimes": "l",
+    "batch": "m",
+    "brokerName": "n",
+}
+"""The letters of SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE.
+
+Source: org.apache.rocketmq.common.protocol.header.SendMessageRequestHeaderV2
+"""
+
+
+def texts(fields: Mapping[str, object]) -> dict[str, str]:
+    """Fields with values as a Java client writes them: ``True`` is ``"true"``."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in fields.items()
+    }
 
 
 def properties(**pairs: str) -> str:
@@ -49,33 +83,29 @@ def send_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, obje
 
 
 def send_v2_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, object]:
-    """SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE, by their one-letter names."""
-    return {
-        "a": "PScenario",
-        "b": topic,
-        "c": "TBW102",
-        "d": 4,
-        "e": queue_id,
-        "f": 0,
-        "g": BORN_MS,
-        "h": 0,
-        "i": "",
-        "j": 0,
-        "k": False,
-        "m": False,
-    } | more
+    """SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE, by their one-letter names, ``more`` too."""
+    return short_names(send_fields(topic, queue_id)) | more
+
+
+def short_names(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a send by their one-letter names, in the order of the alphabet."""
+    return dict(sorted((V2_NAMES[name], value) for name, value in fields.items()))
+
+
+def batch_item(body: bytes, flag: int = 0, text: str = "") -> bytes:
+    """One message in the body of a SEND_BATCH_MESSAGE; ``text`` holds its properties."""
+    tail = text.encode()
+    return (
+        struct.pack(">iiiii", 22 + len(body) + len(tail), 0, 0, flag, len(body))
+        + body
+        + struct.pack(">h", len(tail))
+        + tail
+    )
 
 
 def batch(*bodies: bytes, text: str = "") -> bytes:
-    """The body of a SEND_BATCH_MESSAGE."""
-    tail = text.encode()
-    return b"".join(
-        struct.pack(">iiiii", 22 + len(one) + len(tail), 0, 0, 0, len(one))
-        + one
-        + struct.pack(">h", len(tail))
-        + tail
-        for one in bodies
-    )
+    """The body of a SEND_BATCH_MESSAGE whose messages have the same properties."""
+    return b"".join(batch_item(body, text=text) for body in bodies)
 
 
 def pull_fields(topic: str, offset: int = 0, **more: object) -> dict[str, object]:
@@ -115,15 +145,17 @@ def heartbeat(
     expression_type: str = "TAG",
     sub_version: int = 1,
     model: str = "CLUSTERING",
+    consume_from: str = "CONSUME_FROM_LAST_OFFSET",
+    producers: Sequence[str] = (),
 ) -> dict[str, object]:
-    """A heartbeat of one push consumer."""
+    """A heartbeat of one push consumer, and of producer groups of the same client."""
     is_tags = expression_type == "TAG" and expression != "*"
     tags = expression.split("||") if is_tags else []
     return {
         "clientID": client_id,
         "consumerDataSet": [
             {
-                "consumeFromWhere": "CONSUME_FROM_LAST_OFFSET",
+                "consumeFromWhere": consume_from,
                 "consumeType": "CONSUME_PASSIVELY",
                 "groupName": group,
                 "messageModel": model,
@@ -142,7 +174,7 @@ def heartbeat(
                 "unitMode": False,
             }
         ],
-        "producerDataSet": [],
+        "producerDataSet": [{"groupName": producer} for producer in producers],
     }
 
 
