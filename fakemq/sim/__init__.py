@@ -1,6 +1,6 @@
-"""A whole cluster and its clients stepped in virtual time, without a loop: one seed says it all.
+"""A whole cluster and its clients, run in virtual time without a loop; one seed decides a run.
 
-The same objects that serve over sockets: a `ClusterCore` nobody drives, and the project's own
-client core over memory links. A `Plan` is drawn from a seed, a `Simulation` lives it through, and
-`fakemq.sim.invariants` judges what came of it.
+It uses the objects that also serve over sockets: a `ClusterCore`, stepped by hand, and the
+project's own client core over memory links. `drawing` draws a `Plan` from a seed, `run` executes
+it, and `invariants` checks the result.
 """

@@ -1,4 +1,4 @@
-"""Many seeds, side by side in processes of their own: one that dies or hangs fails its seed."""
+"""Many seeds in parallel processes; a process that dies or hangs fails only its own seed."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, TypeAlias
 
 from fakemq.clock.machine_time import real_elapsed_ms
-from fakemq.sim.plan import draw_plan
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import replay, store_folder
 
 SEED_MAX_MS = 120_000
-"""How long a seed may take, in real time, before it is taken for hanging."""
+"""After this much real time a seed counts as hanging."""
 
 _SHOWN = 20
-"""So many failed seeds are named in the summary."""
+"""The summary names at most this number of failed seeds."""
 
 _LOOK_S = 1
-"""How often to look for processes that hang."""
+"""How often to check for processes that hang."""
 
 _context = get_context("spawn")
 
-Live: TypeAlias = Callable[[Connection, float, str], None]
+Work: TypeAlias = Callable[[Connection, float, str], None]
 
 
 class Outcome(NamedTuple):
-    """What became of one seed; ``failure`` is "" if everything held."""
+    """The result of one seed; ``failure`` is "" if every invariant held."""
 
     seed: int
     failure: str
     messages: int = 0
     faults: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
-    """Each that ``failure`` counts."""
+    """One text for each violation that ``failure`` counts."""
     journal: tuple[str, ...] = ()
-    """The lines that ``replay --seed`` shows, if they were asked for."""
+    """The lines that ``replay --seed`` prints; empty unless requested."""
     took_ms: int = 0
     """Real time."""
 
 
 class Campaign:
-    """Runs seeds and counts what came of them; ``told`` gets each outcome as it comes.
+    """Runs seeds and counts their results; calls ``report`` with each outcome when it arrives.
 
-    ``live`` is the life of a process, a function that can be imported.
+    ``work`` is the main function of a worker process; it must be importable by name.
     """
 
     def __init__(
         self,
         minutes: float,
         jobs: int,
-        told: Callable[[Outcome], None],
-        live: Live | None = None,
+        report: Callable[[Outcome], None],
+        work: Work | None = None,
         *,
         seed_max_ms: int = SEED_MAX_MS,
     ) -> None:
-        self._live = work if live is None else live
+        self._work = run_worker if work is None else work
         self._seed_max_ms = seed_max_ms
         self._minutes = minutes
         self._jobs = jobs
-        self._told = told
+        self._report = report
         self.seeds = 0
         self.failed: list[int] = []
         self.messages = 0
@@ -74,10 +74,10 @@ class Campaign:
         self.took_ms = 0
 
     def run(self, seeds: Iterable[int]) -> None:
-        """Run them all; on return every process is gone."""
+        """Run all seeds. On return every worker process has ended."""
         left, began_ms = list(reversed(list(seeds))), real_elapsed_ms()
         with store_folder() as root:
-            start = partial(_Worker, self._live, self._minutes, root)
+            start = partial(_Worker, self._work, self._minutes, root)
             workers = [start() for _ in range(min(self._jobs, len(left)))]
             try:
                 while left or any(worker.seed is not None for worker in workers):
@@ -86,23 +86,23 @@ class Campaign:
                             if not worker.usable:
                                 worker = workers[number] = start()
                             worker.begin(left.pop())
-                    self._hear(workers)
+                    self._receive(workers)
             finally:
                 for worker in workers:
                     worker.end()
         self.took_ms = real_elapsed_ms() - began_ms
 
-    def _hear(self, workers: list[_Worker]) -> None:
-        busy = {worker.heard: worker for worker in workers if worker.seed is not None}
-        for heard in wait(list(busy), timeout=_LOOK_S):
-            assert isinstance(heard, Connection)
-            outcome = busy[heard].hear()
+    def _receive(self, workers: list[_Worker]) -> None:
+        busy = {worker.pipe: worker for worker in workers if worker.seed is not None}
+        for pipe in wait(list(busy), timeout=_LOOK_S):
+            assert isinstance(pipe, Connection)
+            outcome = busy[pipe].receive()
             if outcome is not None:
-                del busy[heard]
+                del busy[pipe]
                 self._count(outcome)
         for worker in busy.values():
             if worker.busy_ms > self._seed_max_ms:
-                self._count(worker.give_up())
+                self._count(worker.kill_hanging())
 
     def _count(self, outcome: Outcome) -> None:
         self.seeds += 1
@@ -110,10 +110,10 @@ class Campaign:
         self.faults.update(outcome.faults)
         if outcome.failure:
             self.failed.append(outcome.seed)
-        self._told(outcome)
+        self._report(outcome)
 
     def summary(self) -> str:
-        """What came of it, as one line."""
+        """Return the results as one line."""
         faults = ", ".join(f"{name} {count}" for name, count in sorted(self.faults.items()))
         failed = ", ".join(map(str, sorted(self.failed)[:_SHOWN])) + ", …" * (
             len(self.failed) > _SHOWN
@@ -127,80 +127,83 @@ class Campaign:
 
 
 class _Worker:
-    """A process that runs the seeds it is told, one after the other."""
+    """A process that runs the seeds it is given, one after the other."""
 
-    def __init__(self, live: Live, minutes: float, root: str) -> None:
-        self.heard, theirs = _context.Pipe()
+    def __init__(self, work: Work, minutes: float, root: str) -> None:
+        self.pipe, theirs = _context.Pipe()
         self.seed: int | None = None
         self.usable = True
         self._began_ms: int | None = None
-        self._process = _context.Process(target=live, args=(theirs, minutes, root), daemon=True)
+        self._process = _context.Process(target=work, args=(theirs, minutes, root), daemon=True)
         self._process.start()
         theirs.close()
 
     def begin(self, seed: int) -> None:
         self.seed, self._began_ms = seed, None
-        with suppress(OSError):  # it died before: `outcome` will say so
-            self.heard.send(seed)
+        with suppress(OSError):  # the process died before; `receive` reports that
+            self.pipe.send(seed)
 
     @property
     def busy_ms(self) -> int:
-        """How long it has been at its seed."""
+        """For how long the current seed has run, in real time; 0 before it began."""
         return 0 if self._began_ms is None else real_elapsed_ms() - self._began_ms
 
-    def hear(self) -> Outcome | None:
-        """What became of its seed, that it died if it did; None if it only says that it begins."""
+    def receive(self) -> Outcome | None:
+        """Return the outcome of the seed; None if the process only reports that it began.
+
+        A process that died makes an outcome with its exit code.
+        """
         try:
-            said = self.heard.recv()
+            received = self.pipe.recv()
         except (EOFError, OSError):
             self.usable = False
             self._process.join()
             why = f"the process died with exit code {self._process.exitcode}"
             return Outcome(self._done(), why)
-        if not isinstance(said, Outcome):
+        if not isinstance(received, Outcome):
             self._began_ms = real_elapsed_ms()
             return None
         self._done()
-        return said
+        return received
 
     def _done(self) -> int:
         seed, self.seed = self.seed, None
         assert seed is not None
         return seed
 
-    def give_up(self) -> Outcome:
-        """Wait no longer for its seed."""
+    def kill_hanging(self) -> Outcome:
+        """Kill the process and return a failed outcome for its seed."""
         self.usable = False
         self._process.kill()
         self._process.join()
-        return Outcome(self._done(), f"it had come to no end after {self.busy_ms // 1000} s")
+        return Outcome(self._done(), f"the run did not end within {self.busy_ms // 1000} s")
 
     def end(self) -> None:
-        self.heard.close()
+        self.pipe.close()
         self._process.join(1)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
 
 
-def work(told: Connection, minutes: float, root: str, *, journal: bool = False) -> None:
-    """The life of a worker: seeds in, outcomes out, until nobody asks any more.
+def run_worker(pipe: Connection, minutes: float, root: str, *, journal: bool = False) -> None:
+    """The main function of a worker: receive seeds and send outcomes, until the pipe closes.
 
-    Before an outcome it says None, as its seed begins.
+    It sends None when a seed begins: time in the pipe does not count as run time.
     """
-    logging.disable()  # a process of its own, whose words would be mixed with others'
+    logging.disable()  # the log lines of parallel processes would be mixed
     while True:
         try:
-            seed = told.recv()
+            seed = pipe.recv()
         except EOFError:
             return
-        told.send(None)  # it begins
+        pipe.send(None)  # the seed begins
         folder = os.path.join(root, f"seed-{seed}")
-        told.send(outcome_of(seed, minutes, folder, journal=journal))
+        pipe.send(outcome_of(seed, minutes, folder, journal=journal))
 
 
 def outcome_of(seed: int, minutes: float, root: str, *, journal: bool = False) -> Outcome:
-    """Run one seed with its stores in ``root``; whatever it raises is its failure."""
+    """Run one seed with its stores in ``root``. An exception becomes the outcome's failure."""
     began_ms, lines = real_elapsed_ms(), list[str]()
     try:
         result = replay(draw_plan(seed, minutes), root, lines.append if journal else None)
@@ -208,7 +211,7 @@ def outcome_of(seed: int, minutes: float, root: str, *, journal: bool = False) -
         place = traceback.extract_tb(error.__traceback__)[-1]
         failure = f"{error!r} at {os.path.basename(place.filename)}:{place.lineno}"
         return Outcome(seed, failure, journal=tuple(lines), took_ms=real_elapsed_ms() - began_ms)
-    shutil.rmtree(root, ignore_errors=True)  # there are none where stores are in memory
+    shutil.rmtree(root, ignore_errors=True)  # absent when stores are in memory
     failure = ""
     if result.violated:
         more = len(result.violated) - 1

@@ -1,7 +1,7 @@
-"""A client program that lives in the simulator: the project's client core on virtual time.
+"""A client program in the simulator: the project's client core on virtual time.
 
-What it does are *lives*: generators that yield a `Call`, as an operation of the client core does,
-or a `Sleep`. The client resumes them with what came of it, from timers and answers.
+A client runs *tasks*: generators that yield a `Call`, as an operation of the client core does, or
+a `Sleep`. Timers and responses resume them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ API_TIMEOUT_MS = 3_000
 
 
 class Sleep(NamedTuple):
-    """Go on after so many milliseconds of virtual time."""
+    """Resume the task after this number of milliseconds of virtual time."""
 
     ms: int
 
 
-Life: TypeAlias = Generator[Call | Sleep, RemotingCommand | None, None]
+Task: TypeAlias = Generator[Call | Sleep, RemotingCommand | None, None]
 
 
-class Client:
-    """One program with its own name, clock, connections and client id, which is its name."""
+class SimulatedClient:
+    """One client program: its name is its client id; clock and connections are its own."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class Client:
         self.journal = core.journal
         self.clock = NodeClock(core.clock, name, core.journal)
         self.random = draw
-        self.outbound = Outbound(self, core.network, dispatch=self._asked)
+        self.outbound = Outbound(self, core.network, dispatch=self._handle_request)
         self.alive = False
-        self._lives: list[_Living] = []
+        self._tasks: list[_RunningTask] = []
         config = ClientConfig(
             client_id=name, seed=draw.getrandbits(32), send_timeout_ms=send_timeout_ms
         )
@@ -75,38 +75,38 @@ class Client:
             ";".join(core.namesrv_addrs), config, time=_NodeTime(self.clock), ip="127.0.0.1", pid=1
         )
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- life ------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to live; a kind of client adds its own `lives`."""
+        """Start the heartbeat and the client's own `tasks`."""
         self.alive = True
         self.journal.add(NodeStarted(node=self.name, addr=self.name))
-        for life in (self._heartbeats(), *self.lives()):
-            self.live(life)
+        for task in (self._heartbeats(), *self.tasks()):
+            self.run(task)
 
-    def lives(self) -> list[Life]:
-        """What this client does all along, at once."""
+    def tasks(self) -> list[Task]:
+        """Return the tasks that run in parallel as long as the client lives."""
         return []
 
-    def live(self, life: Life) -> None:
-        """Do this too, beginning in this moment."""
-        living = _Living(self, life)
-        self._lives.append(living)
-        living.go_on()
+    def run(self, task: Task) -> None:
+        """Run one more task; it begins at once."""
+        running = _RunningTask(self, task)
+        self._tasks.append(running)
+        running.resume()
 
-    def ended(self, living: _Living) -> None:
-        """One of its lives came to its end."""
-        if living in self._lives:
-            self._lives.remove(living)
+    def ended(self, running: _RunningTask) -> None:
+        """A task calls this when it has returned."""
+        if running in self._tasks:
+            self._tasks.remove(running)
 
     def kill(self, *, silently: bool) -> None:
-        """Be gone at once; ``silently``, as with its machine, so that no peer sees it go."""
+        """End at once. ``silently``, as when its machine dies: no peer sees a connection close."""
         if not self.alive:
             return
         self.alive = False
-        lives, self._lives = self._lives, []
-        for living in lives:
-            living.end()
+        tasks, self._tasks = self._tasks, []
+        for running in tasks:
+            running.end()
         self.clock.cancel_all()
         if silently:
             self.outbound.pause()
@@ -115,20 +115,20 @@ class Client:
         self.journal.add(NodeStopped(node=self.name, how="vanish" if silently else "kill"))
 
     def session_closed(self, session: Session) -> None:
-        """Nothing to do: whoever waits for an answer is told that there is none."""
+        """Nothing to do: `Outbound` answers each open request with None."""
 
-    def _heartbeats(self) -> Life:
+    def _heartbeats(self) -> Task:
         yield Sleep(FIRST_HEARTBEAT_MS)
         while True:
-            # Java asks for its routes as often: who is silent hears of a broker that is back.
+            # Java refreshes its routes as often: an idle client learns of a restarted broker.
             for topic in list(self.instance.routes.routes):
                 with suppress(RemotingError, MQBrokerError):
                     yield from self.instance.update_route(topic)
             yield from self.instance.heartbeat()
             yield Sleep(HEARTBEAT_MS)
 
-    def _asked(self, session: Session, request: RemotingCommand) -> None:
-        """A broker asks: the client core knows what to answer."""
+    def _handle_request(self, session: Session, request: RemotingCommand) -> None:
+        """Answer a request of a broker, as the client core decides."""
         answer = self.instance.handle(session.remote_addr, request)
         if answer is not None and answer.is_oneway:
             session.invoke_oneway(answer)
@@ -136,11 +136,11 @@ class Client:
             session.send(answer, answers=request.code)
 
     def __repr__(self) -> str:
-        return f"<client {self.name}, {len(self._lives)} lives>"
+        return f"<client {self.name}, {len(self._tasks)} tasks>"
 
 
 class _NodeTime:
-    """The time by which a node lives, as the client core asks for it."""
+    """A node's clock in the form that the client core expects."""
 
     def __init__(self, clock: NodeClock) -> None:
         self.wall_ms = clock.now_ms
@@ -150,77 +150,78 @@ class _NodeTime:
         return self._clock.elapsed_ms()
 
 
-class _Living:
-    """One generator that is being lived: what it yielded is under way."""
+class _RunningTask:
+    """A task and the step that it waits for."""
 
-    def __init__(self, client: Client, life: Life) -> None:
+    def __init__(self, client: SimulatedClient, task: Task) -> None:
         self._client = client
-        self._life = life
+        self._task = task
         self._over = False
 
-    def go_on(self) -> None:
-        """Resume it after a sleep, or for the first time."""
+    def resume(self) -> None:
+        """Resume it after a sleep, or start it."""
         self._step(None, None)
 
     def end(self) -> None:
-        """Never resume it again."""
+        """End it; it is never resumed again."""
         self._over = True
-        self._life.close()
+        self._task.close()
 
     def _step(self, response: RemotingCommand | None, error: RemotingError | None) -> None:
         client = self._client
         while not self._over:
             try:
-                life = self._life
-                step = life.send(response) if error is None else life.throw(error)
+                task = self._task
+                step = task.send(response) if error is None else task.throw(error)
             except StopIteration:
                 self._over = True
                 client.ended(self)
                 return
             if isinstance(step, Sleep):
-                client.clock.call_later(step.ms, self.go_on, kind="sim_client")
+                client.clock.call_later(step.ms, self.resume, kind="sim_client")
                 return
             if step.command.is_oneway:
                 client.outbound.invoke_oneway(step.addr, step.command)
                 response = error = None
                 continue
-            asking = _Asking(self, step)
-            if not asking.ask(client.outbound):
+            request = _OpenRequest(self, step)
+            if not request.send(client.outbound):
                 return
-            response, error = asking.response, asking.error
+            response, error = request.response, request.error
 
-    def answered(self, asking: _Asking) -> None:
-        """The answer came, or what is in its place."""
+    def answered(self, request: _OpenRequest) -> None:
+        """Resume the task with the response, or with the error in its place."""
         if not self._over:
-            self._step(asking.response, asking.error)
+            self._step(request.response, request.error)
 
 
-class _Asking:
-    """One request under way; who cannot be reached is known at once."""
+class _OpenRequest:
+    """One request that waits for its response."""
 
-    def __init__(self, living: _Living, call: Call) -> None:
-        self._living = living
+    def __init__(self, task: _RunningTask, call: Call) -> None:
+        self._task = task
         self._call = call
-        self._under_way = False
+        self._sent = False
+        """True once `send` has returned: only then a reply has to resume the task."""
         self._over = False
         self._session: Session | None = None
         self.response: RemotingCommand | None = None
         self.error: RemotingError | None = None
 
-    def ask(self, outbound: Outbound) -> bool:
-        """Send it; True if it is over already."""
+    def send(self, outbound: Outbound) -> bool:
+        """Send it. Return True if it already ended, as when the peer cannot be reached."""
         addr, command, timeout_ms = self._call
         outbound.invoke(addr, command, timeout_ms, self._reply)
         self._session = outbound.session(addr)
-        self._under_way = not self._over
+        self._sent = not self._over
         return self._over
 
     def _reply(self, response: RemotingCommand | None) -> None:
         self.response, self._over = response, True
         if response is None:
             self.error = self._failure()
-        if self._under_way:
-            self._living.answered(self)
+        if self._sent:
+            self._task.answered(self)
 
     def _failure(self) -> RemotingError:
         addr, _, timeout_ms = self._call
@@ -234,5 +235,5 @@ class _Asking:
 
 
 def why(error: FakemqError) -> str:
-    """What went wrong, for the journal."""
+    """Return the text of an error for the journal."""
     return f"{type(error).__name__}: {error}"

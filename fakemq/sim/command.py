@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fakemq.errors import ConfigError
-from fakemq.sim.plan import draw_plan
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import drawn, lines_about, replay, store_folder
 
 Write = Callable[[str], None]
@@ -14,7 +14,7 @@ HELD, VIOLATED = 0, 1
 
 
 def replay_one(seed: int, minutes: float, write: Write) -> int:
-    """Show what a seed draws, its journal and the verdict; gives the exit code."""
+    """Print a seed's plan, its journal and the verdict. Return the exit code."""
     try:
         plan = draw_plan(seed, minutes)
     except ValueError as error:
@@ -41,7 +41,7 @@ def replay_one(seed: int, minutes: float, write: Write) -> int:
 
 
 def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
-    """Run the seeds ``FROM:TO``, without TO itself; a line for each that fails, and a summary."""
+    """Run the seeds ``FROM:TO``, TO excluded. Print a line for each failure, and a summary."""
     first, _, end = seeds.partition(":")
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
         raise ConfigError(f"--seeds {seeds}: expected FROM:TO, such as 0:500")
@@ -51,11 +51,11 @@ def run_campaign(seeds: str, minutes: float, jobs: int, write: Write) -> int:
         raise ConfigError(f"--minutes: {error}") from None
     from fakemq.sim.campaign import Campaign, Outcome
 
-    def told(outcome: Outcome) -> None:
+    def report(outcome: Outcome) -> None:
         if outcome.failure:
             write(f"seed {outcome.seed}: {outcome.failure}")
 
-    campaign = Campaign(minutes, jobs, told)
+    campaign = Campaign(minutes, jobs, report)
     campaign.run(range(int(first), int(end)))
     write(campaign.summary())
     if campaign.failed:

@@ -1,8 +1,8 @@
-"""Clients that consume: members of a group that share its queues, in order or not, or one alone.
+"""Clients that consume: members of a group, in order or not, or one consumer outside any group.
 
-The least of Java's push consumer that a group needs: it is a member, is given its share of the
-queues, holds one pull for each, sends back what it could not cope with, and commits. One pull is
-under way for a queue, and the next begins when its messages are done with.
+This is the part of Java's push consumer that a group needs. A client is a member, takes its share
+of the queues, keeps one pull open for each, sends back failed messages, and commits offsets. The
+next pull of a queue starts when all messages of the last one are processed.
 
 Source: client/impl/consumer/RebalanceImpl.java, DefaultMQPushConsumerImpl.java (4.9.7)
 """
@@ -19,7 +19,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.topics import RETRY_PREFIX
-from fakemq.sim.client import Client, Life, Sleep
+from fakemq.sim.client import SimulatedClient, Sleep, Task
 from fakemq.sim.events import Consumed
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ SUSPEND_MS = 15_000
 AFTER_ERROR_MS = 3_000
 """Source: DefaultMQPushConsumerImpl.java#pullTimeDelayMillsWhenException (4.9.7)"""
 NOTHING_NEW_MS = 5_000
-"""Where the broker does not hold the pull: a slave, or for who is no member."""
+"""The pause when the broker does not hold a pull: at a slave, or for a consumer without a group."""
 AGAIN_MS, AGAIN_IN_ORDER_MS = 5_000, 1_000
 LOCK_AGAIN_MS = 10_000
-"""A lock is good for 30 s to a client, of which a pull may take 15: locked again before each."""
+"""A client keeps a lock for 30 s, and one pull may take 15 of them: so lock again before each."""
 
 _ERRORS = (MQBrokerError, MQClientError, RemotingError)
 
 
-class _Share:
-    """A queue that is this client's, until it is ``dropped``."""
+class _AssignedQueue:
+    """A queue that this client owns until it is ``dropped``."""
 
     def __init__(self, queue: MessageQueue) -> None:
         self.queue = queue
@@ -52,25 +52,25 @@ class _Share:
         self.locked_at_ms: int | None = None
 
 
-class Consumer(Client):
-    """Consumes for one group; ``plan`` says which, of what, and how well."""
+class Consumer(SimulatedClient):
+    """Consumes for one group, as ``plan`` says: which topics, and how often it fails."""
 
     def __init__(self, core: ClusterCore, plan: ConsumerPlan, draw: random.Random) -> None:
         super().__init__(core, plan.name, draw)
         self.plan = plan
         self._consumer = PullConsumer(self.instance, plan.group)
-        self._shares: dict[MessageQueue, _Share] = {}
+        self._assigned: dict[MessageQueue, _AssignedQueue] = {}
         self._balancing = False
         retry = (RETRY_PREFIX + plan.group,) if plan.member and not plan.ordered else ()
         self._topics = (*plan.topics, *retry)
         self.instance.handlers[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] = self._members_changed
 
-    def lives(self) -> list[Life]:
+    def tasks(self) -> list[Task]:
         return [self._rebalancing()]
 
-    # -- its share ----------------------------------------------------------------------------
+    # -- its queues ------------------------------------------------------------
 
-    def _rebalancing(self) -> Life:
+    def _rebalancing(self) -> Task:
         if self.plan.member:
             for topic in self._topics:
                 while True:
@@ -88,9 +88,9 @@ class Consumer(Client):
 
     def _members_changed(self, addr: str, request: RemotingCommand) -> None:
         if not self._balancing:
-            self.live(self._balance())
+            self.run(self._balance())
 
-    def _balance(self) -> Life:
+    def _balance(self) -> Task:
         self._balancing = True
         for topic in self._topics:
             try:
@@ -99,46 +99,46 @@ class Consumer(Client):
                 if self.plan.member:
                     ids = yield from self.instance.consumer_ids(topic, self.plan.group)
             except _ERRORS:
-                continue  # the next time, perhaps
+                continue  # the next balancing tries again
             self._take(topic, averagely(queues, ids, self.name))
         self._balancing = False
 
     def _take(self, topic: str, queues: Sequence[MessageQueue]) -> None:
         dropped = [
-            share
-            for queue, share in self._shares.items()
+            assigned
+            for queue, assigned in self._assigned.items()
             if queue.topic == topic and queue not in queues
         ]
-        for share in dropped:
-            share.dropped = True
-            del self._shares[share.queue]
-            if share.locked_at_ms is not None:
-                self.live(self._unlock(share))
+        for assigned in dropped:
+            assigned.dropped = True
+            del self._assigned[assigned.queue]
+            if assigned.locked_at_ms is not None:
+                self.run(self._unlock(assigned))
         for queue in queues:
-            if queue not in self._shares:
-                share = self._shares[queue] = _Share(queue)
-                self.live(self._consume(share))
+            if queue not in self._assigned:
+                assigned = self._assigned[queue] = _AssignedQueue(queue)
+                self.run(self._consume(assigned))
 
-    def _unlock(self, share: _Share) -> Life:
+    def _unlock(self, assigned: _AssignedQueue) -> Task:
         try:
-            yield from self._consumer.unlock([share.queue], oneway=True)
+            yield from self._consumer.unlock([assigned.queue], oneway=True)
         except _ERRORS:
-            return  # it runs out
+            return  # the lock expires at the broker
 
-    # -- one queue ----------------------------------------------------------------------------
+    # -- one queue -------------------------------------------------------------
 
-    def _consume(self, share: _Share) -> Life:
+    def _consume(self, assigned: _AssignedQueue) -> Task:
         offset: int | None = None
-        while not share.dropped:
+        while not assigned.dropped:
             began_ms = self.clock.elapsed_ms()
             try:
-                if not (yield from self._may_consume(share)):
+                if not (yield from self._may_consume(assigned)):
                     yield Sleep(AGAIN_MS)
                     continue
                 if offset is None:
-                    offset = (yield from self._consumer.query_offset(share.queue)) or 0
+                    offset = (yield from self._consumer.query_offset(assigned.queue)) or 0
                 result = yield from self._consumer.pull(
-                    share.queue,
+                    assigned.queue,
                     offset,
                     max_messages=self.plan.batch,
                     expression=None if self.plan.member else "*",
@@ -148,46 +148,51 @@ class Consumer(Client):
                 yield Sleep(AFTER_ERROR_MS)
                 continue
             for message in result.messages:
-                if not (yield from self._cope(share, message)):
+                if not (yield from self._process(assigned, message)):
                     return
             if result.next_begin_offset != offset:
                 offset = result.next_begin_offset
-                yield from self._commit(share, offset)
+                yield from self._commit(assigned, offset)
             elif self.clock.elapsed_ms() == began_ms:
                 yield Sleep(NOTHING_NEW_MS)
 
-    def _may_consume(self, share: _Share) -> Generator[Call, RemotingCommand | None, bool]:
+    def _may_consume(
+        self, assigned: _AssignedQueue
+    ) -> Generator[Call, RemotingCommand | None, bool]:
         if not self.plan.ordered:
             return True
-        now_ms, locked_at_ms = self.clock.elapsed_ms(), share.locked_at_ms
+        now_ms, locked_at_ms = self.clock.elapsed_ms(), assigned.locked_at_ms
         if locked_at_ms is not None and now_ms - locked_at_ms < LOCK_AGAIN_MS:
             return True
-        share.locked_at_ms = None
-        if share.queue in (yield from self._consumer.lock([share.queue])):
-            share.locked_at_ms = now_ms
-        return share.locked_at_ms is not None
+        assigned.locked_at_ms = None
+        if assigned.queue in (yield from self._consumer.lock([assigned.queue])):
+            assigned.locked_at_ms = now_ms
+        return assigned.locked_at_ms is not None
 
-    def _commit(self, share: _Share, offset: int) -> Life:
+    def _commit(self, assigned: _AssignedQueue, offset: int) -> Task:
         try:
-            yield from self._consumer.update_offset(share.queue, offset, oneway=self.plan.member)
+            yield from self._consumer.update_offset(assigned.queue, offset, oneway=self.plan.member)
         except _ERRORS:
-            return  # the next commit says more
+            return  # the next commit includes this one
 
-    def _cope(
-        self, share: _Share, message: MessageExt
+    def _process(
+        self, assigned: _AssignedQueue, message: MessageExt
     ) -> Generator[Call | Sleep, RemotingCommand | None, bool]:
-        """Work on a message until it is done with; False if it is somebody else's meanwhile."""
+        """Process a message until it succeeds or is sent back.
+
+        Return False if another client owns the queue meanwhile.
+        """
         plan = self.plan
         while True:
             if plan.work_ms:
                 yield Sleep(self.random.randint(1, plan.work_ms))
-            if share.dropped:
+            if assigned.dropped:
                 return False
             well = self.random.random() >= plan.failing
-            if well or (not plan.ordered and (yield from self._send_back(share, message))):
+            if well or (not plan.ordered and (yield from self._send_back(assigned, message))):
                 break
             yield Sleep(AGAIN_IN_ORDER_MS if plan.ordered else AGAIN_MS)
-        queue = share.queue
+        queue = assigned.queue
         self.journal.add(
             Consumed(
                 node=self.name,
@@ -205,7 +210,7 @@ class Consumer(Client):
         return True
 
     def _send_back(
-        self, share: _Share, message: MessageExt
+        self, assigned: _AssignedQueue, message: MessageExt
     ) -> Generator[Call, RemotingCommand | None, bool]:
         """Source: client/impl/MQClientAPIImpl.java#consumerSendMessageBack (4.9.7)"""
         if not self.plan.member:
@@ -221,7 +226,7 @@ class Consumer(Client):
         instance = self.instance
         command = instance.command(RequestCode.CONSUMER_SEND_MSG_BACK, header)
         try:
-            addr = yield from instance.master_addr(share.queue)
+            addr = yield from instance.master_addr(assigned.queue)
             yield from instance.invoke_ok(addr, command)
         except _ERRORS:
             return False
@@ -231,7 +236,7 @@ class Consumer(Client):
 def averagely(
     queues: Sequence[MessageQueue], client_ids: Sequence[str], client_id: str
 ) -> Sequence[MessageQueue]:
-    """A client's share of sorted queues; none if it is not among the members.
+    """Return a client's share of the sorted queues; none if it is not a member.
 
     Source: client/consumer/rebalance/AllocateMessageQueueAveragely.java (4.9.7)
     """

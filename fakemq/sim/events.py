@@ -1,4 +1,4 @@
-"""What the journal says of a simulation's clients and faults; all else is in `fakemq.events`."""
+"""Journal events of a simulation's clients and faults; all others are in `fakemq.events`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from fakemq.events.core import Event
 
 
 class Sent(Event, frozen=True, kw_only=True, gc=False):
-    """A producer heard where its message is; ``status`` is the name of a `SendStatus`.
+    """A producer received where its message is stored; ``status`` is the name of a `SendStatus`.
 
-    ``key`` names the message in all that is said of it; ``shard`` is that by which it is ordered,
-    "" if by none, and ``number`` its place among those of its shard.
+    ``key`` identifies the message in all events. ``shard`` is its sharding key, "" if it is not
+    ordered, and ``number`` its place among the messages of the shard.
     """
 
     topic: str
@@ -25,7 +25,7 @@ class Sent(Event, frozen=True, kw_only=True, gc=False):
 
 
 class SendFailed(Event, frozen=True, kw_only=True, gc=False):
-    """A producer does not know what became of its message, or knows that nothing did."""
+    """A send failed: the message is not stored, or the producer cannot know whether it is."""
 
     topic: str
     key: str
@@ -33,7 +33,7 @@ class SendFailed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Decided(Event, frozen=True, kw_only=True, gc=False):
-    """A producer knows what becomes of its half message: ``how`` is commit or rollback."""
+    """A producer decided on its half message: ``how`` is commit or rollback."""
 
     topic: str
     key: str
@@ -41,9 +41,9 @@ class Decided(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Consumed(Event, frozen=True, kw_only=True, gc=False):
-    """A consumer is done with a message; if not ``well``, it wants to have it again later.
+    """A consumer processed a message; if not ``well``, it sent the message back.
 
-    ``topic`` is that of the queue, which may be the group's retry topic.
+    ``topic`` is the topic of the queue, which may be the group's retry topic.
     """
 
     group: str
@@ -59,18 +59,18 @@ class Consumed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class FaultBegan(Event, frozen=True, kw_only=True, gc=False):
-    """A fault of the plan has come over ``target``."""
+    """A planned fault began at ``target``."""
 
     fault: str
     target: str
 
 
 class FaultEnded(Event, frozen=True, kw_only=True, gc=False):
-    """A fault is over, and what it did is undone."""
+    """A planned fault ended, and its effect was undone."""
 
     fault: str
     target: str
 
 
 class Quiet(Event, frozen=True, kw_only=True, gc=False):
-    """Producers have sent their last, all faults are over: what is on its way has time now."""
+    """All producers have stopped and all faults have ended; open deliveries have time to finish."""

@@ -1,6 +1,6 @@
-"""The faults that a plan may draw: each one row of a table, from who can have it to its undoing.
+"""The faults that a plan may draw: one row of a table each.
 
-Another fault is one more row: whom it may befall under a plan, what it does, what undoes it.
+To add a fault, add a row: the targets that it may have in a plan, how it begins, how it ends.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakemq.broker.registration import SILENCE
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.sim.history import MASTER
-from fakemq.sim.link_faults import LINK_KINDS, befall_link, links_of
-from fakemq.sim.plan import FAULTS_MAX, FAULTS_MIN, PlannedFault
+from fakemq.sim.link_faults import LINK_KINDS, break_link, links_of
 from fakemq.sim.replication_faults import (
     disk_full,
     disks,
@@ -24,42 +23,39 @@ from fakemq.sim.replication_faults import (
     tear_transfer,
     withhold_acks,
 )
-from fakemq.sim.request_faults import REQUEST_KINDS, befall_requests, requests_of
+from fakemq.sim.request_faults import REQUEST_KINDS, disturb_requests, requests_of
 
 if TYPE_CHECKING:
     import random
 
-    from fakemq.sim.plan import Plan
-    from fakemq.sim.run import Simulation
+    from fakemq.sim.plan import Plan, PlannedFault
+    from fakemq.sim.simulation import Simulation
 
-FIRST_MS, LAST_MS = 15_000, 15_000
-"""How long before the first fault, and between the end of the last and the quiet."""
-APART_MS = 5_000
-"""Between two faults of one target."""
 EVERYTHING = "everything"
-"""The target of faults that befall all at once."""
+"""The target of a fault that affects the whole cluster."""
 
 
-class Fault(NamedTuple):
-    """One row: ``targets`` says whom it may befall; most are over after a while, some at once."""
+class FaultKind(NamedTuple):
+    """One row of the table; most faults last for a while, some only for a moment."""
 
     targets: Callable[[Plan], Sequence[str]]
+    """Returns the nodes, links or clients that the fault may have as its target in a plan."""
     begin: Callable[[Simulation, PlannedFault], None]
     end: Callable[[Simulation, PlannedFault], None]
     longest_ms: int = 60_000
     amounts: Callable[[random.Random], int] = lambda draw: 0
     weight: int = 2
     loses_machine: bool = False
-    """What was not flushed may be gone; one machine of a broker name is lost in a run, no more."""
+    """Unflushed bytes may be lost; a run loses at most one machine of each broker name."""
     for_good: bool = False
-    """Its target is never the same again."""
+    """The target does not come back as it was."""
 
 
 def _nothing(sim: Simulation, fault: PlannedFault) -> None:
     pass
 
 
-# -- whom ---------------------------------------------------------------------------------------
+# -- targets ---------------------------------------------------------------
 
 
 def _nodes(plan: Plan) -> Sequence[str]:
@@ -67,7 +63,7 @@ def _nodes(plan: Plan) -> Sequence[str]:
 
 
 def _disks(plan: Plan) -> Sequence[str]:
-    """Machines whose loss is no matter of a slave's having everything."""
+    """Machines whose loss breaks no promise, whether their slave has every message or not."""
     cluster = plan.cluster
     if not cluster.on_disk:
         return ()
@@ -95,7 +91,7 @@ def _all(plan: Plan) -> Sequence[str]:
     return (EVERYTHING,)
 
 
-# -- what ---------------------------------------------------------------------------------------
+# -- effects ---------------------------------------------------------------
 
 
 def _kill(sim: Simulation, fault: PlannedFault) -> None:
@@ -129,13 +125,13 @@ def _silence(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _lose_machine(sim: Simulation, fault: PlannedFault) -> None:
-    """The slave stands still, and before it goes on its master's machine is gone for good."""
+    """Pause the slave, and lose its master's machine before the slave resumes."""
     sim.core.brokers[_slave_of(fault.target)].pause()
     sim.after(fault.amount, lambda: sim.lose_machine(fault.target))
 
 
-def _slave_begins_anew(sim: Simulation, fault: PlannedFault) -> None:
-    """Its process is: what its socket had and it had not read is gone."""
+def _restart_slave(sim: Simulation, fault: PlannedFault) -> None:
+    """Start a new process of the slave; bytes that the old one had not read are lost."""
     slave = sim.core.brokers[_slave_of(fault.target)]
     slave.kill()
     sim.core.start_broker(slave)
@@ -174,7 +170,7 @@ def _replace_client(sim: Simulation, fault: PlannedFault) -> None:
 
 
 def _remove(sim: Simulation, fault: PlannedFault) -> None:
-    """One that was placed in the cluster's own plan of faults is over."""
+    """End a fault that is active in the cluster's own fault plan."""
     sim.placed.pop(fault).remove()
 
 
@@ -190,83 +186,40 @@ def _flush_ms(draw: random.Random) -> int:
     return draw.choice((2, 40, 700, 6_000))
 
 
-FAULTS: dict[str, Fault] = {
-    "kill": Fault(_nodes, _kill, _start, 90_000),
-    "crash": Fault(_disks, _crash, _start, weight=12, loses_machine=True),
-    "stop": Fault(_nodes, _stop, _start),
-    "pause": Fault(_nodes, _pause, _resume),
-    "silence": Fault(_nodes, _silence, _remove, 150_000),
-    "lose_machine": Fault(
+FAULTS: dict[str, FaultKind] = {
+    "kill": FaultKind(_nodes, _kill, _start, 90_000),
+    "crash": FaultKind(_disks, _crash, _start, weight=12, loses_machine=True),
+    "stop": FaultKind(_nodes, _stop, _start),
+    "pause": FaultKind(_nodes, _pause, _resume),
+    "silence": FaultKind(_nodes, _silence, _remove, 150_000),
+    "lose_machine": FaultKind(
         _masters_that_slaves_outlive,
         _lose_machine,
-        _slave_begins_anew,
+        _restart_slave,
         10_000,
         lambda draw: draw.randint(3_000, 9_000),
         weight=20,
         loses_machine=True,
         for_good=True,
     ),
-    "clock_skew": Fault(_nodes, _skew, _unskew, amounts=_skews, weight=4),
-    "clock_jump": Fault(_all, _jump, _nothing, 0, _skews),
-    "kill_namesrv": Fault(_name_servers, _kill_name_server, _start_name_server),
-    "kill_consumer": Fault(
+    "clock_skew": FaultKind(_nodes, _skew, _unskew, amounts=_skews, weight=4),
+    "clock_jump": FaultKind(_all, _jump, _nothing, 0, _skews),
+    "kill_namesrv": FaultKind(_name_servers, _kill_name_server, _start_name_server),
+    "kill_consumer": FaultKind(
         _members, _kill_client, _replace_client, 90_000, lambda draw: draw.randrange(2)
     ),
-    "hold_slave": Fault(slaves, hold_slave, _remove, 40_000, weight=4),
-    "withhold_acks": Fault(slaves, withhold_acks, _remove, 40_000, weight=5),
-    "tear_transfer": Fault(slaves, tear_transfer, _remove, 40_000, _byte, weight=4),
-    "reorder_metadata": Fault(slaves, reorder_metadata, _remove, 60_000, weight=3),
-    "slow_flush": Fault(disks, slow_flush, _remove, 40_000, _flush_ms, weight=8),
-    "disk_full": Fault(disks_without_old_files, disk_full, _remove, 40_000, weight=10),
+    "hold_slave": FaultKind(slaves, hold_slave, _remove, 40_000, weight=4),
+    "withhold_acks": FaultKind(slaves, withhold_acks, _remove, 40_000, weight=5),
+    "tear_transfer": FaultKind(slaves, tear_transfer, _remove, 40_000, _byte, weight=4),
+    "reorder_metadata": FaultKind(slaves, reorder_metadata, _remove, 60_000, weight=3),
+    "slow_flush": FaultKind(disks, slow_flush, _remove, 40_000, _flush_ms, weight=8),
+    "disk_full": FaultKind(disks_without_old_files, disk_full, _remove, 40_000, weight=10),
     **{
-        name: Fault(requests_of, befall_requests, _remove, 40_000, kind.amounts, weight=4)
+        name: FaultKind(requests_of, disturb_requests, _remove, 40_000, kind.amounts, weight=4)
         for name, kind in REQUEST_KINDS.items()
     },
     **{
-        name: Fault(links_of, befall_link, _remove, kind.longest_ms, kind.amounts)
+        name: FaultKind(links_of, break_link, _remove, kind.longest_ms, kind.amounts)
         for name, kind in LINK_KINDS.items()
     },
 }
-
-
-# -- drawing ------------------------------------------------------------------------------------
-
-
-def draw_faults(plan: Plan, draw: random.Random) -> tuple[PlannedFault, ...]:
-    """Some faults that can be under ``plan``, in the order of their beginning."""
-    possible = {name: list(fault.targets(plan)) for name, fault in FAULTS.items()}
-    names = [name for name, targets in possible.items() if targets]
-    weights = [FAULTS[name].weight for name in names]
-    wanted = draw.randint(FAULTS_MIN, FAULTS_MAX)
-    drawn: list[PlannedFault] = []
-    while len(drawn) < wanted:
-        name = draw.choices(names, weights)[0]
-        row, target = FAULTS[name], draw.choice(possible[name])
-        amount = row.amounts(draw)
-        shortest_ms = min(row.longest_ms, max(1_000, amount + 500 if row.for_good else 0))
-        for_ms = draw.randint(shortest_ms, row.longest_ms)
-        at_ms = draw.randint(FIRST_MS, max(FIRST_MS, plan.quiet_at_ms - LAST_MS - for_ms))
-        fault = PlannedFault(name=name, target=target, at_ms=at_ms, for_ms=for_ms, amount=amount)
-        if fault.until_ms < plan.quiet_at_ms and not any(_clash(fault, one) for one in drawn):
-            drawn.append(fault)
-    return tuple(sorted(drawn, key=lambda fault: (fault.at_ms, fault.target)))
-
-
-def _clash(one: PlannedFault, other: PlannedFault) -> bool:
-    """Whether two faults cannot be in one run."""
-    rows = FAULTS[one.name], FAULTS[other.name]
-    if EVERYTHING in (one.target, other.target):
-        return one.target == other.target
-    if _broker_name(one) == _broker_name(other) and any(row.for_good for row in rows):
-        return True  # else a second machine may be down when it matters
-    if _broker_name(one) == _broker_name(other) and all(row.loses_machine for row in rows):
-        return True
-    return (
-        one.target == other.target
-        and one.at_ms < other.until_ms + APART_MS
-        and other.at_ms < one.until_ms + APART_MS
-    )
-
-
-def _broker_name(fault: PlannedFault) -> str:
-    return fault.target.rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""What a run leaves for its judges: the events that tell of messages, clocks and lost machines."""
+"""The part of a journal that invariants read: events of messages, clocks and lost machines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EventT = TypeVar("EventT", bound=Event)
 
 
 class Violation(NamedTuple):
-    """An invariant that did not hold; ``words`` are by what the journal names what it is about."""
+    """An invariant that did not hold; ``words`` find its message or node in the journal's lines."""
 
     invariant: str
     text: str
@@ -44,7 +44,10 @@ class Violation(NamedTuple):
 
 
 class History:
-    """Entries of a journal, of `KINDS` only, oldest first; it outlives what the journal forgets."""
+    """The entries of a journal that are of `KINDS`, oldest first.
+
+    It keeps entries that the journal itself has already discarded.
+    """
 
     def __init__(self, journal: Journal | None = None, entries: Iterable[Entry] = ()) -> None:
         self.entries: list[Entry] = list(entries)
@@ -52,16 +55,16 @@ class History:
             journal.listen(self.entries.append, *KINDS)
 
     def of(self, kind: type[EventT]) -> Iterator[EventT]:
-        """Events of one kind."""
+        """Yield the events of one kind."""
         for entry in self.entries:
             if isinstance(entry.event, kind):
                 yield entry.event
 
 
 MASTER = "-0"
-"""How the name of a master ends."""
+"""The suffix of a master's node name."""
 
 
 def broker_name(node: str) -> str:
-    """The brokerName of a node, as in ``broker-a`` of ``broker-a-1``."""
+    """Return the brokerName of a node: ``broker-a`` for ``broker-a-1``."""
     return node.rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""What a plan may draw for links: between nodes, and between clients and nodes."""
+"""Faults that a plan may draw for links between nodes, and between clients and nodes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.sim.plan import Plan, PlannedFault
-    from fakemq.sim.run import Simulation
+    from fakemq.sim.simulation import Simulation
 
 TO = " to "
-"""Between the two ends in the name of a target."""
+"""Separates the two ends in the name of a target: ``broker-a-0 to namesrv-0``."""
 
 
 class LinkKind(NamedTuple):
-    """A point of `fakemq.net.faults.scopes`, and how its action comes from a drawn amount."""
+    """A point of `fakemq.net.faults.scopes`, and how a drawn amount becomes its action."""
 
     point: Point[Any]
     action: Callable[[int], object] = lambda amount: None
     amounts: Callable[[random.Random], int] = lambda draw: draw.randrange(2)
-    """By itself: 1 for one way, 0 for both."""
+    """The default draws 1 for one direction, 0 for both."""
     one_way: Callable[[int], bool] = lambda amount: False
     when: When = ALWAYS
     longest_ms: int = 60_000
@@ -62,7 +62,7 @@ LINK_KINDS: dict[str, LinkKind] = {
 
 
 def links_of(plan: Plan) -> Sequence[str]:
-    """Every link that carries something, by its two ends; those of replication twice as often."""
+    """Return every link in use, by its two ends; replication links four times, to be drawn more."""
     cluster = plan.cluster
     servers = [f"namesrv-{number}" for number in range(cluster.namesrvs)]
     masters = [f"{name}{MASTER}" for name in cluster.broker_names]
@@ -79,8 +79,8 @@ def _pair(master: str, slave: str) -> bool:
     return master.removesuffix(MASTER) == slave.rpartition("-")[0]
 
 
-def befall_link(sim: Simulation, fault: PlannedFault) -> None:
-    """Have something happen to the connections of a link, open or yet to come."""
+def break_link(sim: Simulation, fault: PlannedFault) -> None:
+    """Activate a fault for the open and future connections of a link."""
     kind, amount = LINK_KINDS[fault.name], fault.amount
     source, _, target = fault.target.partition(TO)
     source = sim.clients[source].name if source in sim.clients else source

@@ -1,4 +1,4 @@
-"""Clients that send: for their kind of message each, at times drawn from their own stream."""
+"""Clients that send: one class for each kind of message; send times come from their own stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message_id import decode_offset_id
 from fakemq.protocol.properties import DELAY_TIME_LEVEL
-from fakemq.sim.client import Client, Life, Sleep, why
+from fakemq.sim.client import SimulatedClient, Sleep, Task, why
 from fakemq.sim.events import Decided, SendFailed, Sent
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ RESEND_MS = 2_000
 ATTEMPTS = 30
 
 
-class SendingClient(Client):
-    """What all producers do: one message after the other, until ``until_ms`` of elapsed time."""
+class SendingClient(SimulatedClient):
+    """Sends one message after the other, until ``until_ms`` of elapsed time."""
 
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
@@ -42,22 +42,22 @@ class SendingClient(Client):
         self._producer = Producer(self.instance, f"group-of-{plan.name}")
         self._count = 0
 
-    def lives(self) -> list[Life]:
+    def tasks(self) -> list[Task]:
         return [self._sending()]
 
-    def _sending(self) -> Life:
+    def _sending(self) -> Task:
         plan = self.plan
         while True:
             yield Sleep(self.random.randint(1, 2 * plan.pause_ms))
             if self.clock.elapsed_ms() >= self._until_ms:
                 return
-            # Several in a moment now and then, as programs do.
+            # Sometimes a burst of messages in one moment, as real programs send.
             for _ in range(1 if self.random.random() < 0.8 else plan.burst):
                 self._count += 1
                 yield from self.send_one(f"{self.name}-{self._count}")
 
     def send_one(self, key: str) -> _Step:
-        """Send the message called ``key``; whether it is known to be stored."""
+        """Send the message with the key ``key``. Return True if it is known to be stored."""
         return (yield from self.send(self.message(key)))
 
     def message(self, key: str) -> Message:
@@ -67,7 +67,7 @@ class SendingClient(Client):
     def send(
         self, message: Message, queue: MessageQueue | None = None, shard: str = "", number: int = 0
     ) -> _Step:
-        """Send it and write down what came of it."""
+        """Send a message and write the result to the journal."""
         try:
             result = yield from self._producer.send(message, queue=queue)
         except (MQBrokerError, MQClientError, RemotingError) as error:
@@ -100,7 +100,7 @@ class SendingClient(Client):
 
 
 class OnewayProducer(SendingClient):
-    """Waits for no answer, so nobody promised it anything."""
+    """Sends one-way: there is no response, so no broker promises to keep its messages."""
 
     def send_one(self, key: str) -> _Step:
         try:
@@ -111,7 +111,7 @@ class OnewayProducer(SendingClient):
 
 
 class DelayedProducer(SendingClient):
-    """Gives its messages delay levels."""
+    """Sends messages with delay levels."""
 
     def message(self, key: str) -> Message:
         message = super().message(key)
@@ -120,7 +120,7 @@ class DelayedProducer(SendingClient):
 
 
 class OrderedProducer(SendingClient):
-    """Sends the messages of a shard to one queue, each after the one before it is stored."""
+    """Sends the messages of a shard to one queue; each waits until the previous one is stored."""
 
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
@@ -143,7 +143,10 @@ class OrderedProducer(SendingClient):
 
 
 class TransactionalProducer(SendingClient):
-    """Sends halves; says at once how they end, or only when it is asked, or not the first time."""
+    """Sends half messages.
+
+    It decides at once, or when the broker checks the transaction, or only at a later check.
+    """
 
     def __init__(
         self, core: ClusterCore, plan: ProducerPlan, draw: random.Random, until_ms: int
@@ -152,10 +155,10 @@ class TransactionalProducer(SendingClient):
         self._transactions = TransactionProducer(self.instance, self._producer.group)
         self._ends: dict[str, LocalTransactionState] = {}
 
-    def lives(self) -> list[Life]:
+    def tasks(self) -> list[Task]:
         return [self._listening(), self._sending()]
 
-    def _listening(self) -> Life:
+    def _listening(self) -> Task:
         while True:
             try:
                 yield from self._transactions.listen_for_checks(self._check)
@@ -186,7 +189,7 @@ class TransactionalProducer(SendingClient):
     def _check(self, message: MessageExt) -> LocalTransactionState:
         if self.random.random() < 0.2:
             return LocalTransactionState.UNKNOW
-        # One that it never heard of again came to nothing here.
+        # Unknown here: the send failed, so the local transaction was never executed.
         return self._ends.get(message.keys or "", LocalTransactionState.ROLLBACK_MESSAGE)
 
 

@@ -1,4 +1,4 @@
-"""One seed from beginning to end: its folder, its run, its verdict, and its journal as text."""
+"""One seed from start to end: its folder, its run, its verdict, and its journal as text."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from fakemq.journal.journal import Entry, line
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Sent
 from fakemq.sim.history import Violation
-from fakemq.sim.plan import Plan, draw_plan
-from fakemq.sim.run import Simulation
+from fakemq.sim.plan import Plan
+from fakemq.sim.run import SimulationRun
 
 RAM_FOLDER = "/dev/shm"
-"""Where there is one, stores are there: the simulated disk has no need of a real one's flushes."""
+"""Stores are here if it exists: a simulated disk does not need the flushes of a real one."""
 STORE = "STORE"
-"""What the journal's text has in the place of the folder, which is another one each time."""
+"""Replaces the store folder in the journal's text, because each run has another folder."""
 LINES_MAX = 40
-"""So many lines of the journal are shown with a violation."""
+"""A violation is shown with at most this number of journal lines."""
 
 _COLLECT_AFTER = 200_000
-"""Objects made between looks for garbage: a run is short, and most of what it makes it keeps."""
+"""New objects between two garbage collections: a run is short and keeps most of its objects."""
 
 
 class Result:
-    """What became of a run: ``messages`` that were sent well, and what was ``violated``."""
+    """The result of a run: the number of stored ``messages``, and what was ``violated``."""
 
     def __init__(self, plan: Plan, messages: int, violated: list[Violation]) -> None:
         self.plan = plan
@@ -36,30 +37,33 @@ class Result:
 
 
 def store_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for the stores of runs; gone when it is left."""
+    """Return a temporary folder for stores; it is deleted when its context ends."""
     usable = os.access(RAM_FOLDER, os.W_OK)
     return tempfile.TemporaryDirectory(prefix="fakemq-sim-", dir=RAM_FOLDER if usable else None)
 
 
 def replay(plan: Plan, root: str, write: Callable[[str], None] | None = None) -> Result:
-    """Live a plan through; ``root`` is an empty folder, ``write`` gets each line of the journal."""
+    """Run a plan with its stores in the empty folder ``root``.
+
+    Call ``write`` with each line of the journal.
+    """
     with _rare_collections():
-        sim = Simulation(plan, root)
-        sim.core.stop_logging()  # its bugs are in the verdict, its warnings in the journal
+        sim = SimulationRun(plan, root)
+        sim.core.stop_logging()  # errors are in the verdict, warnings in the journal
         stop_writing = _nothing
         if write is not None:
             stop_writing = sim.core.journal.listen(_writer(write, root))
         try:
             sim.start()
             sim.pass_to(plan.length_ms)
-            stop_writing()  # what its judges do is no part of the run
+            stop_writing()  # the checkers start brokers again: that is not part of the run
             return Result(plan, sum(1 for _ in sim.history.of(Sent)), sim.verdict())
         finally:
             sim.close()
 
 
 def replay_seed(seed: int, minutes: float, write: Callable[[str], None] | None = None) -> Result:
-    """Draw a seed's plan and live it through, in a folder of its own."""
+    """Draw a seed's plan and run it in a temporary folder."""
     with store_folder() as root:
         return replay(draw_plan(seed, minutes), root, write)
 
@@ -83,7 +87,7 @@ def _rare_collections() -> Iterator[None]:
 
 
 def drawn(plan: Plan) -> Iterator[str]:
-    """What a plan is, as lines of text."""
+    """Yield a plan as lines of text."""
     cluster = plan.cluster
     yield (
         f"seed {plan.seed}, {plan.minutes:g} virtual minutes, quiet from"
@@ -115,6 +119,6 @@ def drawn(plan: Plan) -> Iterator[str]:
 
 
 def lines_about(violation: Violation, journal: Iterable[str]) -> list[str]:
-    """The last lines of a journal that name what a violation is about."""
+    """Return the last journal lines that name the message or node of a violation."""
     found = (one for one in journal if any(word in one for word in violation.words))
     return list(deque(found, LINES_MAX))

@@ -1,4 +1,7 @@
-"""What a plan may draw for replication and disks: slaves held or unheard, flushes slow, no room."""
+"""Faults that a plan may draw for replication and disks.
+
+Slaves that append nothing, acknowledgements that are withheld, slow flushes, full disks.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from fakemq.store.faults import SLOW
 
 if TYPE_CHECKING:
     from fakemq.sim.plan import Plan, PlannedFault
-    from fakemq.sim.run import Simulation
+    from fakemq.sim.simulation import Simulation
 
 LOG_BYTES_A_MINUTE = 100_000
-"""More than a run of the busiest plan writes at one broker."""
+"""More than the busiest plan writes to one broker in a minute."""
 
 
 def slaves(plan: Plan) -> Sequence[str]:
@@ -28,7 +31,7 @@ def disks(plan: Plan) -> Sequence[str]:
 
 
 def disks_without_old_files(plan: Plan) -> Sequence[str]:
-    """Masters whose log is one file: a full disk loses all others, and what was promised."""
+    """Masters whose log stays one file: a full disk deletes older files, and messages with them."""
     cluster = plan.cluster
     if cluster.log_file_bytes < LOG_BYTES_A_MINUTE * plan.minutes:
         return ()
@@ -36,47 +39,47 @@ def disks_without_old_files(plan: Plan) -> Sequence[str]:
 
 
 def hold_slave(sim: Simulation, fault: PlannedFault) -> None:
-    """The slave appends nothing from now on, and goes on when it is over."""
+    """Stop the slave's appends; it resumes when the fault ends."""
     slave = sim.core.brokers[fault.target]
 
-    def go_on() -> None:
+    def resume() -> None:
         client = None if slave.ha is None else slave.ha.client
         if client is not None and client.end is not None:
             client.end.go_on()
 
     scope = Scope(node=slave.name)
-    _place(sim, fault, HOLD, slave.store.max_phy_offset, scope, ALWAYS, go_on)
+    _place(sim, fault, HOLD, slave.store.max_phy_offset, scope, ALWAYS, resume)
 
 
 def withhold_acks(sim: Simulation, fault: PlannedFault) -> None:
-    """Nobody hears what the slave has until it is over."""
+    """Withhold the slave's acknowledgements from its master until the fault ends."""
 
-    def hear() -> None:
+    def release() -> None:
         for broker in sim.core.brokers.values():
             for end in list(broker.ha.connections) if broker.ha is not None else ():
                 if end.peer_node == fault.target:
                     end.hear_again()
 
-    _place(sim, fault, ACKS, None, Scope(peer=fault.target), ALWAYS, hear)
+    _place(sim, fault, ACKS, None, Scope(peer=fault.target), ALWAYS, release)
 
 
 def tear_transfer(sim: Simulation, fault: PlannedFault) -> None:
-    """The next transfer to the slave breaks off after so many bytes."""
+    """Break off the next transfer to the slave after ``fault.amount`` bytes."""
     _place(sim, fault, TEAR, fault.amount, Scope(peer=fault.target), ONCE)
 
 
 def reorder_metadata(sim: Simulation, fault: PlannedFault) -> None:
-    """Answers to the slave's looks are overtaken by those to its next."""
+    """Deliver the slave's metadata responses out of order: each after the response to the next."""
     _place(sim, fault, LATE, None, Scope(node=fault.target), ALWAYS)
 
 
 def slow_flush(sim: Simulation, fault: PlannedFault) -> None:
-    """Every flush of the log takes so many milliseconds."""
+    """Make every flush of the log take ``fault.amount`` milliseconds."""
     _place(sim, fault, SLOW, fault.amount, Scope(node=fault.target), ALWAYS)
 
 
 def disk_full(sim: Simulation, fault: PlannedFault) -> None:
-    """Nothing that is new is taken until it is over."""
+    """Make the broker refuse new messages until the fault ends."""
     retention = sim.core.brokers[fault.target].store.retention
     scope = Scope(node=fault.target)
     _place(sim, fault, DISK_FULL, None, scope, ALWAYS, lambda: retention.fill(None))

@@ -1,4 +1,7 @@
-"""What a plan may draw for requests: sends and pulls, or their answers, lost, late or refused."""
+"""Faults that a plan may draw for requests: sends and pulls, or their responses, lost or late.
+
+Requests may also be refused.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ if TYPE_CHECKING:
     import random
 
     from fakemq.sim.plan import Plan, PlannedFault
-    from fakemq.sim.run import Simulation
+    from fakemq.sim.simulation import Simulation
 
 CODES = (RequestCode.SEND_MESSAGE_V2, RequestCode.PULL_MESSAGE)
 POINTS = {point.name: point for point in (BEFORE_STORE, BEFORE_REPLY)}
 AT = " at "
-"""Between the code, the point and the node in the name of a target."""
+"""Separates the code, the point and the node in the name of a target."""
 PROBABILITY = 0.5
-"""Of each request's being met: who tries again gets through."""
+"""Each request is affected with this probability, so that a retry can succeed."""
 REFUSED = ResponseCode.SYSTEM_BUSY, ResponseCode.SYSTEM_ERROR, ResponseCode.NO_PERMISSION
 
 
 class RequestKind(NamedTuple):
-    """How a fault's action comes from a drawn amount."""
+    """How a drawn amount becomes the action of a fault."""
 
     action: Callable[[int], RequestFault]
     amounts: Callable[[random.Random], int] = lambda draw: 0
@@ -43,7 +46,7 @@ REQUEST_KINDS: dict[str, RequestKind] = {
 
 
 def requests_of(plan: Plan) -> Sequence[str]:
-    """Every kind of request to every master, as it comes and as its answer leaves."""
+    """Return a target for every request code, point and master."""
     return [
         AT.join((code.name, point, f"{name}{MASTER}"))
         for code in CODES
@@ -52,8 +55,8 @@ def requests_of(plan: Plan) -> Sequence[str]:
     ]
 
 
-def befall_requests(sim: Simulation, fault: PlannedFault) -> None:
-    """Have something happen to some of the requests that come, until it is over."""
+def disturb_requests(sim: Simulation, fault: PlannedFault) -> None:
+    """Affect some of the requests that arrive, until the fault ends."""
     code, point, node = fault.target.split(AT)
     action = REQUEST_KINDS[fault.name].action(fault.amount)
     scope = Scope(code=RequestCode[code], node=node)

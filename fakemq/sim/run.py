@@ -1,4 +1,4 @@
-"""One run: a plan's cluster and clients, from their start to the quiet end, and the verdict."""
+"""One run: the cluster and clients of a plan, from the start to the quiet end and the verdict."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from fakemq.sim.producers import KINDS
 if TYPE_CHECKING:
     from fakemq.faults.plan import Placed
     from fakemq.namesrv.namesrv import NameServer
-    from fakemq.sim.client import Client
+    from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import Violation
     from fakemq.sim.plan import Plan, PlannedFault
 
 NODE = "simulator"
-"""The name under which the simulator writes its journal, and whose timers its faults are."""
+"""The node name of the simulator in the journal; the timers of faults carry it too."""
 LOOK_MS = 20_000
-"""How often the tables of the name servers are looked at."""
+"""How often the tables of the name servers are compared."""
 DISK_BYTES = 1 << 40
-"""Disks are so large, whatever is free on the machine that simulates them."""
+"""The size of each simulated disk, so that the free space of the real one does not matter."""
 
 
-class Simulation:
-    """A plan being lived through; ``root`` is an empty folder for stores, where it has such.
+class SimulationRun:
+    """The execution of a plan; ``root`` is an empty folder, needed if stores are on disk.
 
-    Whoever holds it lets the time pass, in steps of any size: `pass_to`, and in the end `verdict`.
+    The caller advances the time with `pass_to`, in steps of any size, and asks for the `verdict`
+    at the end.
     """
 
     name = NODE
@@ -52,21 +53,21 @@ class Simulation:
         self.core = ClusterCore(spec, addrs, ports)
         self.history = History(self.core.journal)
         self.clock = NodeClock(self.core.clock, NODE, self.core.journal)
-        self.clients: dict[str, Client] = {}
-        """By the names of the plan; one that was replaced has another name of its own."""
+        self.clients: dict[str, SimulatedClient] = {}
+        """By their names in the plan; a replacement has another node name."""
         self.lost: set[str] = set()
-        """Nodes whose machines are gone for good."""
+        """Nodes whose machines were lost for good."""
         self.placed: dict[PlannedFault, Placed[Any]] = {}
-        """Faults in the cluster's own plan that are not over."""
+        """Planned faults that are active in the cluster's own fault plan."""
         self.table_faults: list[Violation] = []
         self._randomness = Randomness(plan.seed)
         self._generations: dict[str, int] = {}
         self._began_ms = 0
 
-    # -- life ---------------------------------------------------------------------------------
+    # -- start to end ----------------------------------------------------------
 
     def start(self) -> None:
-        """Start the cluster and its clients; elapsed time is counted from here."""
+        """Start the cluster and its clients. Elapsed time counts from here."""
         core, plan = self.core, self.plan
         core.start()
         for broker in core.brokers.values():
@@ -89,22 +90,22 @@ class Simulation:
         self.after(LOOK_MS, self._look)
 
     def pass_to(self, at_ms: int) -> None:
-        """Let time pass until so many milliseconds after the start."""
+        """Advance the time to ``at_ms`` after the start."""
         self.core.clock.advance_ms(max(0, self._began_ms + at_ms - self.core.clock.elapsed_ms()))
 
     def verdict(self) -> list[Violation]:
-        """What was violated, at the end; the machines that were lost are looked into."""
+        """Check all invariants at the end. Lost machines are started again to read their disks."""
         return judge(self)
 
     def close(self) -> None:
-        """Let go of files."""
+        """Close all files of the stores."""
         for broker in self.core.brokers.values():
             broker.kill()
 
-    # -- what faults do -----------------------------------------------------------------------
+    # -- used by faults --------------------------------------------------------
 
     def after(self, delay_ms: int, act: Callable[[], None]) -> None:
-        """Do something so much later."""
+        """Call ``act`` after ``delay_ms`` of virtual time."""
         self.clock.call_later(delay_ms, act, kind="sim_fault")
 
     def _begin(self, fault: PlannedFault) -> None:
@@ -117,7 +118,7 @@ class Simulation:
         self.core.journal.add(FaultEnded(node=NODE, fault=fault.name, target=fault.target))
 
     def lose_machine(self, node: str) -> None:
-        """A machine is gone for good, with what its disk had not been given yet."""
+        """Kill a broker for good, with the bytes that its disk had not stored yet."""
         self.lost.add(node)
         self.core.brokers[node].kill(lose_unsynced=True)
 
@@ -129,19 +130,19 @@ class Simulation:
         raise LookupError(f"no name server {name!r}")
 
     def stop_name_server(self, name: str) -> None:
-        """Gone at once, with all that it knew."""
+        """Kill a name server; its tables are lost."""
         server, addr = self._name_server(name)
         self.core.network.unlisten(addr)
         server.stop("kill")
 
     def start_name_server(self, name: str) -> None:
-        """There again, knowing nothing."""
+        """Start a stopped name server with empty tables."""
         server, addr = self._name_server(name)
         server.start(addr)
         self.core.network.listen(addr, server.accept, name)
 
     def replace(self, name: str) -> None:
-        """Start another consumer in the place of one that was killed: the same but for its id."""
+        """Start a new consumer in the place of a killed one: the same plan, another client id."""
         self._generations[name] = self._generations.get(name, 1) + 1
         old = self.clients[name]
         assert isinstance(old, Consumer)

@@ -16,8 +16,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from fakemq.errors import ConfigError
-from fakemq.sim.campaign import Campaign, Outcome, work
-from fakemq.sim.plan import draw_plan
+from fakemq.sim.campaign import Campaign, Outcome, run_worker
+from fakemq.sim.drawing import draw_plan
 from fakemq.spark.options import Options
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _outcomes(seeds: Sequence[int], minutes: float, journals: bool) -> Iterator[
     for start in range(0, len(seeds), SEEDS_PER_TASK):
         told: list[Outcome] = []
         # In a process of its own, so that a seed that dies or hangs is a row, not the job's end.
-        lives = Campaign(minutes, 1, told.append, partial(work, journal=journals))
+        lives = Campaign(minutes, 1, told.append, partial(run_worker, journal=journals))
         lives.run(seeds[start : start + SEEDS_PER_TASK])
         for outcome in told:
             yield pa.RecordBatch.from_pylist([_row(outcome, minutes, journals)], schema=_SCHEMA)

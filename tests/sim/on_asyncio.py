@@ -1,6 +1,6 @@
-"""Runs a seed on an asyncio loop and prints its journal: for a process of its own.
+"""Run a seed on an asyncio loop and print its journal; a test starts this as its own process.
 
-The loop's driver settles the network between the steps, as it does under a server.
+The loop's driver settles the network between the steps, as in a server.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import sys
 
 from fakemq.journal.journal import line
 from fakemq.serving.driver import Driver, EventLoop
-from fakemq.sim.plan import draw_plan
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import STORE, store_folder
-from fakemq.sim.run import Simulation
+from fakemq.sim.run import SimulationRun
 
 STEP_MS = 700
 MINUTES = 5
 
 
 async def journal_of(seed: int) -> list[str]:
-    """The lines of a run that an asyncio loop lives through."""
+    """Return the journal lines of a run on an asyncio loop."""
     plan = draw_plan(seed, MINUTES)
     with store_folder() as root:
-        sim = Simulation(plan, root)
+        sim = SimulationRun(plan, root)
         sim.core.stop_logging()
         lines: list[str] = []
         sim.core.journal.listen(lambda entry: lines.append(line(entry).replace(root, STORE)))

@@ -1,4 +1,4 @@
-"""Many seeds in processes of their own, and what becomes of those that die or hang."""
+"""Many seeds in worker processes; workers that die or hang."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from fakemq.sim.campaign import Campaign, Outcome, outcome_of
 DIES, HANGS, FAILS = 3, 5, 6
 
 
-def live_badly(told: Connection, minutes: float, root: str) -> None:
-    """A worker that does not outlive every seed."""
+def work_badly(pipe: Connection, minutes: float, root: str) -> None:
+    """The main function of a worker that dies, hangs or fails at some seeds."""
     while True:
         try:
-            seed = told.recv()
+            seed = pipe.recv()
         except EOFError:
             return
-        told.send(None)
+        pipe.send(None)
         if seed == DIES:
             os._exit(9)
         if seed == HANGS:
             threading.Event().wait()
-        told.send(Outcome(seed, "it failed" * (seed == FAILS), 10, ("kill",)))
+        pipe.send(Outcome(seed, "it failed" * (seed == FAILS), 10, ("kill",)))
 
 
 @pytest.mark.slow  # it starts processes, and waits for one that hangs
 def test_a_process_that_dies_or_hangs_fails_its_seed_only() -> None:
     outcomes: dict[int, Outcome] = {}
 
-    def told(outcome: Outcome) -> None:
+    def report(outcome: Outcome) -> None:
         outcomes[outcome.seed] = outcome
 
-    campaign = Campaign(10, 2, told, live_badly, seed_max_ms=1_500)
+    campaign = Campaign(10, 2, report, work_badly, seed_max_ms=1_500)
     campaign.run(range(8))
     failures = {seed: one.failure for seed, one in outcomes.items() if one.failure}
     assert sorted(outcomes) == list(range(8))
@@ -46,7 +46,7 @@ def test_a_process_that_dies_or_hangs_fails_its_seed_only() -> None:
         HANGS: failures[HANGS],
         FAILS: "it failed",
     }
-    assert failures[HANGS].startswith("it had come to no end after ")
+    assert failures[HANGS].startswith("the run did not end within ")
     assert campaign.summary().endswith(" s: 60 messages, 6 faults (kill 6); 3 failed: 3, 5, 6")
 
 
@@ -61,4 +61,4 @@ def test_a_campaign_by_command() -> None:
 def test_what_a_run_raises_is_its_failure() -> None:
     outcome = outcome_of(1, 1, "nowhere")
     assert outcome.failure.startswith("ValueError('1 minutes are too few; 5 or more leave time")
-    assert " at plan.py:" in outcome.failure
+    assert " at drawing.py:" in outcome.failure

@@ -1,4 +1,4 @@
-"""How a client's lives go on: after sleeps, answers, and what is in the place of answers."""
+"""A client's tasks resume after sleeps, responses, and errors in the place of responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.randomness import Randomness
-from fakemq.sim.client import Client, Life, Sleep
+from fakemq.sim.client import SimulatedClient, Sleep, Task
 
 NAMESRV, BROKER = "127.0.0.1:9876", "127.0.0.1:10911"
 TIMEOUT_MS = 3_000
@@ -26,15 +26,15 @@ TIMEOUT_MS = 3_000
 
 @pytest.fixture
 def core() -> ClusterCore:
-    """A cluster that nobody drives."""
+    """A cluster whose time only the test advances."""
     spec = cluster_spec(namesrv_port=9876, broker_port=10911, clock="frozen", seed=1)
     core = ClusterCore(spec, [NAMESRV], [10911])
     core.start()
     return core
 
 
-class Asker(Client):
-    """Asks one address for its broker's config, and remembers what came and when."""
+class Asker(SimulatedClient):
+    """Requests a broker's config from one address; records the result and its time."""
 
     def __init__(self, core: ClusterCore, addr: str, wait_ms: int = 0) -> None:
         super().__init__(core, "asker", Randomness(1).stream("asker"))
@@ -46,7 +46,7 @@ class Asker(Client):
     def is_done(self) -> bool:
         return self.came_at_ms >= 0
 
-    def lives(self) -> list[Life]:
+    def tasks(self) -> list[Task]:
         return [self._asking()]
 
     def _asking(self) -> Generator[Call | Sleep, RemotingCommand | None, None]:

@@ -1,4 +1,4 @@
-"""Shares of queues, as Java's average allocation deals them out."""
+"""Shares of queues, as Java's average allocation assigns them."""
 
 from __future__ import annotations
 

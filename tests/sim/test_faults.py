@@ -1,4 +1,4 @@
-"""Every fault of the table: drawn by some seed, lived through, undone."""
+"""Every fault of the table is drawn by some seed, takes effect, and is undone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from fakemq.events.store import UnsyncedLost
+from fakemq.sim.drawing import FAULTS_MIN, draw_plan
 from fakemq.sim.events import FaultBegan, FaultEnded, Sent
 from fakemq.sim.faults import FAULTS
 from fakemq.sim.history import MASTER
 from fakemq.sim.invariants.durability import promises
-from fakemq.sim.plan import FAULTS_MIN, Plan, PlannedFault, draw_plan
+from fakemq.sim.plan import Plan, PlannedFault
 from fakemq.sim.replay import store_folder
 from fakemq.sim.request_faults import AT, CODES, POINTS, REQUEST_KINDS
-from fakemq.sim.run import Simulation
+from fakemq.sim.run import SimulationRun
 
 DRAWN = [draw_plan(seed) for seed in range(300)]
 
@@ -82,7 +83,7 @@ def test_senders_are_told_that_a_slave_or_a_disk_was_too_slow(status: str) -> No
         only = replace(slow[0], target="broker-a-1" if role == "SYNC_MASTER" else "broker-a-0")
         only = replace(only, at_ms=15_000, for_ms=40_000, amount=amount)
         with store_folder() as root:
-            sim = Simulation(replace(plan, minutes=5, faults=(only,)), root)
+            sim = SimulationRun(replace(plan, minutes=5, faults=(only,)), root)
             sim.core.stop_logging()
             sim.start()
             sim.pass_to(60_000)
@@ -103,7 +104,7 @@ def test_some_messages_were_promised_by_nobody() -> None:
         ):
             continue
         with store_folder() as root:
-            sim = Simulation(plan, root)
+            sim = SimulationRun(plan, root)
             sim.core.stop_logging()
             sim.start()
             sim.pass_to(plan.length_ms)
@@ -147,7 +148,7 @@ def test_one_machine_of_a_pair_is_lost_at_most() -> None:
 
 
 def with_only(name: str) -> Plan:
-    """A short run with one fault; the first seed that can have it and has it."""
+    """Return a short plan with one fault, from the first seed that draws it."""
     for plan in DRAWN:
         for fault in plan.faults:
             if fault.name == name:
@@ -160,7 +161,7 @@ def with_only(name: str) -> Plan:
 def test_a_fault_begins_ends_and_leaves_a_cluster_that_works(name: str) -> None:
     plan = with_only(name)
     with store_folder() as root:
-        sim = Simulation(plan, root)
+        sim = SimulationRun(plan, root)
         sim.core.stop_logging()
         sim.start()
         sim.pass_to(plan.length_ms)

@@ -1,4 +1,4 @@
-"""What a seed draws."""
+"""The plan that a seed draws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from fakemq.config.model import BrokerConfig
-from fakemq.sim.plan import QUIET_MS, draw_plan
+from fakemq.sim.drawing import draw_plan
+from fakemq.sim.plan import QUIET_MS
 
 PLANS = [draw_plan(seed) for seed in range(200)]
 

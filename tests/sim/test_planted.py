@@ -1,6 +1,6 @@
-"""Three bugs that are planted are found and said to befall whom they befall.
+"""Three planted bugs are found, and each violation names an affected message.
 
-Without them the same seeds hold.
+Without the bugs the same seeds hold.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import pytest
 from fakemq.broker.locks import RebalanceLockManager
 from fakemq.events import HalfStored
 from fakemq.ha.service import HAService
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Consumed, Sent
 from fakemq.sim.history import Violation, broker_name
 from fakemq.sim.invariants.delivery import RECORDS
-from fakemq.sim.plan import Plan, draw_plan
+from fakemq.sim.plan import Plan
 from fakemq.sim.replay import replay_seed, store_folder
-from fakemq.sim.run import Simulation
+from fakemq.sim.run import SimulationRun
 from fakemq.store.reput import Reput
 
 SEEDS = range(100)
@@ -27,7 +28,7 @@ MINUTES = 10
 
 
 def plans(can_show: Callable[[Plan], bool]) -> Iterator[int]:
-    """The seeds of `SEEDS` whose plans have what it takes to show a bug."""
+    """Return the seeds of `SEEDS` whose plans can show a bug."""
     return (seed for seed in SEEDS if can_show(draw_plan(seed, MINUTES)))
 
 
@@ -67,28 +68,28 @@ def kills_who_holds_locks(plan: Plan) -> bool:
     return any(fault.name == "kill_consumer" and fault.target in ledger for fault in plan.faults)
 
 
-# -- what is said of them -----------------------------------------------------------------------
+# -- what violations name -----------------------------------------------------------------------
 
 
-def whose_machine_is_lost(sim: Simulation, violation: Violation, sent: Sent) -> None:
-    """It names a message of a lost machine, with its place, that the slave does not have."""
+def whose_machine_is_lost(sim: SimulationRun, violation: Violation, sent: Sent) -> None:
+    """The violation names a message of a lost machine that the slave does not have."""
     assert str(violation) == (
         f"SEND_OK is kept: {sent.key} ({sent.msg_id}) was sent to {sent.broker}, offset"
-        f" {sent.phy_offset} of its log, and answered SEND_OK; nobody has it there"
+        f" {sent.phy_offset} of its log, and answered SEND_OK; no broker has it there"
     )
     assert sent.broker in {broker_name(node) for node in sim.lost}
     assert sim.core.brokers[f"{sent.broker}-1"].store.max_phy_offset <= sent.phy_offset
 
 
-def whose_record_begins_a_file(sim: Simulation, violation: Violation, sent: Sent) -> None:
-    """It names a message of which one record is the first of its file.
+def whose_record_begins_a_file(sim: SimulationRun, violation: Violation, sent: Sent) -> None:
+    """The violation names a message with a record that is the first of its file.
 
-    Of a transaction that may be one that no event tells of: of its end, or of a check.
+    A transaction has records without an event (its end, a check), so its places are not checked.
     """
     assert re.fullmatch(
         rf"delivered or dead: {sent.key} \({sent.msg_id}\), sent to {sent.topic} queue"
         rf" {sent.queue_id} at {sent.broker} was not delivered to (workers|ledger|audit):"
-        r" (it never had it|(workers|ledger)-\d\S* wanted it again, in vain)",
+        r" (it never consumed it|(workers|ledger)-\d\S* sent it back, and it never came again)",
         str(violation),
     )
     if any(half.msg_id == sent.msg_id for half in sim.history.of(HalfStored)):
@@ -104,11 +105,11 @@ def whose_record_begins_a_file(sim: Simulation, violation: Violation, sent: Sent
     assert any(place and place % file_bytes == 0 for place in places)
 
 
-def whose_queue_was_locked(sim: Simulation, violation: Violation, sent: Sent) -> None:
-    """It names a message of a queue that one who was killed had, sent after its last."""
+def whose_queue_was_locked(sim: SimulationRun, violation: Violation, sent: Sent) -> None:
+    """The violation names a message of a killed consumer's queue, after the last it consumed."""
     assert str(violation) == (
         f"delivered or dead: {sent.key} ({sent.msg_id}), sent to payments queue {sent.queue_id}"
-        f" at {sent.broker} was not delivered to ledger: it never had it"
+        f" at {sent.broker} was not delivered to ledger: it never consumed it"
     )
     killed = {fault.target for fault in sim.plan.faults if fault.name == "kill_consumer"}
     had = [
@@ -121,10 +122,10 @@ def whose_queue_was_locked(sim: Simulation, violation: Violation, sent: Sent) ->
     assert max(had) < sent.queue_offset
 
 
-def lived(seed: int) -> tuple[Simulation, list[Violation]]:
-    """A run and what was violated; its stores are gone."""
+def lived(seed: int) -> tuple[SimulationRun, list[Violation]]:
+    """Return a finished run and its violations; its stores are deleted."""
     with store_folder() as root:
-        sim = Simulation(draw_plan(seed, MINUTES), root)
+        sim = SimulationRun(draw_plan(seed, MINUTES), root)
         sim.core.stop_logging()
         sim.start()
         sim.pass_to(sim.plan.length_ms)
@@ -145,7 +146,7 @@ def lived(seed: int) -> tuple[Simulation, list[Violation]]:
 def test_a_planted_bug_is_found(
     plant: Callable[[pytest.MonkeyPatch], None],
     can_show: Callable[[Plan], bool],
-    require: Callable[[Simulation, Violation, Sent], None],
+    require: Callable[[SimulationRun, Violation, Sent], None],
 ) -> None:
     for seed in plans(can_show):
         with pytest.MonkeyPatch.context() as monkeypatch:

@@ -1,4 +1,4 @@
-"""One seed, one journal: whoever lives it through, in whatever process."""
+"""One seed makes one journal, in every process and on every loop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from fakemq.cli import main
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.events import Sent
-from fakemq.sim.plan import draw_plan
 from fakemq.sim.replay import replay_seed
-from fakemq.sim.run import Simulation
+from fakemq.sim.run import SimulationRun
 from tests.sim.on_asyncio import MINUTES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def test_a_violation_is_shown_with_the_journals_lines_about_it(
 ) -> None:
     from fakemq.sim import invariants
 
-    def is_stored(sim: Simulation, name: str, phy_offset: int, msg_id: str) -> bool:
+    def is_stored(sim: SimulationRun, name: str, phy_offset: int, msg_id: str) -> bool:
         (sent,) = (one for one in sim.history.of(Sent) if one.key == "delayed-producer-1")
         return msg_id != sent.msg_id
 

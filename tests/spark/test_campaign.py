@@ -12,7 +12,7 @@ import pytest
 
 from fakemq.errors import ConfigError
 from fakemq.sim.campaign import Outcome
-from fakemq.sim.plan import draw_plan
+from fakemq.sim.drawing import draw_plan
 from fakemq.sim.replay import replay_seed
 from fakemq.spark import campaign as module
 from fakemq.spark.campaign import CampaignReader, _text, campaign
@@ -100,19 +100,19 @@ def test_what_cannot_be_is_named(options: dict[str, str], error: str) -> None:
         reader(**options)
 
 
-def dies_at_two(told: Connection, minutes: float, root: str, *, journal: bool) -> None:
-    """The life of a process that one seed ends."""
+def dies_at_two(pipe: Connection, minutes: float, root: str, *, journal: bool) -> None:
+    """The main function of a worker process that dies at one seed."""
     while True:
         try:
-            seed = told.recv()
+            seed = pipe.recv()
         except EOFError:
             return
-        told.send(None)
+        pipe.send(None)
         if seed == 2:
             os._exit(9)
         failure = "order per queue: x (and 1 more)" * (seed == 3)
         violations = ("order per queue: x", "order per queue: y") if failure else ()
-        told.send(Outcome(seed, failure, 7, (), violations, ("a line",), 1500))
+        pipe.send(Outcome(seed, failure, 7, (), violations, ("a line",), 1500))
 
 
 @pytest.mark.slow  # it starts processes
@@ -120,7 +120,7 @@ def dies_at_two(told: Connection, minutes: float, root: str, *, journal: bool) -
 def test_a_seed_that_fails_or_dies_is_a_row(
     monkeypatch: pytest.MonkeyPatch, journals: bool
 ) -> None:
-    monkeypatch.setattr(module, "work", dies_at_two)
+    monkeypatch.setattr(module, "run_worker", dies_at_two)
     one = reader(seeds="1:4", journals=str(journals))
     rows = [row for part in one.partitions() for got in one.read(part) for row in got.to_pylist()]
     found = {row["seed"]: (row["failure"], row["violations"], row["seconds"]) for row in rows}

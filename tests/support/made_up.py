@@ -1,4 +1,4 @@
-"""Histories that nobody lived through, for checkers to judge."""
+"""Histories made by hand, for checkers to judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fakemq.sim.history import History
 
 
 def history(*events: Event | tuple[int, Event]) -> History:
-    """One entry for each event, at the milliseconds given, or else where time is of no matter."""
+    """Return a history with one entry for each event, at its milliseconds if given."""
     entries = []
     for seq, one in enumerate(events, 1):
         at_ms, event = one if isinstance(one, tuple) else (0, one)
@@ -20,7 +20,7 @@ def history(*events: Event | tuple[int, Event]) -> History:
 
 
 def sent(key: str = "m-1", offset: int = 0, **fields: str | int) -> Sent:
-    """A message that was sent to queue 0 of ``orders`` at broker-a and answered SEND_OK."""
+    """Return the event of a message sent to queue 0 of ``orders`` at broker-a, with SEND_OK."""
     event = Sent(
         node="producer",
         topic="orders",
@@ -36,7 +36,7 @@ def sent(key: str = "m-1", offset: int = 0, **fields: str | int) -> Sent:
 
 
 def consumed(key: str = "m-1", offset: int = 0, **fields: str | int | bool) -> Consumed:
-    """A message that a member of ``workers`` coped with."""
+    """Return the event of a message that a member of ``workers`` consumed."""
     event = Consumed(
         node="workers-1",
         group="workers",

@@ -1,7 +1,7 @@
-"""What must hold of every run, whatever its faults: one module each, and who asks them all.
+"""What must hold in every run, whatever its faults: one module each, and `judge`, which asks all.
 
-A checker looks at a history or at tables and gives violations; none knows the simulator, so each
-can be shown a made-up history.
+A checker reads a history or tables and yields violations. It does not know the simulator, so a
+test can hand it a history of its own.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from fakemq.sim.invariants.order import out_of_order
 from fakemq.sim.invariants.replicas import differences
 
 if TYPE_CHECKING:
-    from fakemq.sim.run import Simulation
+    from fakemq.sim.simulation import Simulation
 
 
 def judge(sim: Simulation) -> list[Violation]:
-    """All that did not hold of a run that is at its end."""
+    """Return every violation of a run that has ended."""
     history, cluster = sim.history, sim.plan.cluster
     found = [
         Violation("no handler fails", event.error, (event.node,))
@@ -34,11 +34,10 @@ def judge(sim: Simulation) -> list[Violation]:
     lost_from = _lost_from(sim)
     found += _replicas(sim, lost_from)
     for node in sorted(sim.lost):
-        sim.core.start_broker(sim.core.brokers[node])  # only to look what is left on its disk
+        sim.core.start_broker(sim.core.brokers[node])  # only to read what is left on its disk
     is_stored = partial(_is_stored, sim)
     found += lost_messages(history, promises(cluster, lost_from), is_stored)
-    # Where a machine is gone for good, or took what nobody had promised to keep, there is nobody
-    # who could deliver it.
+    # No broker can deliver messages of a lost machine, or unflushed messages without a promise.
     unkept = {
         broker_name(node): start
         for node, start in lost_from.items()
@@ -52,7 +51,7 @@ def judge(sim: Simulation) -> list[Violation]:
 
 
 def _lost_from(sim: Simulation) -> dict[str, int]:
-    """The offset from which on a node lost its log, of those that did; 0 for a whole machine."""
+    """Return the first lost log offset of each node that lost bytes; 0 for a lost machine."""
     lost_from = dict.fromkeys(sim.lost, 0)
     for cut in sim.history.of(UnsyncedLost):
         if cut.log_bytes:
@@ -61,7 +60,7 @@ def _lost_from(sim: Simulation) -> dict[str, int]:
 
 
 def _is_stored(sim: Simulation, name: str, phy_offset: int, msg_id: str) -> bool:
-    """Whether any machine of a broker has a message where its sender was told it is."""
+    """Return True if any machine of a broker has a message at the offset of its send result."""
     unique_id = msg_id.encode()
     for broker in sim.core.brokers.values():
         if broker.config.broker_name == name:
@@ -72,7 +71,7 @@ def _is_stored(sim: Simulation, name: str, phy_offset: int, msg_id: str) -> bool
 
 
 def _replicas(sim: Simulation, lost_from: Mapping[str, int]) -> list[Violation]:
-    """Of every pair whose master is there; what a crash took of it, its slave may have."""
+    """Compare every slave with its master; bytes that a crash took of the master are excused."""
     found: list[Violation] = []
     brokers = sim.core.brokers
     for slave in brokers.values():

@@ -1,4 +1,4 @@
-"""Nothing is delivered before its delay is over, by the clock of its broker."""
+"""No message is delivered before its delay is over, by the clock of its broker."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NAME = "no delivery before its delay"
 
 
 def too_early(history: History) -> Iterator[Violation]:
-    """Messages that left their delay level before they were due, or that never waited in it.
+    """Yield messages that left their delay level before they were due, or never were in it.
 
-    A broker that was killed may deliver once more what it had delivered, and no earlier.
+    A restarted broker may deliver a message again, but not earlier.
 
-    One that waited while its broker's clock was set back is excused: it looks to be due later than
-    it can be, and is delivered at once. Source: broker/schedule/ScheduleMessageService.java
-    #correctDeliverTimestamp (4.9.7)
+    A message is excused if its broker's clock was set back while it waited: its due time is then
+    later than the delay allows, and the broker delivers it at once.
+    Source: broker/schedule/ScheduleMessageService.java#correctDeliverTimestamp (4.9.7)
     """
     scheduled: dict[tuple[str, int], Scheduled] = {}
     excused: set[tuple[str, int]] = set()

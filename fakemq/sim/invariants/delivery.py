@@ -1,4 +1,4 @@
-"""By the end every message was delivered to every group that wants it, or is a dead letter."""
+"""At the end every message was delivered to every subscribed group, or is a dead letter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fakemq.sim.invariants.durability import SEND_OK, IsStored
 NAME = "delivered or dead"
 
 RECORDS = (DeadLettered, Scheduled, ScheduledDelivered, SentBack, TransactionEnded)
-"""Each tells of a record of a message: its place is ``phy_offset``."""
+"""Events about a record of a message; its place in the log is ``phy_offset``."""
 
 
 def undelivered(
@@ -28,11 +28,11 @@ def undelivered(
     lost_from: Mapping[str, int],
     is_stored: IsStored,
 ) -> Iterator[Violation]:
-    """Messages that were stored and committed, and neither consumed well nor given up.
+    """Yield messages that were stored and committed, but neither consumed nor dead letters.
 
-    ``groups`` are the topics that each consumes. Of the logs of the brokers in ``lost_from``
-    everything from an offset on may be gone: who has a record there may never be delivered. What
-    was rolled back must have been delivered to nobody, and a dead letter is one that `is_stored`.
+    ``groups`` maps a group to its topics. The brokers in ``lost_from`` lost their logs from an
+    offset on: messages with a record there may stay undelivered. No group may consume a message
+    that was rolled back. A dead letter counts only if it `is_stored`.
     """
     done: dict[str, set[str]] = {group: set() for group in groups}
     last: dict[tuple[str, str], Consumed] = {}
@@ -60,23 +60,25 @@ def undelivered(
                     text = f"{_name(sent)} was rolled back, and consumed by {had.node}"
                     yield Violation(NAME, text, (sent.key, sent.msg_id))
             elif sent.msg_id not in done[group]:
-                how = "it never had it" if had is None else f"{had.node} wanted it again, in vain"
+                how = "it never consumed it"
+                if had is not None:
+                    how = f"{had.node} sent it back, and it never came again"
                 letter = lost_letters.get((group, sent.msg_id))
                 if letter is not None:
-                    how = f"nobody has its dead letter, offset {letter.phy_offset} of the log"
+                    how = f"no broker has its dead letter, offset {letter.phy_offset} of the log"
                 text = f"{_name(sent)} was not delivered to {group}: {how}"
                 yield Violation(NAME, text, (sent.key, sent.msg_id))
 
 
 class _Lost:
-    """Which messages nobody may be able to deliver, as brokers lost the ends of their logs."""
+    """The messages that no broker may be able to deliver, because the ends of logs were lost."""
 
     def __init__(self, history: History, lost_from: Mapping[str, int]) -> None:
         self._lost_from = lost_from
         self._last: dict[str, int] = {}
-        """Message id → offset of the last record that was made of it."""
+        """Message id → log offset of the message's last record."""
         self._open: set[str] = set()
-        """Half messages of which no end is known."""
+        """Ids of half messages that were neither committed nor rolled back."""
         if not lost_from:
             return
         self._open = {half.msg_id for half in history.of(HalfStored)}
@@ -89,7 +91,7 @@ class _Lost:
                 self._last[event.msg_id] = max(last, event.phy_offset or 0)
 
     def excuses(self, sent: Sent) -> bool:
-        """Whether a record of the message was lost, or may have been while it was still open."""
+        """Return True if a record of the message was lost, or its transaction is still open."""
         start = self._lost_from.get(sent.broker)
         if start is None:
             return False

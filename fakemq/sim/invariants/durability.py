@@ -1,4 +1,4 @@
-"""SEND_OK is a promise: what was promised to be kept is found again where it was said to be."""
+"""SEND_OK is a promise: the message is found at the offset that the broker answered."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ NAME = "SEND_OK is kept"
 SEND_OK = "SEND_OK"
 
 IsStored: TypeAlias = Callable[[str, int, str], bool]
-"""Whether any machine of a brokerName has a message at an offset of its log, by its id."""
+"""Takes a brokerName, a log offset and a message id; True if any machine has the message there."""
 
 
 def promises(cluster: ClusterPlan, lost_from: Mapping[str, int]) -> Callable[[Sent], bool]:
-    """Whether a SEND_OK is a promise to keep the message, although machines were lost.
+    """Return a function: whether a SEND_OK still promises the message after machines were lost.
 
-    ``lost_from`` are nodes that lost what was not flushed, and from which offset of their logs on.
-    A SYNC_FLUSH outlives every loss, a SYNC_MASTER that of one machine, and a killed process takes
-    nothing with it.
+    ``lost_from`` maps the nodes that lost unflushed bytes to the first lost offset of their logs.
+    There are three cases:
+    1. A killed process loses nothing.
+    2. SYNC_FLUSH survives the loss of every machine.
+    3. SYNC_MASTER survives the loss of one machine.
     """
 
     def promised(sent: Sent) -> bool:
@@ -43,7 +45,7 @@ def promises(cluster: ClusterPlan, lost_from: Mapping[str, int]) -> Callable[[Se
 def lost_messages(
     history: History, promised: Callable[[Sent], bool], is_stored: IsStored
 ) -> Iterator[Violation]:
-    """Messages whose senders were told SEND_OK and that nobody has."""
+    """Yield messages that were answered SEND_OK and that no broker has."""
     for sent in history.of(Sent):
         if sent.status != SEND_OK or not promised(sent):
             continue
@@ -51,6 +53,6 @@ def lost_messages(
             yield Violation(
                 NAME,
                 f"{sent.key} ({sent.msg_id}) was sent to {sent.broker}, offset {sent.phy_offset}"
-                " of its log, and answered SEND_OK; nobody has it there",
+                " of its log, and answered SEND_OK; no broker has it there",
                 (sent.key, sent.msg_id),
             )

@@ -1,4 +1,4 @@
-"""Messages of a queue are consumed, and those of a shard stored, in their order."""
+"""Messages of a queue are consumed in order, and messages of a shard are stored in order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ NAME = "order per queue"
 
 
 def out_of_order(history: History) -> Iterator[Violation]:
-    """Messages that a group had for the first time after a later one of their queue, and messages
-    of a shard stored before earlier ones of it.
+    """Yield messages that are out of order. There are two cases:
 
-    Having messages again, from an offset that was committed, is no disorder. Where a master lost
-    a part of its log offsets come twice, and what consumers still had in hand is of the first:
-    nothing is said of its queues any more.
+    1. A group consumed a message for the first time after a later one of its queue.
+    2. A message of a shard was stored before an earlier one of the shard.
+
+    Consuming messages again, from a committed offset, is allowed. A master that lost a part of its
+    log assigns queue offsets twice, so its queues are not checked from then on.
     """
     last: dict[tuple[str, str, str, int], int] = {}
     had: set[tuple[str, str, str]] = set()

@@ -1,4 +1,4 @@
-"""A slave's log has the bytes of its master's, as far as both reach."""
+"""A slave's log has the same bytes as its master's, as far as both reach."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "slaves have their masters' bytes"
 
 
 class Log(Protocol):
-    """What is compared; `fakemq.store.commitlog.CommitLog` is one."""
+    """A commit log as the comparison sees it, such as `fakemq.store.commitlog.CommitLog`."""
 
     @property
     def min_offset(self) -> int: ...
@@ -19,15 +19,15 @@ class Log(Protocol):
     def max_offset(self) -> int: ...
 
     def read_from(self, offset: int) -> memoryview | None:
-        """What there is from ``offset`` on, up to the end of its file; None if there is nothing."""
+        """Return the bytes from ``offset`` to the end of its file; None if there are none."""
 
 
 def differences(
     slave: str, master: Log, replica: Log, safe_end: int | None = None
 ) -> Iterator[Violation]:
-    """The first difference, if there is one, before ``safe_end``.
+    """Yield the first difference before ``safe_end``, if there is one.
 
-    A master that crashed may have lost what its slave has, from ``safe_end`` on.
+    From ``safe_end`` on, a crashed master may have lost bytes that its slave has.
     """
     at = max(master.min_offset, replica.min_offset)
     end = min(master.max_offset, replica.max_offset)

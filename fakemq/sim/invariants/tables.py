@@ -1,4 +1,4 @@
-"""The five tables of a name server say the same of every broker."""
+"""The five tables of a name server agree about every broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "the five tables agree"
 
 
 def disagreements(name_server: str, tables: RouteTables) -> Iterator[Violation]:
-    """What one table of ``name_server`` says and another does not."""
+    """Yield what one table of ``name_server`` contains and another does not."""
     known = tables.broker_addr_table
     addrs = {addr: name for name, data in known.items() for addr in data.broker_addrs.values()}
     live = set(tables.broker_live_table)

@@ -1,4 +1,4 @@
-"""What left its delay level before it was due."""
+"""Messages that leave their delay level before they are due."""
 
 from __future__ import annotations
 

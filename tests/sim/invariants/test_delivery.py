@@ -1,4 +1,4 @@
-"""Messages that somebody still waits for."""
+"""Messages that a group has not received at the end of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def undelivered(
     groups: Mapping[str, Collection[str]] = GROUPS,
     lost_from: Mapping[str, int] | None = None,
 ) -> list[Violation]:
-    """As `delivery.undelivered`, where every record but that at LOST_LETTER_AT is stored."""
+    """Call `delivery.undelivered`; every record except the one at LOST_LETTER_AT is stored."""
     return list(
         delivery.undelivered(
             story, groups, lost_from or {}, lambda name, at, _: at < LOST_LETTER_AT
@@ -56,14 +56,15 @@ def decided(key: str, how: str) -> Decided:
 def test_a_message_that_nobody_ever_had() -> None:
     (violation,) = undelivered(history(sent("a"), sent("b"), consumed("a")))
     assert violation.text == (
-        "b (ID-b), sent to orders queue 0 at broker-a was not delivered to workers: it never had it"
+        "b (ID-b), sent to orders queue 0 at broker-a was not delivered to workers:"
+        " it never consumed it"
     )
     assert violation.words == ("b", "ID-b")
 
 
 def test_a_message_that_was_sent_back_and_never_seen_again() -> None:
     (violation,) = undelivered(history(sent(), consumed(well=False)))
-    assert "workers-1 wanted it again, in vain" in violation.text
+    assert "workers-1 sent it back, and it never came again" in violation.text
 
 
 def test_delivered_in_the_end_or_dead() -> None:
@@ -92,7 +93,7 @@ def test_what_was_rolled_back_reaches_nobody() -> None:
 def test_a_dead_letter_that_was_lost_is_no_end() -> None:
     story = [sent(), consumed(well=False), dead("m-1", LOST_LETTER_AT)]
     (violation,) = undelivered(history(*story))
-    assert violation.text.endswith("nobody has its dead letter, offset 9000 of the log")
+    assert violation.text.endswith("no broker has its dead letter, offset 9000 of the log")
     assert not undelivered(history(*story, dead("m-1", 8_000))), "it was given up again"
     assert not undelivered(history(*story), lost_from={"broker-a": 8_500})
 
@@ -100,7 +101,7 @@ def test_a_dead_letter_that_was_lost_is_no_end() -> None:
 # -- what can be lost -------------------------------------------------------------------------
 
 NODE, MSG_ID, EARLIER, LATER = "broker-a-0", "ID-m-1", 400, 600
-"""Of the log everything from 500 on is lost; the message itself is at 100."""
+"""The log is lost from offset 500 on; the message itself is at 100."""
 HALF = HalfStored(node=NODE, topic="orders", queue_id=0, half_offset=0, msg_id=MSG_ID)
 
 

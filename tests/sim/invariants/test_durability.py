@@ -1,4 +1,4 @@
-"""Who promised what, and what is missed."""
+"""Which clusters promise to keep a message, and which lost messages are violations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_message_that_nobody_has_is_named() -> None:
     )
     assert str(violation) == (
         "SEND_OK is kept: gone (ID-gone) was sent to broker-a, offset 700 of its log,"
-        " and answered SEND_OK; nobody has it there"
+        " and answered SEND_OK; no broker has it there"
     )
     assert violation.words == ("gone", "ID-gone")
 

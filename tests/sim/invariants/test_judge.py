@@ -1,4 +1,4 @@
-"""What the judge of a run makes of what its machines lost."""
+"""The verdict of a run in which machines lost bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from fakemq.events.store import UnsyncedLost
-from fakemq.sim.plan import draw_plan
-from fakemq.sim.run import Simulation
+from fakemq.sim.drawing import draw_plan
+from fakemq.sim.run import SimulationRun
 from tests.support.made_up import sent
 
 PROMISES_NOTHING = next(
@@ -20,9 +20,9 @@ PROMISES_NOTHING = next(
 
 
 @pytest.fixture
-def sim() -> Iterator[Simulation]:
-    """A run that has only begun, with a message that nobody has."""
-    sim = Simulation(PROMISES_NOTHING)
+def sim() -> Iterator[SimulationRun]:
+    """A run that has only begun, with a sent message that no broker has."""
+    sim = SimulationRun(PROMISES_NOTHING)
     sim.core.stop_logging()
     sim.start()
     sim.core.journal.add(sent(offset=5))
@@ -30,8 +30,8 @@ def sim() -> Iterator[Simulation]:
     sim.close()
 
 
-def broken(sim: Simulation, log_offset: int, log_bytes: int) -> set[str]:
-    """The names of what did not hold if the master lost so much of its log."""
+def broken(sim: SimulationRun, log_offset: int, log_bytes: int) -> set[str]:
+    """Return the invariants that are violated when the master lost these bytes of its log."""
     sim.core.journal.add(
         UnsyncedLost(
             node="broker-a-0", pages=9, lost_pages=3, log_offset=log_offset, log_bytes=log_bytes
@@ -42,10 +42,10 @@ def broken(sim: Simulation, log_offset: int, log_bytes: int) -> set[str]:
 
 @pytest.mark.parametrize(("log_offset", "log_bytes"), [(0, 0), (501, 80)])
 def test_who_lost_no_record_of_it_is_not_excused(
-    sim: Simulation, log_offset: int, log_bytes: int
+    sim: SimulationRun, log_offset: int, log_bytes: int
 ) -> None:
     assert broken(sim, log_offset, log_bytes) == {"SEND_OK is kept", "delivered or dead"}
 
 
-def test_who_lost_it_and_promised_nothing_is_excused(sim: Simulation) -> None:
+def test_who_lost_it_and_promised_nothing_is_excused(sim: SimulationRun) -> None:
     assert broken(sim, 500, 80) == set()

@@ -1,4 +1,4 @@
-"""Which messages come too late, and which only come again."""
+"""Messages that are consumed out of order, and messages that are only consumed again."""
 
 from __future__ import annotations
 

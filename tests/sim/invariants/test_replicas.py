@@ -1,4 +1,4 @@
-"""A slave's bytes beside its master's."""
+"""A slave's log compared with its master's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILE_BYTES = 16
 
 
 class Bytes:
-    """A log in files of 16 bytes that begins at an offset."""
+    """A log in files of 16 bytes that starts at an offset."""
 
     def __init__(self, text: bytes, min_offset: int = 0) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Tables of a name server that say different things."""
+"""Tables of a name server that contradict each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fakemq.sim.invariants.tables import disagreements
 
 
 class Line:
-    """The connection of a broker that is not there."""
+    """Stands for the connection of a broker."""
 
     outside = False
 
@@ -21,7 +21,7 @@ class Line:
 
 
 def tables() -> RouteTables:
-    """One broker, in all five."""
+    """Return tables with one broker in all five."""
     found = RouteTables()
     data = BrokerData(cluster="c", broker_name="broker-a", broker_addrs={0: "a:1"})
     found.broker_addr_table["broker-a"] = data

@@ -1,0 +1,143 @@
+"""A run drawn from one seed: cluster, traffic and faults, as a `Plan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.randomness import Randomness
+from fakemq.sim.faults import EVERYTHING, FAULTS
+from fakemq.sim.plan import (
+    DELAY_LEVELS,
+    MINUTE_MS,
+    QUIET_MS,
+    TOPICS,
+    ClusterPlan,
+    ConsumerPlan,
+    Plan,
+    PlannedFault,
+    ProducerPlan,
+)
+
+if TYPE_CHECKING:
+    import random
+
+FAULTS_MIN, FAULTS_MAX = 3, 8
+FIRST_MS, LAST_MS = 15_000, 15_000
+"""Time without faults: after the start, and before the quiet end."""
+APART_MS = 5_000
+"""The least time between two faults of one target."""
+
+
+def draw_plan(seed: int, minutes: float = 10) -> Plan:
+    """Return the plan of ``seed``. Raise ValueError if ``minutes`` leave no time for traffic."""
+    if minutes * MINUTE_MS < QUIET_MS + MINUTE_MS:
+        raise ValueError(f"{minutes:g} minutes are too few; 5 or more leave time for traffic")
+    randomness = Randomness(seed)
+    cluster = _draw_cluster(randomness.stream("cluster"))
+    consumers = _draw_consumers(randomness.stream("consumers"))
+    plan = Plan(
+        seed=seed,
+        minutes=minutes,
+        cluster=cluster,
+        producers=_draw_producers(randomness.stream("producers"), cluster),
+        consumers=consumers,
+        faults=(),
+    )
+    return msgspec.structs.replace(plan, faults=draw_faults(plan, randomness.stream("faults")))
+
+
+def _draw_cluster(draw: random.Random) -> ClusterPlan:
+    role = draw.choice(("ASYNC_MASTER", "SYNC_MASTER"))
+    return ClusterPlan(
+        masters=draw.choice((1, 1, 2)),
+        slaves=1 if role == "SYNC_MASTER" else draw.choice((0, 1)),
+        namesrvs=draw.choice((1, 1, 2)),
+        role=role,
+        flush=draw.choice(("ASYNC_FLUSH", "SYNC_FLUSH")),
+        on_disk=draw.random() < 0.5,
+        log_file_bytes=draw.choice((32, 64, 128, 1024)) * 1024,
+    )
+
+
+def _draw_producers(draw: random.Random, cluster: ClusterPlan) -> tuple[ProducerPlan, ...]:
+    kinds = ("oneway", "sync", "delayed", "transactional", "ordered")
+    queues = tuple(
+        (name, queue_id) for name in cluster.broker_names for queue_id in range(TOPICS["payments"])
+    )
+    return tuple(
+        ProducerPlan(
+            name=f"{kind}-producer",
+            kind=kind,
+            topic="payments" if kind == "ordered" else "orders",
+            pause_ms=draw.randint(5_000, 12_000),
+            burst=draw.randint(2, 5),
+            body_bytes=draw.choice((10, 200, 2_000)),
+            delay_levels=len(DELAY_LEVELS.split()),
+            send_timeout_ms=draw.choice((3_000, 10_000)),
+            queues=queues if kind == "ordered" else (),
+        )
+        for kind in kinds
+    )
+
+
+def _draw_consumers(draw: random.Random) -> tuple[ConsumerPlan, ...]:
+    def plan(group: str, number: int, *topics: str, **fields: bool) -> ConsumerPlan:
+        return ConsumerPlan(
+            name=f"{group}-{number}",
+            group=group,
+            topics=topics,
+            ordered=fields.get("ordered", False),
+            member=fields.get("member", True),
+            work_ms=draw.choice((0, 20, 200)),
+            failing=draw.choice((0.0, 0.1, 0.3)),
+            tries=draw.randint(1, 3),
+            batch=draw.choice((1, 8, 32)),
+        )
+
+    return (
+        *(plan("workers", number, "orders") for number in (1, 2)),
+        *(plan("ledger", number, "payments", ordered=True) for number in (1, 2)),
+        plan("audit", 1, "orders", "payments", member=False),
+    )
+
+
+def draw_faults(plan: Plan, draw: random.Random) -> tuple[PlannedFault, ...]:
+    """Draw faults that are possible under ``plan``; they are sorted by their begin."""
+    possible = {name: list(fault.targets(plan)) for name, fault in FAULTS.items()}
+    names = [name for name, targets in possible.items() if targets]
+    weights = [FAULTS[name].weight for name in names]
+    wanted = draw.randint(FAULTS_MIN, FAULTS_MAX)
+    drawn: list[PlannedFault] = []
+    while len(drawn) < wanted:
+        name = draw.choices(names, weights)[0]
+        row, target = FAULTS[name], draw.choice(possible[name])
+        amount = row.amounts(draw)
+        shortest_ms = min(row.longest_ms, max(1_000, amount + 500 if row.for_good else 0))
+        for_ms = draw.randint(shortest_ms, row.longest_ms)
+        at_ms = draw.randint(FIRST_MS, max(FIRST_MS, plan.quiet_at_ms - LAST_MS - for_ms))
+        fault = PlannedFault(name=name, target=target, at_ms=at_ms, for_ms=for_ms, amount=amount)
+        if fault.until_ms < plan.quiet_at_ms and not any(_clash(fault, one) for one in drawn):
+            drawn.append(fault)
+    return tuple(sorted(drawn, key=lambda fault: (fault.at_ms, fault.target)))
+
+
+def _clash(one: PlannedFault, other: PlannedFault) -> bool:
+    """Return True if two faults cannot be in one run."""
+    rows = FAULTS[one.name], FAULTS[other.name]
+    if EVERYTHING in (one.target, other.target):
+        return one.target == other.target
+    if _broker_name(one) == _broker_name(other) and any(row.for_good for row in rows):
+        return True  # a second machine could be down while the promise depends on it
+    if _broker_name(one) == _broker_name(other) and all(row.loses_machine for row in rows):
+        return True
+    return (
+        one.target == other.target
+        and one.at_ms < other.until_ms + APART_MS
+        and other.at_ms < one.until_ms + APART_MS
+    )
+
+
+def _broker_name(fault: PlannedFault) -> str:
+    return fault.target.rpartition("-")[0]
