@@ -2,8 +2,8 @@
 
 Each journey is done several times on a real cluster with one raw TCP client, and its shortest run
 counts. A call is one call of a Python function of ours (``fakemq``, ``protocol``). A file change is
-a call whose function lies in another file than the function called before it. Reads of clocks and
-writes of the journal are left out, because they are the same in every design.
+a call whose function lies in another file than the function called before it. The last two columns
+leave out the files that read clocks and write the journal.
 
 The script uses public names only, so that it measures older trees as well: run it there by
 ``PYTHONPATH=/the/older/tree python bench/journeys.py``.
@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -37,47 +38,38 @@ SEND_MESSAGE_V2, PULL_MESSAGE = 310, 11
 
 
 class Count(NamedTuple):
-    """What one journey took."""
+    """What one journey took; ``core_calls`` and ``core_files`` leave out clocks and journal."""
 
     calls: int
     files: int
     changes: int
+    core_calls: int
+    core_files: int
 
 
 class Recorder:
     """Notes every call of our code on all threads, while it is on."""
 
-    def __init__(self, *, with_reads: bool = False) -> None:
-        self._with_reads = with_reads
+    def __init__(self) -> None:
         self._on = False
         self._calls: list[CodeType] = []
 
     def install(self) -> None:
-        """Watch this thread and all that are started from now on."""
+        """Watch this thread, and each thread that is started from now on."""
         threading.setprofile(self._note)
         sys.setprofile(self._note)
 
     def remove(self) -> None:
+        """Watch no thread that is started from now on, nor this one."""
         threading.setprofile(None)
         sys.setprofile(None)
 
     def _note(self, frame: FrameType, event: str, argument: object) -> None:
-        if self._on and event == "call":
+        if self._on and event == "call" and any(part in frame.f_code.co_filename for part in _OURS):
             self._calls.append(frame.f_code)
 
-    def count(self, journey: Callable[[], object], *, reads: bool = False) -> Count:
-        """Do a journey and return what it took; with ``reads`` clocks and journal count too."""
-        return self._counted(self._calls_of(journey), reads)
-
-    def files(self, journey: Callable[[], object]) -> list[str]:
-        """Do a journey and return ``file:function`` of each call, in their order."""
-        return [
-            f"{_short(code.co_filename)}:{code.co_qualname}"
-            for code in self._calls_of(journey)
-            if _is_ours(code, reads=True)
-        ]
-
-    def _calls_of(self, journey: Callable[[], object]) -> list[CodeType]:
+    def calls(self, journey: Callable[[], object]) -> list[CodeType]:
+        """Do a journey and return the functions that were called, in their order."""
         self._calls = []
         self._on = True
         try:
@@ -87,22 +79,12 @@ class Recorder:
             self._on = False
         return self._calls
 
-    @staticmethod
-    def _counted(calls: list[CodeType], reads: bool) -> Count:
-        files = [code.co_filename for code in calls if _is_ours(code, reads)]
-        changes = sum(one != other for one, other in zip(files, files[1:], strict=False))
-        return Count(len(files), len(set(files)), changes)
-
-
-def _is_ours(code: CodeType, reads: bool) -> bool:
-    name = code.co_filename
-    if not any(part in name for part in _OURS):
-        return False
-    return reads or os.path.basename(name) not in _READS
-
-
-def _short(path: str) -> str:
-    return path.rpartition("/fakemq/")[2]
+    def count(self, journey: Callable[[], object]) -> Count:
+        """Do a journey and return what it took."""
+        files = [code.co_filename for code in self.calls(journey)]
+        core = [name for name in files if os.path.basename(name) not in _READS]
+        changes = sum(one != other for one, other in pairwise(files))
+        return Count(len(files), len(set(files)), changes, len(core), len(set(core)))
 
 
 class Peer:
@@ -205,6 +187,22 @@ class Journeys:
         finally:
             self._recorder.remove()
 
+    def calls_of_a_send(self) -> list[str]:
+        """Return ``file:function`` of each call of a send, in their order."""
+        self._recorder.install()
+        try:
+            with Cluster(clock="frozen", topics={"orders": 1}) as mq:
+                peer = Peer(mq.broker("broker-a").addr)
+                for _ in range(RUNS):
+                    self._send(peer)
+                calls = self._recorder.calls(lambda: self._send(peer))
+                peer.close()
+        finally:
+            self._recorder.remove()
+        return [
+            f"{code.co_filename.rpartition('/fakemq/')[2]}:{code.co_qualname}" for code in calls
+        ]
+
     def _of_one_broker(self) -> dict[str, Count]:
         with Cluster(clock="frozen", topics={"orders": 1}) as mq:
             addr = mq.broker("broker-a").addr
@@ -221,7 +219,7 @@ class Journeys:
                 time.sleep(QUIET_S)
                 counts.append(self._recorder.count(woken))
             found["held pull woken"] = min(counts)
-            found["clock.advance"] = self._best(lambda: mq.clock.advance("11s"), reads=True)
+            found["clock.advance"] = self._recorder.count(lambda: mq.clock.advance("11s"))
             found["faults.error placed"] = self._best(
                 lambda: mq.faults.error("SEND_MESSAGE_V2", code="SYSTEM_ERROR", topic="elsewhere")
             )
@@ -242,26 +240,18 @@ class Journeys:
         assert answer["code"] == 0, answer
         self._number += 1
 
-    def _best(self, journey: Callable[[], object], *, reads: bool = False) -> Count:
-        return min(self._recorder.count(journey, reads=reads) for _ in range(RUNS))
+    def _best(self, journey: Callable[[], object]) -> Count:
+        return min(self._recorder.count(journey) for _ in range(RUNS))
 
 
 def main() -> None:
     if sys.argv[1:] == ["--calls"]:
-        recorder = Recorder()
-        recorder.install()
-        with Cluster(clock="frozen", topics={"orders": 1}) as mq:
-            peer = Peer(mq.broker("broker-a").addr)
-            for number in range(RUNS):
-                calls = recorder.files(
-                    lambda: peer.ask(SEND_MESSAGE_V2, send_fields(number), b"x")  # noqa: B023
-                )
-            recorder.remove()
-            print(*calls, sep="\n")
+        print(*Journeys().calls_of_a_send(), sep="\n")
         return
-    print(f"{'journey':<22} {'calls':>6} {'files':>6} {'changes':>8}")
+    print(f"{'journey':<20} {'calls':>6} {'files':>6} {'changes':>8}  core calls  core files")
     for name, count in Journeys().measure().items():
-        print(f"{name:<22} {count.calls:>6} {count.files:>6} {count.changes:>8}")
+        calls, files, changes, core_calls, core_files = count
+        print(f"{name:<20} {calls:>6} {files:>6} {changes:>8} {core_calls:>11} {core_files:>11}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.dispatch.dispatcher import Request
+    from fakemq.dispatch.answers import Request
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
