@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.dispatch.node import NodeState
 from fakemq.events.core import ClockMoved, ClockSkewed, Dispatched, Event, NodeStarted, NodeStopped
 from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import ResponseCode
@@ -56,7 +57,7 @@ def missing(core: ClusterCore, slave: Broker) -> str:
         ends = {getattr(scope, name, None) for name in ("node", "peer", "source", "target")}
         if placed.placed and placed.fired and slave.name in ends:
             return f"fault {placed.number} {placed.what}"
-    return "" if slave.state == "running" else f"{slave.name} is {slave.state}"
+    return "" if slave.state is NodeState.RUNNING else f"{slave.name} is {slave.state}"
 
 
 def answer_text(code: int) -> str:

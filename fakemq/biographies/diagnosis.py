@@ -14,6 +14,7 @@ from fakemq import events
 from fakemq.biographies.because import answer_text, duration_text, missing, named
 from fakemq.biographies.groups import why_not_delivered
 from fakemq.core import inspection
+from fakemq.dispatch.node import NodeState
 from fakemq.events.faults import FaultHit
 from fakemq.journal.journal import clock_text
 from fakemq.protocol.properties import KEYS, PRODUCER_GROUP, REAL_TOPIC
@@ -75,7 +76,7 @@ def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> l
     down = [
         f"{broker.name} is {broker.state}"
         for broker in core.brokers.values()
-        if broker.state != "running" and not broker.config.is_slave
+        if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
     return [*patient.certain(), *down, *patient.faults()]
 
@@ -160,7 +161,7 @@ class _Patient:
                 continue
             broker = self._core.broker(one.broker)
             left_ms = one.due_at_ms - broker.clock.now_ms()
-            if broker.state != "running":
+            if broker.state is not NodeState.RUNNING:
                 still = f"its broker {broker.name} is {broker.state}"
             elif clock.frozen:
                 still = "the clock is frozen"

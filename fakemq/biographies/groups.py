@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.core import inspection
+from fakemq.dispatch.node import NodeState
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.subscription import is_tag_type
 from fakemq.protocol.sysflag import PermName
@@ -28,7 +29,7 @@ def why_not_delivered(
     core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str | None
 ) -> list[Reason]:
     """One reason for each group that may want it, or for ``group`` alone."""
-    if broker.state != "running":
+    if broker.state is not NodeState.RUNNING:
         return [Reason(f"its broker {broker.name} is {broker.state}")]
     config = broker.topics.select(stored.topic)
     if config is None:

@@ -26,6 +26,7 @@ from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
@@ -84,8 +85,7 @@ class Broker:
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)
-        self.state = "stopped"
-        """``running``, ``paused``, ``stopping`` or ``stopped``."""
+        self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
         """For messages that no producer sent."""
@@ -156,7 +156,7 @@ class Broker:
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
         session = Session(link, self, dispatcher.dispatch)
         self.sessions[session] = None
-        if self.state == "paused":
+        if self.state is NodeState.PAUSED:
             session.pause()
         return session
 
@@ -176,18 +176,18 @@ class Broker:
     @property
     def running(self) -> bool:
         """Started and neither stopped nor killed; a paused broker runs too."""
-        return self.state in ("running", "paused")
+        return self.state.is_up
 
     def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
         """Begin to work, and register with all name servers at once."""
-        if self.state == "stopping":
+        if self.state is NodeState.STOPPING:
             self._end("stop")  # whoever starts it again does not wait for slow name servers
         disk = self.store.disk
         if disk is None:
             self.persistence.load()
         else:
             disk.start(self.persistence.load)
-        self.state = "running"
+        self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
             self.stats.start()
             self.store.stats.start()
@@ -220,14 +220,14 @@ class Broker:
         if not self.running:
             on_stopped()
             return
-        if self.state == "paused":
+        if self.state is NodeState.PAUSED:
             self.resume()
-        self.state = "stopping"
+        self.state = self.state.then(NodeState.STOPPING)
         self._close_sessions("broker stopped")
 
         def end() -> None:
             try:
-                if self.state == "stopping":  # and not killed meanwhile
+                if self.state is NodeState.STOPPING:  # and not killed meanwhile
                     self._end("stop")
             finally:
                 on_stopped()
@@ -240,7 +240,7 @@ class Broker:
         With ``lose_unsynced`` the machine is gone, too: its disk has of the store what was flushed,
         and of the rest some pages, as the cluster's seed has it.
         """
-        if self.state != "stopped":
+        if self.state is not NodeState.STOPPED:
             with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="kill"))):
                 self._close_sessions("broker killed")
                 self._end("kill", lose_unsynced)
@@ -253,7 +253,7 @@ class Broker:
         self._forget_clients()
 
     def _end(self, how: str, lose_unsynced: bool = False) -> None:
-        self.state = "stopped"
+        self.state = self.state.then(NodeState.STOPPED)
         self._stop_replication(f"broker {how}")
         try:
             self.delay.stop(persist=how == "stop")
@@ -277,9 +277,9 @@ class Broker:
 
     def pause(self) -> None:
         """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
-        if self.state != "running":
+        if self.state is not NodeState.RUNNING:
             return
-        self.state = "paused"
+        self.state = self.state.then(NodeState.PAUSED)
         self.clock.pause()
         for session in self.sessions:
             session.pause()
@@ -290,9 +290,9 @@ class Broker:
 
     def resume(self) -> None:
         """Go on: what fell due and what arrived meanwhile is handled now, late."""
-        if self.state != "paused":
+        if self.state is not NodeState.PAUSED:
             return
-        self.state = "running"
+        self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
             # What arrived before what fell due: a late timer must see heartbeats, answers and
             # closings that have long been there, or it puts out live clients.

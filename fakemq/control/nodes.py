@@ -256,7 +256,7 @@ def _state(control: Control, name: str) -> BrokerState:
         broker_name=config.broker_name,
         broker_id=config.broker_id,
         role=config.broker_role,
-        state=broker.state,
+        state=broker.state.value,
         skew_ms=broker.clock.skew_ms,
         addr=broker.addr,
         vip_addr=broker.vip_addr,

@@ -15,6 +15,7 @@ from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.core import inspection
+from fakemq.dispatch.node import NodeState
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
 from fakemq.faults.plan import FaultPlan
@@ -369,7 +370,7 @@ class ClusterCore:
         return [
             broker
             for broker in self.brokers.values()
-            if broker.state == "running" and not broker.config.is_slave
+            if broker.state is NodeState.RUNNING and not broker.config.is_slave
         ]
 
     def broker(self, name: str) -> Broker:

@@ -51,6 +51,9 @@ class NodeState(Enum):
     STOPPING = "stopping"
     """A broker's: its clients are disconnected, and it waits for name servers to unregister it."""
 
+    def __str__(self) -> str:
+        return self.value
+
     @property
     def is_up(self) -> bool:
         """Whether the node was started and not stopped since; a paused node is up."""

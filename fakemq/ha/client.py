@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
+from fakemq.dispatch.node import NodeState
 from fakemq.ha.link import SlaveEnd
 from fakemq.store.replica import Replica
 
@@ -130,7 +131,7 @@ class HAClient:
 
     def _make(self, link: Link) -> SlaveEnd:
         end = SlaveEnd(link, self._service, self)
-        if self._broker.state == "paused":
+        if self._broker.state is NodeState.PAUSED:
             end.pause()
         return end
 

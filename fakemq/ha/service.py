@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fakemq.dispatch.node import NodeState
 from fakemq.events.replication import ReplicationWaited
 from fakemq.ha.link import MasterEnd
 from fakemq.ha.waits import GroupTransferService
@@ -101,7 +102,7 @@ class HAService:
         """Take a slave's connection; it counts from now on, before it says anything."""
         end = MasterEnd(link, self)
         self.connections.append(end)
-        if self.broker.state == "paused":
+        if self.broker.state is NodeState.PAUSED:
             end.pause()
         return end
 

@@ -96,7 +96,7 @@ class BrokerView(Handle):
     @property
     def state(self) -> str:
         """``running``, ``paused``, ``stopping`` or ``stopped``."""
-        return self._call(lambda: self._broker.state)
+        return self._call(lambda: self._broker.state.value)
 
     @property
     def clock(self) -> NodeClockHandle:
@@ -201,10 +201,7 @@ class NameServerHandle(Handle):
     @property
     def state(self) -> str:
         """``running``, ``paused`` or ``stopped``."""
-        node = self._name_server
-        return self._call(
-            lambda: "paused" if node.paused else "running" if node.running else "stopped"
-        )
+        return self._call(lambda: self._name_server.state.value)
 
     def kill(self) -> None:
         """Be gone at once, as by kill -9; its port refuses connections."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.dispatch.dispatcher import Dispatcher
+from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.errors import NotYetSupported
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
@@ -59,8 +60,7 @@ class NameServer:
         self.journal = journal
         self.faults = FaultPlan(journal) if faults is None else faults
         self.addr = ""
-        self.running = False
-        self.paused = False
+        self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}
         self.tables = RouteTables()
         self.registration = Registration(self.tables, clock, journal)
@@ -70,6 +70,11 @@ class NameServer:
         self.dispatcher = Dispatcher(self, handles, on_unknown=self._unknown)
         self._start_config = config
         self._unknown_codes: set[int] = set()
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and not stopped since; a paused name server runs too."""
+        return self.state.is_up
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -87,14 +92,14 @@ class NameServer:
         self.kv.load()
         self.kv.start_printing()
         self.registration.expiry.start()
-        self.running = True
+        self.state = self.state.then(NodeState.RUNNING)
         self.journal.add(NodeStarted(node=self.name, addr=addr))
 
     def stop(self, how: str = "stop") -> None:
         """Be gone, with every connection, route and timer; ``how`` goes to the journal."""
         if not self.running:
             return
-        self.running = self.paused = False
+        self.state = self.state.then(NodeState.STOPPED)
         self._forget()
         for session in list(self.sessions):
             session.close(f"name server {how}")
@@ -103,9 +108,9 @@ class NameServer:
 
     def pause(self) -> None:
         """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
-        if not self.running or self.paused:
+        if self.state is not NodeState.RUNNING:
             return
-        self.paused = True
+        self.state = self.state.then(NodeState.PAUSED)
         self.clock.pause()
         for session in self.sessions:
             session.pause()
@@ -113,9 +118,9 @@ class NameServer:
 
     def resume(self) -> None:
         """Go on: what arrived and what fell due meanwhile is handled now, late."""
-        if not self.paused:
+        if self.state is not NodeState.PAUSED:
             return
-        self.paused = False
+        self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
             for session in list(self.sessions):  # first, as those of brokers
                 session.resume()
@@ -151,7 +156,7 @@ class NameServer:
         """Take a connection."""
         session = Session(link, self, self.dispatcher.dispatch)
         self.sessions[session] = None
-        if self.paused:
+        if self.state is NodeState.PAUSED:
             session.pause()
         return session
 
@@ -171,9 +176,8 @@ class NameServer:
             self.journal.add(Warned(node=self.name, text=text))
 
     def __repr__(self) -> str:
-        state = f"at {self.addr}" if self.running else "stopped"
-        state += ", paused" if self.paused else ""
-        return f"<name server {self.name} {state}, {len(self.tables.broker_live_table)} brokers>"
+        brokers = len(self.tables.broker_live_table)
+        return f"<name server {self.name} at {self.addr} {self.state}, {brokers} brokers>"
 
 
 handles: Handlers[NameServer] = Handlers("fakemq.namesrv.handlers")

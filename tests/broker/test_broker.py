@@ -65,9 +65,9 @@ def test_stop_unregisters_then_closes_and_says_so(world: World) -> None:
     server.requests.clear()
     stopped: list[bool] = []
     broker.stop(lambda: stopped.append(True))
-    assert (broker.state, stopped) == ("stopping", [])
+    assert (broker.state.value, stopped) == ("stopping", [])
     world.network.settle()
-    assert (broker.state, stopped) == ("stopped", [True])
+    assert (broker.state.value, stopped) == ("stopped", [True])
     assert server.codes() == [RequestCode.UNREGISTER_BROKER]
     assert server.requests[0].ext_fields == {
         "brokerName": "broker-a",
@@ -87,9 +87,9 @@ def test_stop_does_not_wait_for_ever(world: World) -> None:
     server.answer = lambda request: None
     broker.stop()
     world.network.settle()
-    assert broker.state == "stopping"
+    assert broker.state.value == "stopping"
     world.clock.advance("3s")
-    assert broker.state == "stopped"
+    assert broker.state.value == "stopped"
 
 
 def test_stop_without_name_servers_is_at_once_and_twice_is_once(broker: Broker) -> None:
@@ -197,11 +197,11 @@ def test_who_connects_to_a_paused_broker_waits_too(world: World, broker: Broker)
 def test_a_paused_broker_can_be_stopped_and_killed(world: World, broker: Broker) -> None:
     broker.pause()
     broker.stop()
-    assert broker.state == "stopped"
+    assert broker.state.value == "stopped"
     broker.start()
     broker.pause()
     broker.kill()
-    assert broker.state == "stopped"
+    assert broker.state.value == "stopped"
 
 
 def test_reset_empties_everything_and_keeps_connections(
@@ -230,7 +230,7 @@ def test_a_broker_killed_while_it_stops_is_gone_at_once(world: World) -> None:
     stopped: list[bool] = []
     broker.stop(lambda: stopped.append(True))
     broker.kill()
-    assert (broker.state, stopped) == ("stopped", [True])
+    assert (broker.state.value, stopped) == ("stopped", [True])
     assert [event.how for event in world.journal.find(NodeStopped)] == ["kill"]
 
 
@@ -251,8 +251,8 @@ def test_a_start_while_it_stops_leaves_one_of_everything(world: World) -> None:
     world.name_server(NS).answer = lambda request: None
     broker = world.broker(namesrv_addrs=(NS,))
     broker.stop()
-    assert broker.state == "stopping"
+    assert broker.state.value == "stopping"
     broker.start((NS,))
     assert [timer.kind for timer in world.clock.timers()].count("register_broker") == 1
     world.clock.advance("4s")
-    assert broker.state == "running"
+    assert broker.state.value == "running"

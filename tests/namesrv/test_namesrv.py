@@ -152,6 +152,6 @@ def test_cluster_test_is_refused_with_one_clear_line(lab: NamesrvLab) -> None:
 def test_its_repr_says_where_it_is_and_what_it_has(lab: NamesrvLab) -> None:
     server = lab.name_server()
     register(lab.peer(server))
-    assert repr(server) == "<name server namesrv-0 at 127.0.0.1:9876, 1 brokers>"
+    assert repr(server) == "<name server namesrv-0 at 127.0.0.1:9876 running, 1 brokers>"
     server.stop()
-    assert repr(server) == "<name server namesrv-0 stopped, 0 brokers>"
+    assert repr(server) == "<name server namesrv-0 at 127.0.0.1:9876 stopped, 0 brokers>"

@@ -168,7 +168,9 @@ def test_a_fault_begins_ends_and_leaves_a_cluster_that_works(name: str) -> None:
         assert len(sim.core.journal.find(FaultBegan, fault=name)) == 1
         assert len(sim.core.journal.find(FaultEnded, fault=name)) == 1
         states = {
-            broker.state for broker in sim.core.brokers.values() if broker.name not in sim.lost
+            broker.state.value
+            for broker in sim.core.brokers.values()
+            if broker.name not in sim.lost
         }
         assert states == {"running"}
         assert all(client.alive for client in sim.clients.values())

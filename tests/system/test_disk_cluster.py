@@ -88,7 +88,7 @@ def test_a_broker_whose_end_fails_is_gone_all_the_same(
         core.advance(3_000)
     assert "a mistake" in caplog.text
     assert stopped == [True]
-    assert broker.state == "stopped"
+    assert broker.state.value == "stopped"
     assert not [timer for timer in core.clock.timers() if timer.owner == broker.name]
     core.start_broker(broker)
     core.stop()
