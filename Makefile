@@ -1,14 +1,16 @@
-# Two commands matter: `make serve` starts the local cluster, `make test` runs every test.
+# Three commands matter: `make serve` starts the local cluster, `make check` runs the tests that need
+# no JVM, `make test` runs every test.
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup test oldest-pyspark lint scenarios bench campaign soak fuzz clean
+.PHONY: help serve setup check test oldest-pyspark lint scenarios bench campaign soak fuzz clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
-	@echo "make test    run every test, the conformance suite against real RocketMQ included"
+	@echo "make check   lint, and every test that needs no JVM, in two minutes"
+	@echo "make test    lint, and every test, those against real RocketMQ included"
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
@@ -46,7 +48,11 @@ OLDEST_PYSPARK := 4.2.0
 
 oldest-pyspark: setup .venv/.oldest-pyspark-$(OLDEST_PYSPARK)
 
-test: oldest-pyspark
+# Only tests/, and the recordings replayed on the fake: no JVM, no Spark, no Go.
+check: lint
+	$(PYTEST) -n auto -m "not jvm" $(ARGS)
+
+test: lint oldest-pyspark
 	$(PYTEST) -n auto $(ARGS)
 
 lint: setup

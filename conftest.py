@@ -16,15 +16,22 @@ pytest_plugins = ["pytester"]
 SPARK_TIMEOUT_S = 360
 """A session starts in eight seconds on a quiet machine, and within the first test that needs it."""
 
+OTHER_LANGUAGES = {"java", "go", "spark"}
+"""Fixtures of tests that start a JVM or the Go toolchain; see the marker ``jvm``."""
 
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by ``-m``
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What needs Spark may take long where much else runs.
+    """Mark tests that start a JVM, give those with Spark more time, and put slow tests first.
 
-    Workers of xdist take tests in this order: what is slow comes first, so that none waits last.
-    Tests that share what is costly to start are of one ``xdist_group``; groups come before all.
+    Workers of xdist take tests in this order, so that no slow test is the last one. Tests that
+    share what is costly to start are of one ``xdist_group``; groups come before all others.
     """
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+        fixtures = getattr(item, "fixturenames", ())
+        if OTHER_LANGUAGES.intersection(fixtures):
+            item.add_marker(pytest.mark.jvm)
+        if "spark" in fixtures and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)

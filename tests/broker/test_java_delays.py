@@ -42,13 +42,13 @@ class Java:
 
 
 @pytest.fixture(scope="module")
-def java() -> Java:
+def recorded() -> Java:
     return Java((Path(__file__).parent / "data" / "java_delays.txt").read_text())
 
 
 @pytest.fixture
-def broker(world: World, java: Java) -> Broker:
-    broker = world.broker(BrokerConfig(listen_port=java.port, message_delay_level=LEVELS))
+def broker(world: World, recorded: Java) -> Broker:
+    broker = world.broker(BrokerConfig(listen_port=recorded.port, message_delay_level=LEVELS))
     broker.create_topic("Delays", 4)
     return broker
 
@@ -93,11 +93,11 @@ def replay(
 
 
 def test_answers_records_and_deliver_times_are_javas(
-    world: World, broker: Broker, java: Java
+    world: World, broker: Broker, recorded: Java
 ) -> None:
-    for answered, expected in replay(world, world.peer(broker.addr), java.steps):
+    for answered, expected in replay(world, world.peer(broker.addr), recorded.steps):
         assert answered == expected
-    for mine, theirs in zip(ours(broker), java.records, strict=True):
+    for mine, theirs in zip(ours(broker), recorded.records, strict=True):
         assert shape(mine) == shape(theirs)
     assert {
         level: [
@@ -106,4 +106,4 @@ def test_answers_records_and_deliver_times_are_javas(
             if (unit := broker.store.queue_unit(stored.topic, level - 1, stored.queue_offset))
         ]
         for level in (1, 2, 3)
-    } == java.due
+    } == recorded.due

@@ -36,6 +36,7 @@ def test_the_oldest_is_the_first_release_of_its_line() -> None:
     assert version_in_makefile() == ".".join(map(str, (*OLDEST_PYSPARK, 0)))
 
 
+@pytest.mark.jvm
 @pytest.mark.slow  # a session of its own, and all that is in TESTS
 @pytest.mark.timeout(600)
 @pytest.mark.xdist_group("spark")  # not beside another session, on a machine of two cores
