@@ -16,9 +16,9 @@ from conformance.targets.fake_or_java import fake_target
 from conformance.wire.peer import NO_CODE, Peer
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from tests.support.scripted_broker import Peer as Broker
+from tests.support.broker_scripts import asks_before_it_answers
+from tests.support.scripted_broker import BrokerEnd as Broker
 from tests.support.scripted_broker import ScriptedBroker, respond
-from tests.support.scripts import asks_before_it_answers
 
 
 def test_a_name_is_given_once() -> None:

@@ -15,8 +15,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import send_header
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 UNIQUE_ID = "7F000001" + "0" * 24

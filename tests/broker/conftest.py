@@ -7,24 +7,24 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
+from tests.support.broker_lab import BrokerLab, Send, send_header
 from tests.support.peer import Peer
-from tests.support.world import Send, World, send_header
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def lab() -> BrokerLab:
+    return BrokerLab()
 
 
 @pytest.fixture
-def broker(world: World) -> Broker:
-    return world.broker()
+def broker(lab: BrokerLab) -> Broker:
+    return lab.broker()
 
 
 @pytest.fixture
-def peer(world: World, broker: Broker) -> Peer:
+def peer(lab: BrokerLab, broker: Broker) -> Peer:
     """A client at the broker's main port."""
-    return world.peer(broker.addr)
+    return lab.peer(broker.addr)
 
 
 @pytest.fixture

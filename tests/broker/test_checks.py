@@ -11,7 +11,8 @@ from fakemq.dispatch.answers import Refused
 from fakemq.events import MessageChecked
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.support.world import START_MS, Send, World, send_header
+from tests.support.broker_lab import BrokerLab, Send, send_header
+from tests.support.time import START_MS
 
 
 def test_names_with_every_allowed_character_pass() -> None:
@@ -26,15 +27,15 @@ def test_other_names_do_not(topic: str) -> None:
     assert refused.value.code is ResponseCode.SYSTEM_ERROR
 
 
-def test_a_broker_may_not_accept_yet(world: World) -> None:
-    broker = world.broker(BrokerConfig(start_accept_send_request_time_stamp=START_MS + 60_123))
-    peer = world.peer(broker.addr)
+def test_a_broker_may_not_accept_yet(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(start_accept_send_request_time_stamp=START_MS + 60_123))
+    peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(" "), b"x")
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert response.remark is not None
     assert response.remark.startswith("broker unable to service, until 2023-11-")
     assert response.remark.endswith(":20,123")
-    world.clock.advance("61s")
+    lab.clock.advance("61s")
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x").code == 0
 
 

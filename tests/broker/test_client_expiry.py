@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from fakemq.broker.broker import Broker
 from fakemq.events import LinkClosed, MemberChanged
 from fakemq.protocol.codes import RequestCode
-from tests.support.clients import GROUP, LabWorld, beat, consume, consumer_data
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import GROUP, beat, consume, consumer_data
 from tests.support.peer import Peer
-from tests.support.world import World
-
-
-@pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
 
 
 def members(broker: Broker) -> list[str]:
@@ -26,89 +19,87 @@ def keep_open(peer: Peer) -> None:
     peer.ask(RequestCode.GET_BROKER_CONFIG)
 
 
-def pass_with_traffic(world: World, peer: Peer, seconds: int) -> None:
+def pass_with_traffic(lab: BrokerLab, peer: Peer, seconds: int) -> None:
     for _ in range(seconds // 60):
-        world.clock.advance("60s")
+        lab.clock.advance("60s")
         if not peer.closed:
             keep_open(peer)
-    world.clock.advance(seconds % 60)
+    lab.clock.advance(seconds % 60)
 
 
-def test_a_silent_member_is_put_out_by_the_scan_after_120_s(
-    world: LabWorld, broker: Broker
-) -> None:
-    peer = world.peer(broker.addr)
-    world.clock.advance("3s")
+def test_a_silent_member_is_put_out_by_the_scan_after_120_s(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
+    lab.clock.advance("3s")
     consume(peer)  # silent from 3 s on: 123 s is over the limit, the scan at 130 s sees it
-    pass_with_traffic(world, peer, 126)
-    world.clock.advance(0.999)
+    pass_with_traffic(lab, peer, 126)
+    lab.clock.advance(0.999)
     assert members(broker) == ["client-1"]
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert members(broker) == []
     assert peer.closed
-    assert "no heartbeat for 120 s" in [e.why for e in world.journal.find(LinkClosed)]
-    assert world.journal.find(MemberChanged, how="expired")
+    assert "no heartbeat for 120 s" in [e.why for e in lab.journal.find(LinkClosed)]
+    assert lab.journal.find(MemberChanged, how="expired")
 
 
-def test_exactly_120_s_of_silence_is_still_alive(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_exactly_120_s_of_silence_is_still_alive(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer)  # at 0, a tick of the grid
-    pass_with_traffic(world, peer, 120)
+    pass_with_traffic(lab, peer, 120)
     assert members(broker) == ["client-1"]
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert members(broker) == []
 
 
-def test_heartbeats_keep_a_member_alive_for_hours(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_heartbeats_keep_a_member_alive_for_hours(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     for _ in range(240):
         consume(peer)
-        world.clock.advance("30s")
+        lab.clock.advance("30s")
     assert members(broker) == ["client-1"]
-    pending = [timer for timer in world.clock.timers() if timer.kind == "client_expiry"]
+    pending = [timer for timer in lab.clock.timers() if timer.kind == "client_expiry"]
     assert len(pending) == 1
 
 
 def test_the_scan_tells_nobody_but_other_groups_of_the_connection_hear_of_the_close(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    silent, alive = world.peer(broker.addr), world.peer(broker.addr)
+    silent, alive = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(silent, "silent")
     consume(alive, "alive")
     for _ in range(3):
-        world.clock.advance("40s")
+        lab.clock.advance("40s")
         keep_open(silent)
         consume(alive, "alive")
     alive.requests.clear()
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert members(broker) == ["alive"]
     assert [c for c in alive.requests if c.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] == []
 
 
 def test_a_group_the_client_no_longer_names_lives_as_long_as_its_client_is_heard(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
     # The tables of a connection share what its first heartbeat brought, as in Java.
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     beat(peer, "one", consumers=[consumer_data("a"), consumer_data("b")])
     for _ in range(6):
-        world.clock.advance("30s")
+        lab.clock.advance("30s")
         beat(peer, "one", consumers=[consumer_data("a")])
     assert set(broker.consumers.snapshot()) == {"a", "b"}
 
 
 def test_a_group_of_a_later_heartbeat_runs_out_alone_and_takes_the_connection_along(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer, other = world.peer(broker.addr), world.peer(broker.addr)
+    peer, other = lab.peer(broker.addr), lab.peer(broker.addr)
     beat(peer, "one", consumers=[consumer_data("a")])
     beat(peer, "one", consumers=[consumer_data("b")])
     for _ in range(3):
-        world.clock.advance("40s")
+        lab.clock.advance("40s")
         beat(peer, "one", consumers=[consumer_data("a")])
         beat(other, "two", consumers=[consumer_data("a"), consumer_data("b")])
     other.requests.clear()
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert peer.closed
     assert [c.ext_fields["consumerGroup"] for c in other.requests] == ["a"]
     assert {group: len(ms) for group, ms in broker.consumers.snapshot().items()} == {
@@ -117,66 +108,64 @@ def test_a_group_of_a_later_heartbeat_runs_out_alone_and_takes_the_connection_al
     }
 
 
-def test_producers_run_out_too_and_leave_an_empty_group(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_producers_run_out_too_and_leave_an_empty_group(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
-    pass_with_traffic(world, peer, 130)
+    pass_with_traffic(lab, peer, 130)
     assert broker.producers.channels("p") == []
     assert peer.closed
 
 
-def test_a_live_outside_client_outlives_a_jump_of_the_clock(
-    world: LabWorld, broker: Broker
-) -> None:
-    peer = world.outside_peer(broker)
+def test_a_live_outside_client_outlives_a_jump_of_the_clock(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.outside_peer(broker)
     consume(peer)
-    world.clock.advance("2h")
+    lab.clock.advance("2h")
     assert members(broker) == ["client-1"]
     assert not peer.closed
 
 
 def test_a_silent_outside_client_runs_out_in_real_time_on_a_frozen_clock(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.outside_peer(broker)
+    peer = lab.outside_peer(broker)
     consume(peer)
-    world.outside_time_passes(60_000)
+    lab.outside_time_passes(60_000)
     keep_open(peer)
-    world.outside_time_passes(69_999)
+    lab.outside_time_passes(69_999)
     assert members(broker) == ["client-1"]
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert members(broker) == []
 
 
-def test_a_test_can_let_outside_clients_age(world: LabWorld, broker: Broker) -> None:
-    peer = world.outside_peer(broker)
+def test_a_test_can_let_outside_clients_age(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.outside_peer(broker)
     consume(peer)
-    world.clock.advance("131s", outside_peers=True)
+    lab.clock.advance("131s", outside_peers=True)
     assert members(broker) == []
 
 
-def test_the_next_deadline_is_known(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_the_next_deadline_is_known(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer)
-    pass_with_traffic(world, peer, 100)
-    world.clock.advance_ms(world.clock.due_in_ms(world.clock.next_of("client_expiry")))
+    pass_with_traffic(lab, peer, 100)
+    lab.clock.advance_ms(lab.clock.due_in_ms(lab.clock.next_of("client_expiry")))
     assert members(broker) == []
-    assert world.clock.elapsed_ms() == 130_000
+    assert lab.clock.elapsed_ms() == 130_000
 
 
-def test_without_members_there_is_no_timer(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_without_members_there_is_no_timer(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer)
     peer.close()
-    assert [timer for timer in world.clock.timers() if timer.kind == "client_expiry"] == []
+    assert [timer for timer in lab.clock.timers() if timer.kind == "client_expiry"] == []
 
 
-def test_a_paused_broker_looks_when_it_goes_on(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_paused_broker_looks_when_it_goes_on(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer)
-    pass_with_traffic(world, peer, 100)
+    pass_with_traffic(lab, peer, 100)
     broker.pause()
-    world.clock.advance("60s")
+    lab.clock.advance("60s")
     assert members(broker) == ["client-1"]
     broker.resume()
     assert members(broker) == []

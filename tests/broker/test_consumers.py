@@ -13,9 +13,9 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, subscription
 from tests.support.peer import Peer
-from tests.support.world import World
 
 NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 
@@ -34,8 +34,8 @@ def leave(peer: Peer, client_id: str, group: str = GROUP) -> None:
     peer.ask(RequestCode.UNREGISTER_CLIENT, header)
 
 
-def test_a_new_member_is_told_to_all_itself_included(world: World, broker: Broker) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+def test_a_new_member_is_told_to_all_itself_included(lab: BrokerLab, broker: Broker) -> None:
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     assert told(first) == [GROUP]
     consume(second, "two")
@@ -44,19 +44,19 @@ def test_a_new_member_is_told_to_all_itself_included(world: World, broker: Broke
     assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one", "two"]
 
 
-def test_the_same_heartbeat_again_tells_nobody(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_the_same_heartbeat_again_tells_nobody(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer)
     told(peer)
     consume(peer)
     assert told(peer) == []
-    assert len(world.journal.find(MemberChanged, how="registered")) == 1
+    assert len(lab.journal.find(MemberChanged, how="registered")) == 1
 
 
 def test_topics_that_come_or_go_are_told_newer_versions_are_not(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
 
     def say(*subscriptions: dict[str, object]) -> list[str]:
         beat(peer, consumers=[consumer_data(subscriptions=subscriptions)])
@@ -77,9 +77,9 @@ def test_topics_that_come_or_go_are_told_newer_versions_are_not(
 
 
 def test_the_notification_comes_before_the_answer_in_json_and_wants_no_answer(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     order: list[str] = []
     commands: list[RemotingCommand] = []
 
@@ -93,14 +93,14 @@ def test_the_notification_comes_before_the_answer_in_json_and_wants_no_answer(
         RequestCode.HEART_BEAT, body=body, serialize_type=SerializeType.ROCKETMQ
     )
     peer.session.invoke(command, 3_000, lambda _: order.append("answer"))
-    world.network.settle()
+    lab.network.settle()
     assert order == ["notification", "answer"]
     assert commands[0].serialize_type is SerializeType.JSON
     assert commands[0].flag == FLAG_ONEWAY
 
 
-def test_leaving_is_told_to_the_rest(world: World, broker: Broker) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+def test_leaving_is_told_to_the_rest(lab: BrokerLab, broker: Broker) -> None:
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
     told(first)
@@ -111,9 +111,9 @@ def test_leaving_is_told_to_the_rest(world: World, broker: Broker) -> None:
 
 
 def test_a_closed_connection_is_told_to_the_rest_of_each_of_its_groups(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     both = [consumer_data("b"), consumer_data("a")]
     beat(first, "one", consumers=both)
     beat(second, "two", consumers=both)
@@ -126,13 +126,13 @@ def test_a_closed_connection_is_told_to_the_rest_of_each_of_its_groups(
 
 
 @pytest.mark.parametrize("by", ["group", "broker"])
-def test_nobody_is_told_where_that_is_turned_off(world: World, by: str) -> None:
-    broker = world.broker(BrokerConfig(notify_consumer_ids_changed_enable=by != "broker"))
+def test_nobody_is_told_where_that_is_turned_off(lab: BrokerLab, by: str) -> None:
+    broker = lab.broker(BrokerConfig(notify_consumer_ids_changed_enable=by != "broker"))
     if by == "group":
         broker.groups.update(
             SubscriptionGroupConfig(group_name=GROUP, notify_consumer_ids_changed_enable=False)
         )
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
     leave(second, "two")
@@ -144,9 +144,9 @@ def test_nobody_is_told_where_that_is_turned_off(world: World, by: str) -> None:
 
 
 def test_one_connection_that_changes_its_client_id_keeps_one_membership(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     consume(peer, "one")
     told(peer)
     consume(peer, "other")
@@ -159,17 +159,17 @@ def test_one_connection_that_changes_its_client_id_keeps_one_membership(
     assert broker.consumers.find_channel("nobody", "other") is None
 
 
-def test_groups_of_a_topic(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_groups_of_a_topic(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, consumers=[consumer_data("a"), consumer_data("b", [subscription("other")])])
     assert broker.consumers.groups_of_topic(TOPIC) == ["a"]
     assert broker.consumers.groups_of_topic("nothing") == []
 
 
 def test_unregistering_what_is_no_member_still_tells_the_members(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     told(first)
     leave(second, "two")
@@ -178,8 +178,8 @@ def test_unregistering_what_is_no_member_still_tells_the_members(
     assert told(first) == []
 
 
-def test_a_reset_keeps_the_members(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_reset_keeps_the_members(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     consume(peer, "one")
     told(peer)
     broker.reset()
@@ -190,17 +190,17 @@ def test_a_reset_keeps_the_members(world: World, broker: Broker) -> None:
     assert broker.consumers.snapshot() == {}
 
 
-def test_a_stopped_broker_forgets_its_members(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_stopped_broker_forgets_its_members(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, consumers=[consumer_data()], producers=["p"])
     broker.kill()
-    world.network.settle()
+    lab.network.settle()
     assert broker.consumers.snapshot() == {}
     assert broker.producers.snapshot() == {}
 
 
-def test_what_the_last_heartbeat_says_holds_for_the_group(world: World, broker: Broker) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+def test_what_the_last_heartbeat_says_holds_for_the_group(lab: BrokerLab, broker: Broker) -> None:
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     beat(second, "two", consumers=[consumer_data(messageModel="BROADCASTING")])
     info = broker.consumers.group(GROUP)

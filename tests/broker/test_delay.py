@@ -15,15 +15,16 @@ from fakemq.events import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.store.memory_files import MemoryFiles
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import code, long_pull
 from tests.support.delays import SCHEDULE, Delays
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World, send_header
+from tests.support.time import START_MS
 
 
 @pytest.fixture
-def delays(world: World) -> Delays:
-    return Delays(world)
+def delays(lab: BrokerLab) -> Delays:
+    return Delays(lab)
 
 
 # -- when -----------------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ def test_a_delayed_message_comes_when_it_is_due_and_never_before(delays: Delays)
 
 def test_nothing_delayed_is_nothing_to_wait_for(delays: Delays) -> None:
     delays.send(0)
-    kinds = {timer.kind for timer in delays.world.clock.timers()}
+    kinds = {timer.kind for timer in delays.lab.clock.timers()}
     assert not any("delay" in kind for kind in kinds)
 
 
@@ -60,7 +61,7 @@ def test_a_deadline_is_found_by_its_level_and_by_kind(delays: Delays) -> None:
     delays.send(3)
     delays.send(1)
     assert domain_of("delay_level_3") is Domain.DEADLINE
-    clock = delays.world.clock
+    clock = delays.lab.clock
     assert clock.next_of("delay_level").kind == "delay_level_1"
     assert clock.due_in_ms(clock.next_of("delay_level_3")) == 3_000
     with pytest.raises(LookupError, match="no 'delay_level_2' is pending"):
@@ -102,8 +103,8 @@ def test_a_clock_set_ahead_brings_the_deadline_forward(delays: Delays) -> None:
     assert delays.timers() == [("delay_level_3", 3_000)]
 
 
-def test_a_level_of_no_time_or_less_is_due_at_the_first_look(world: World) -> None:
-    delays = Delays(world, "0s -5s 1s")
+def test_a_level_of_no_time_or_less_is_due_at_the_first_look(lab: BrokerLab) -> None:
+    delays = Delays(lab, "0s -5s 1s")
     delays.send(1, b"a")
     delays.send(2, b"b")
     assert delays.timers() == [("delay_level_1", 1_000), ("delay_level_2", 1_000)]
@@ -117,7 +118,7 @@ def test_a_level_of_no_time_or_less_is_due_at_the_first_look(world: World) -> No
 
 def test_a_delivery_wakes_a_held_pull(delays: Delays) -> None:
     delays.send(1, b"later")
-    answer = long_pull(delays.world.peer(delays.broker.addr), 0)
+    answer = long_pull(delays.lab.peer(delays.broker.addr), 0)
     delays.pass_ms(999)
     assert not answer.over
     delays.pass_ms(1)
@@ -160,7 +161,7 @@ def test_a_half_message_that_waited_is_discarded(delays: Delays) -> None:
     delays.pass_ms(1_000)
     assert delays.bodies("RMQ_SYS_TRANS_HALF_TOPIC") == []
     assert delays.bodies() == [b"behind it"]
-    (discarded,) = delays.world.journal.find(ScheduledDiscarded)
+    (discarded,) = delays.lab.journal.find(ScheduledDiscarded)
     assert (discarded.level, discarded.topic) == (1, "RMQ_SYS_TRANS_HALF_TOPIC")
 
 
@@ -176,7 +177,7 @@ def test_what_nobody_can_place_is_discarded(delays: Delays) -> None:
     delays.send(1, b"behind it")
     delays.pass_ms(1_000)
     assert delays.bodies() == [b"behind it"]
-    assert len(delays.world.journal.find(ScheduledDiscarded)) == 1
+    assert len(delays.lab.journal.find(ScheduledDiscarded)) == 1
 
 
 def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
@@ -184,7 +185,7 @@ def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
     header = send_header(queue_id=1, properties=properties)
     delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
     delays.pass_ms(2_000)
-    journal = delays.world.journal
+    journal = delays.lab.journal
     waiting, come = journal.find(LogAppended, msg_id="id")
     assert journal.find(Scheduled) == [
         Scheduled(
@@ -215,8 +216,8 @@ def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
 # -- failures -------------------------------------------------------------------------------------
 
 
-def test_what_the_store_does_not_take_is_tried_again_ever_less_often(world: World) -> None:
-    delays = Delays(world)
+def test_what_the_store_does_not_take_is_tried_again_ever_less_often(lab: BrokerLab) -> None:
+    delays = Delays(lab)
     delays.send(1, b"1" * 500)
     delays.send(1, b"2")
     files = delays.broker.store.files
@@ -228,7 +229,7 @@ def test_what_the_store_does_not_take_is_tried_again_ever_less_often(world: Worl
     delays.pass_ms(100)
     assert delays.timers() == [("delay_level_1", 200)]
     delays.pass_ms(3_600_000)
-    assert len(world.journal.find(AppendRefused)) < 600
+    assert len(lab.journal.find(AppendRefused)) < 600
     assert delays.bodies() == []
     files.limit_bytes = limit_bytes
     delays.pass_ms(10_000)
@@ -236,8 +237,8 @@ def test_what_the_store_does_not_take_is_tried_again_ever_less_often(world: Worl
     assert delays.timers() == []
 
 
-def test_records_that_are_deleted_are_passed_over(world: World) -> None:
-    delays = Delays(world, mapped_file_size_commit_log=4096)
+def test_records_that_are_deleted_are_passed_over(lab: BrokerLab) -> None:
+    delays = Delays(lab, mapped_file_size_commit_log=4096)
     delays.send(3, b"gone")
     for _ in range(4):
         delays.send(0, b"x" * 2000)
@@ -252,7 +253,7 @@ def test_records_that_are_deleted_are_passed_over(world: World) -> None:
 def test_a_thousand_that_are_due_together_come_together(delays: Delays) -> None:
     for number in range(1_000):
         delays.send(3, str(number).encode())
-    fired = delays.world.clock.advance("3s")
+    fired = delays.lab.clock.advance("3s")
     assert [timer.kind for timer in fired] == ["delay_level_3"]
     assert delays.bodies() == [str(number).encode() for number in range(1_000)]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from fakemq.broker.delay import FIRST_DELAY_TIME_MS
+from tests.support.broker_lab import BrokerLab
 from tests.support.delays import Delays
-from tests.support.world import World
 
 DELAYS_MS = {1: 1_000, 2: 2_000, 3: 15_000}
 PERSIST_MS = 10_000
@@ -19,8 +19,8 @@ class DelayLevels(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World()
-        self.delays = Delays(self.world, "1s 2s 15s")
+        self.lab = BrokerLab()
+        self.delays = Delays(self.lab, "1s 2s 15s")
         self.start_ms = self.now_ms
         self.started_ms = self.now_ms
         self.due_ms: dict[int, list[int]] = {level: [] for level in DELAYS_MS}
@@ -30,7 +30,7 @@ class DelayLevels(RuleBasedStateMachine):
 
     @property
     def now_ms(self) -> int:
-        return self.world.clock.now_ms()
+        return self.lab.clock.now_ms()
 
     def running(self) -> bool:
         return self.delays.broker.running
@@ -38,7 +38,7 @@ class DelayLevels(RuleBasedStateMachine):
     @precondition(running)
     @rule(level=st.integers(1, 3), count=st.integers(1, 3))
     def send(self, level: int, count: int) -> None:
-        self.delays.peer = self.world.peer(self.delays.broker.addr)
+        self.delays.peer = self.lab.peer(self.delays.broker.addr)
         for _ in range(count):
             number = len(self.due_ms[level])
             self.due_ms[level].append(self.now_ms + DELAYS_MS[level])

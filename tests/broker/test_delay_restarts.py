@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fakemq.events import Scheduled
+from tests.support.broker_lab import BrokerLab
 from tests.support.delays import Delays
-from tests.support.world import World
 
 
 @pytest.fixture
-def delays(world: World) -> Delays:
-    return Delays(world)
+def delays(lab: BrokerLab) -> Delays:
+    return Delays(lab)
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -57,7 +57,7 @@ def test_a_kill_brings_back_what_was_delivered_since_the_last_persist(delays: De
 
 def test_progress_is_persisted_only_where_there_is_some(delays: Delays) -> None:
     def pending() -> int:
-        return sum(timer.kind == "delay_offset_persist" for timer in delays.world.clock.timers())
+        return sum(timer.kind == "delay_offset_persist" for timer in delays.lab.clock.timers())
 
     assert pending() == 0
     delays.send(1)
@@ -102,8 +102,8 @@ def test_a_level_that_is_gone_from_the_table_is_delivered_no_more(delays: Delays
     assert delays.bodies() == [b"one", b"three"]
 
 
-def test_a_level_that_became_shorter_shortens_the_wait(world: World) -> None:
-    delays = Delays(world, "1h")
+def test_a_level_that_became_shorter_shortens_the_wait(lab: BrokerLab) -> None:
+    delays = Delays(lab, "1h")
     delays.send(1)
     delays.config.message_delay_level = "1m"
     delays.restart("stop")
@@ -138,5 +138,5 @@ def test_a_reset_leaves_nothing_delayed(delays: Delays) -> None:
 def test_what_is_stored_while_the_broker_is_down_waits_for_its_start(delays: Delays) -> None:
     delays.broker.kill()
     delays.put("orders", "DELAY\x012")
-    assert delays.world.journal.find(Scheduled)[0].level == 2
+    assert delays.lab.journal.find(Scheduled)[0].level == 2
     assert delays.timers() == []

@@ -7,7 +7,7 @@ from fakemq.broker.groups import BUILT_IN_GROUPS
 from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 
 def test_first_boot(broker: Broker) -> None:
@@ -23,8 +23,8 @@ def test_whoever_is_looked_for_is_created(broker: Broker) -> None:
     assert broker.groups.data_version.counter == 1
 
 
-def test_without_auto_creation_only_system_groups_are(world: World) -> None:
-    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
+def test_without_auto_creation_only_system_groups_are(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
     assert broker.groups.find("billing") is None
     assert broker.groups.find("CID_RMQ_SYS_TRANS") is not None
 

@@ -10,117 +10,104 @@ from fakemq.config.model import BrokerConfig
 from fakemq.events import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.support.clients import (
-    GROUP,
-    TOPIC,
-    LabWorld,
-    code,
-    consume,
-    hold_timers,
-    long_pull,
-    send,
-)
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import GROUP, TOPIC, code, consume, hold_timers, long_pull, send
 from tests.support.peer import Peer
 
 
 @pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
-
-
-@pytest.fixture
-def broker(world: LabWorld) -> Broker:
-    broker = world.broker()
+def broker(lab: BrokerLab) -> Broker:
+    broker = lab.broker()
     broker.create_topic(TOPIC, 4)
     return broker
 
 
 @pytest.fixture
-def producer(world: LabWorld, broker: Broker) -> Peer:
-    return world.peer(broker.addr, "producer")
+def producer(lab: BrokerLab, broker: Broker) -> Peer:
+    return lab.peer(broker.addr, "producer")
 
 
-def woken(world: LabWorld) -> list[str]:
-    return [event.why for event in world.journal.find(PullWoken)]
+def woken(lab: BrokerLab) -> list[str]:
+    return [event.why for event in lab.journal.find(PullWoken)]
 
 
 # -- how long ---------------------------------------------------------------------------------
 
 
 def test_a_hold_lasts_as_long_as_the_client_says_and_ends_on_the_grid(
-    world: LabWorld, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    world.clock.advance(2)
+    lab.clock.advance(2)
     answer = long_pull(peer, suspend_timeout_millis=20_000)
-    assert world.journal.find(PullHeld, group=GROUP, topic=TOPIC, queue_id=0, queue_offset=0)
+    assert lab.journal.find(PullHeld, group=GROUP, topic=TOPIC, queue_id=0, queue_offset=0)
     assert broker.holds.snapshot()[0].due_in_ms == 23_000
-    world.clock.advance(22.999)
+    lab.clock.advance(22.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
-    assert woken(world) == ["timeout"]
+    assert woken(lab) == ["timeout"]
     assert broker.holds.snapshot() == ()
-    assert hold_timers(world) == []
+    assert hold_timers(lab) == []
 
 
 def test_a_hold_that_ends_on_a_tick_is_answered_at_it(
-    world: LabWorld, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     answer = long_pull(peer)
-    world.clock.advance(14.999)
+    lab.clock.advance(14.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_the_grid_begins_with_the_broker(world: LabWorld) -> None:
-    world.clock.advance(1.5)
-    broker = world.broker()
+def test_the_grid_begins_with_the_broker(lab: BrokerLab) -> None:
+    lab.clock.advance(1.5)
+    broker = lab.broker()
     broker.create_topic(TOPIC, 1)
-    answer = long_pull(world.peer(broker.addr), suspend_timeout_millis=1)
-    world.clock.advance(4.999)
+    answer = long_pull(lab.peer(broker.addr), suspend_timeout_millis=1)
+    lab.clock.advance(4.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
 def test_a_client_without_patience_waits_for_the_next_check(
-    world: LabWorld, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    world.clock.advance(1)
+    lab.clock.advance(1)
     answer = long_pull(peer, suspend_timeout_millis=-7)
-    world.clock.advance(3.999)
+    lab.clock.advance(3.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
 def test_without_long_polling_a_hold_lasts_a_second_and_arrivals_wake_nobody(
-    world: LabWorld,
+    lab: BrokerLab,
 ) -> None:
-    broker = world.broker(BrokerConfig(long_polling_enable=False))
+    broker = lab.broker(BrokerConfig(long_polling_enable=False))
     broker.create_topic(TOPIC, 1)
-    peer, producer = world.peer(broker.addr), world.peer(broker.addr)
+    peer, producer = lab.peer(broker.addr), lab.peer(broker.addr)
     answer = long_pull(peer)
-    world.clock.advance(0.3)
+    lab.clock.advance(0.3)
     late = long_pull(peer)
-    world.clock.advance(0.7)
+    lab.clock.advance(0.7)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
     assert code(late) is None
     send(producer)
     assert code(late) is None
-    world.clock.advance(0.999)
+    lab.clock.advance(0.999)
     assert code(late) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(late) == ResponseCode.SUCCESS
-    assert woken(world) == ["timeout", "check"]
+    assert woken(lab) == ["timeout", "check"]
 
 
 # -- arrivals ---------------------------------------------------------------------------------
 
 
 def test_an_arrival_wakes_at_once(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     answer = long_pull(peer)
     send(producer, queue_id=1)
@@ -129,14 +116,14 @@ def test_an_arrival_wakes_at_once(
     assert answer.response is not None
     assert (answer.response.code, answer.response.remark) == (0, "FOUND")
     assert answer.response.ext_fields["nextBeginOffset"] == "1"
-    assert woken(world) == ["arrival"]
-    assert hold_timers(world) == []
+    assert woken(lab) == ["arrival"]
+    assert hold_timers(lab) == []
 
 
 def test_an_arrival_wakes_every_group_that_waits(
-    world: LabWorld, broker: Broker, producer: Peer
+    lab: BrokerLab, broker: Broker, producer: Peer
 ) -> None:
-    peers = [world.peer(broker.addr) for _ in range(3)]
+    peers = [lab.peer(broker.addr) for _ in range(3)]
     answers = [
         long_pull(peer, consumer_group=f"group-{number}") for number, peer in enumerate(peers)
     ]
@@ -145,75 +132,75 @@ def test_an_arrival_wakes_every_group_that_waits(
 
 
 def test_an_arrival_of_another_tag_answers_at_the_next_check(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
-    world.clock.advance(1)
+    lab.clock.advance(1)
     answer = long_pull(peer, subscription="wanted")
     send(producer, "other")
     assert code(answer) is None
-    world.clock.advance(3.999)
+    lab.clock.advance(3.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
     assert answer.response is not None
     assert answer.response.ext_fields["nextBeginOffset"] == "1"
-    assert woken(world) == ["check"]
+    assert woken(lab) == ["check"]
 
 
 def test_after_other_tags_one_that_is_wanted_still_wakes_at_once(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
-    world.clock.advance(1)
+    lab.clock.advance(1)
     answer = long_pull(peer, subscription="wanted || needed")
     send(producer, "other")
     send(producer, "needed")
     assert code(answer) == ResponseCode.SUCCESS
-    assert hold_timers(world) == []
+    assert hold_timers(lab) == []
 
 
 def test_any_arrival_ends_a_hold_whose_time_is_over(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
-    world.clock.advance(1)
+    lab.clock.advance(1)
     answer = long_pull(peer, subscription="wanted")
-    world.clock.advance(15)  # now 16 s; the next check is at 20 s
+    lab.clock.advance(15)  # now 16 s; the next check is at 20 s
     assert code(answer) is None
     send(producer, "other")
     assert code(answer) == ResponseCode.PULL_RETRY_IMMEDIATELY
-    assert woken(world) == ["timeout"]
+    assert woken(lab) == ["timeout"]
 
 
 def test_a_pull_that_was_held_is_not_held_again(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     answer = long_pull(peer, 0)
-    world.clock.advance(15)
+    lab.clock.advance(15)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
-    assert len(world.journal.find(PullHeld)) == 1
+    assert len(lab.journal.find(PullHeld)) == 1
 
 
 def test_only_pulls_that_found_nothing_are_held(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     send(producer, "a")
     assert code(long_pull(peer)) == ResponseCode.SUCCESS
     assert code(long_pull(peer, subscription="b")) == ResponseCode.PULL_RETRY_IMMEDIATELY
     assert code(long_pull(peer, 9)) == ResponseCode.PULL_OFFSET_MOVED
     assert code(long_pull(peer, 1, sys_flag=PullSysFlag.SUBSCRIPTION)) == 19
-    assert world.journal.find(PullHeld) == []
+    assert lab.journal.find(PullHeld) == []
 
 
 def test_what_has_changed_by_then_is_refused_by_then(
-    world: LabWorld, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     answer = long_pull(peer)
     broker.topics.delete(TOPIC)
-    world.clock.advance(15)
+    lab.clock.advance(15)
     assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
 
 
 def test_a_held_pull_by_heartbeat_takes_the_subscription_of_its_waking(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     consume(peer)
     answer = long_pull(peer, sys_flag=PullSysFlag.SUSPEND)
@@ -225,22 +212,22 @@ def test_a_held_pull_by_heartbeat_takes_the_subscription_of_its_waking(
 
 
 def test_an_idle_outside_pull_on_a_frozen_cluster_ends_as_in_real_life(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    answer = long_pull(world.outside_peer(broker))
-    world.clock.advance("2h")
+    answer = long_pull(lab.outside_peer(broker))
+    lab.clock.advance("2h")
     assert code(answer) is None
-    world.outside_time_passes(14_999)
+    lab.outside_time_passes(14_999)
     assert code(answer) is None
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
 def test_an_outside_pull_is_woken_on_a_frozen_cluster(
-    world: LabWorld, broker: Broker, producer: Peer
+    lab: BrokerLab, broker: Broker, producer: Peer
 ) -> None:
-    answer = long_pull(world.outside_peer(broker))
-    world.outside_time_passes(4_000)
+    answer = long_pull(lab.outside_peer(broker))
+    lab.outside_time_passes(4_000)
     send(producer)
     assert code(answer) == ResponseCode.SUCCESS
 
@@ -249,48 +236,48 @@ def test_an_outside_pull_is_woken_on_a_frozen_cluster(
 
 
 def test_a_connection_that_closes_takes_its_holds_along(
-    world: LabWorld, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     long_pull(peer)
     long_pull(peer, queue_id=1)
-    other = world.peer(broker.addr)
+    other = lab.peer(broker.addr)
     answer = long_pull(other)
     peer.close()
     assert len(broker.holds.snapshot()) == 1
     send(producer)
     assert code(answer) == ResponseCode.SUCCESS
-    assert woken(world) == ["arrival"]
-    assert hold_timers(world) == []
+    assert woken(lab) == ["arrival"]
+    assert hold_timers(lab) == []
 
 
 def test_a_stopped_broker_holds_nothing_and_starts_a_new_grid(
-    world: LabWorld, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     long_pull(peer)
     broker.stop()
     assert broker.holds.snapshot() == ()
-    assert hold_timers(world) == []
-    world.clock.advance(2)
+    assert hold_timers(lab) == []
+    lab.clock.advance(2)
     broker.start()
-    answer = long_pull(world.peer(broker.addr), suspend_timeout_millis=1)
-    world.clock.advance(4.999)
+    answer = long_pull(lab.peer(broker.addr), suspend_timeout_millis=1)
+    lab.clock.advance(4.999)
     assert code(answer) is None
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_paused_broker_answers_late(world: LabWorld, broker: Broker, peer: Peer) -> None:
+def test_a_paused_broker_answers_late(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     answer = long_pull(peer)
     broker.pause()
-    world.clock.advance(60)
+    lab.clock.advance(60)
     assert code(answer) is None
     broker.resume()
-    world.network.settle()
+    lab.network.settle()
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
 def test_no_more_are_held_than_may_wait(
-    world: LabWorld, broker: Broker, producer: Peer, peer: Peer
+    lab: BrokerLab, broker: Broker, producer: Peer, peer: Peer
 ) -> None:
     broker.config.pull_thread_pool_queue_capacity = 3
     held = [long_pull(peer, queue_id=number) for number in range(3)]
@@ -303,13 +290,13 @@ def test_no_more_are_held_than_may_wait(
     held.append(long_pull(peer, queue_id=3))
     assert code(held[-1]) is None, "one has been answered: there is room again"
     peer.close()
-    other = world.peer(broker.addr, "other")
+    other = lab.peer(broker.addr, "other")
     consume(other)
     assert [code(long_pull(other, queue_id=number)) for number in (1, 2, 3)] == [None] * 3
 
 
-def test_a_thousand_holds_share_one_timer(world: LabWorld, broker: Broker, peer: Peer) -> None:
+def test_a_thousand_holds_share_one_timer(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     answers = [long_pull(peer, consumer_group=f"g{number}") for number in range(1000)]
-    assert len(hold_timers(world)) == 1
-    world.clock.advance(15)
+    assert len(hold_timers(lab)) == 1
+    lab.clock.advance(15)
     assert all(answer.over for answer in answers)

@@ -8,7 +8,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fakemq.events import PullWoken
 from fakemq.protocol.codes import ResponseCode
-from tests.support.clients import SUSPEND_MS, TOPIC, LabWorld, code, hold_timers, long_pull, send
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import SUSPEND_MS, TOPIC, code, hold_timers, long_pull, send
 from tests.support.peer import Answer, Peer
 
 GRID_MS = 5_000
@@ -36,8 +37,8 @@ class Holds(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = LabWorld()
-        self.broker = self.world.broker()
+        self.lab = BrokerLab()
+        self.broker = self.lab.broker()
         self.broker.create_topic(TOPIC, 2)
         self.now_ms = 0
         self.ends = [0, 0]
@@ -47,7 +48,7 @@ class Holds(RuleBasedStateMachine):
     @rule(tag=st.sampled_from("ab"), queue_id=st.integers(0, 1), again=st.booleans())
     def hold(self, tag: str, queue_id: int, again: bool) -> None:
         open_peers = [peer for peer in self.pulls if not peer.closed]
-        peer = open_peers[-1] if again and open_peers else self.world.peer(self.broker.addr)
+        peer = open_peers[-1] if again and open_peers else self.lab.peer(self.broker.addr)
         offset = self.ends[queue_id]
         answer = long_pull(peer, offset, queue_id=queue_id, subscription=tag)
         assert not answer.over
@@ -55,7 +56,7 @@ class Holds(RuleBasedStateMachine):
 
     @rule(tag=st.sampled_from("abc"), queue_id=st.integers(0, 1))
     def arrive(self, tag: str, queue_id: int) -> None:
-        send(self.world.peer(self.broker.addr), tag, queue_id=queue_id)
+        send(self.lab.peer(self.broker.addr), tag, queue_id=queue_id)
         self.ends[queue_id] += 1
         for pull in [pull for pulls in self.pulls.values() for pull in pulls]:
             if pull.queue_id != queue_id:
@@ -76,7 +77,7 @@ class Holds(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([1, 700, 4_999, 5_000, 6_000, 12_345, 20_000]))
     def wait(self, ms: int) -> None:
-        self.world.clock.advance(ms / 1000)
+        self.lab.clock.advance(ms / 1000)
         self.now_ms += ms
         for pulls in self.pulls.values():
             for pull in pulls:
@@ -109,9 +110,9 @@ class Holds(RuleBasedStateMachine):
     def books_balance(self) -> None:
         waiting = sum(len(pulls) for pulls in self.pulls.values())
         assert len(self.broker.holds.snapshot()) == waiting
-        assert len(self.world.journal.find(PullWoken)) == len(self.answered)
-        assert len(hold_timers(self.world)) <= 4 + waiting
-        assert bool(hold_timers(self.world)) is bool(waiting)
+        assert len(self.lab.journal.find(PullWoken)) == len(self.answered)
+        assert len(hold_timers(self.lab)) <= 4 + waiting
+        assert bool(hold_timers(self.lab)) is bool(waiting)
 
 
 TestHolds = Holds.TestCase

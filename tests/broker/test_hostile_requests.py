@@ -19,9 +19,9 @@ from fakemq.namesrv.kv import PRINTED_LINES_MAX
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
-from tests.support.namesrv import NamesrvLab, put_kv
+from tests.support.broker_lab import BrokerLab, send_header
+from tests.support.namesrv_lab import NamesrvLab, put_kv
 from tests.support.peer import Peer
-from tests.support.world import World, send_header
 
 FIELDS = {
     row.code: [wire for wire, _, _ in row.request_header.field_specs()] for row in table.rows()
@@ -76,12 +76,12 @@ FORMS = pytest.mark.parametrize(
 @FORMS
 @pytest.mark.parametrize("port", ["main", "vip"])
 def test_a_broker_survives_every_code(
-    world: World, port: str, serialize_type: SerializeType, flag: int
+    lab: BrokerLab, port: str, serialize_type: SerializeType, flag: int
 ) -> None:
-    broker = world.broker(BrokerConfig(enable_property_filter=True))
+    broker = lab.broker(BrokerConfig(enable_property_filter=True))
     addr = broker.addr if port == "main" else broker.vip_addr
-    sweep(world.clock, lambda: world.peer(addr), serialize_type, flag)
-    assert_works(world.peer(broker.addr))
+    sweep(lab.clock, lambda: lab.peer(addr), serialize_type, flag)
+    assert_works(lab.peer(broker.addr))
 
 
 def assert_works(peer: Peer) -> None:
@@ -97,12 +97,12 @@ def test_a_name_server_survives_every_code(serialize_type: SerializeType, flag: 
     assert answer.code == 17
 
 
-def test_no_name_is_kept_that_is_longer_than_its_use(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_no_name_is_kept_that_is_longer_than_its_use(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     long = "x" * 200_000
     for code in RequestCode:
         peer.send(code, ext_fields=dict.fromkeys(FIELDS.get(code, []), long))
-    assert longest_text(world.journal) < 1_000
+    assert longest_text(lab.journal) < 1_000
 
 
 def test_a_name_server_s_journal_keeps_no_more_of_what_it_prints() -> None:

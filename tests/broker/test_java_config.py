@@ -20,8 +20,8 @@ from fakemq.events import Warned
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.text_files import DiskTextFile
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.peer import Peer
-from tests.support.world import World, send_header
 
 RECORDED = Path(__file__).with_name("data") / "java_config.txt"
 _TIMES = re.compile(r'("(?:timestamp|bornTime|deadTime)"):[1-9]\d*')
@@ -51,10 +51,10 @@ def kept(folder: Path) -> dict[str, str]:
 class Kept:
     """A broker with config files."""
 
-    def __init__(self, world: World, folder: Path) -> None:
-        self.world = world
+    def __init__(self, lab: BrokerLab, folder: Path) -> None:
+        self.lab = lab
         self.folder = folder
-        self.broker: Broker = world.broker(
+        self.broker: Broker = lab.broker(
             BrokerConfig(enable_property_filter=True), config_folder=folder
         )
 
@@ -88,23 +88,23 @@ class Kept:
 
     def stop(self) -> None:
         self.broker.stop()
-        self.world.network.settle()
+        self.lab.network.settle()
 
     def start(self) -> None:
         self.broker.start()
-        self.world.network.settle()
+        self.lab.network.settle()
 
 
-def test_the_files_are_those_of_a_real_broker(world: World, tmp_path: Path) -> None:
+def test_the_files_are_those_of_a_real_broker(lab: BrokerLab, tmp_path: Path) -> None:
     folder = tmp_path / "config"
-    kept_broker = Kept(world, folder)
-    peer = world.peer(kept_broker.broker.addr)
+    kept_broker = Kept(lab, folder)
+    peer = lab.peer(kept_broker.broker.addr)
     kept_broker.script(peer)
     assert kept(folder) == recorded("at_once")
-    world.pass_time(21_500)
+    lab.pass_time(21_500)
     assert kept(folder) == recorded("grid")
     # A real broker looks at its half messages when it stops, too, which makes their topic.
-    world.pass_time(40_000)
+    lab.pass_time(40_000)
     peer.close()
     kept_broker.stop()
     assert kept(folder) == recorded("stopped")
@@ -117,7 +117,7 @@ def test_the_files_are_those_of_a_real_broker(world: World, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("label", "found"), [(words[0], words[1]) for words in lines("damage")])
 def test_damaged_files_are_taken_as_a_real_broker_takes_them(
-    world: World, tmp_path: Path, label: str, found: str
+    lab: BrokerLab, tmp_path: Path, label: str, found: str
 ) -> None:
     starts, topics = json.loads(found)
     whole = json.loads(next(text for one, name, text in lines("file") if name == "topics.json"))
@@ -143,11 +143,11 @@ def test_damaged_files_are_taken_as_a_real_broker_takes_them(
             (tmp_path / name).write_text(text, encoding="utf-8")
     if not starts:
         with pytest.raises(StoreError, match=r"topics\.json: .*; .*topics\.json\.bak: "):
-            world.broker(config_folder=tmp_path)
+            lab.broker(config_folder=tmp_path)
         return
-    broker = world.broker(config_folder=tmp_path)
+    broker = lab.broker(config_folder=tmp_path)
     assert [topic for topic in TOPICS if broker.topics.select(topic)] == topics
-    warned = [event.text for event in world.journal.find(Warned)]
+    warned = [event.text for event in lab.journal.find(Warned)]
     assert bool(warned) == (label in WARNED), warned
 
 

@@ -16,8 +16,8 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.message import MessageExt, decode_records
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 LEVELS = "1s 2s 3s"
 
@@ -47,8 +47,8 @@ def recorded() -> Java:
 
 
 @pytest.fixture
-def broker(world: World, recorded: Java) -> Broker:
-    broker = world.broker(BrokerConfig(listen_port=recorded.port, message_delay_level=LEVELS))
+def broker(lab: BrokerLab, recorded: Java) -> Broker:
+    broker = lab.broker(BrokerConfig(listen_port=recorded.port, message_delay_level=LEVELS))
     broker.create_topic("Delays", 4)
     return broker
 
@@ -74,13 +74,13 @@ def shape(message: MessageExt) -> dict[str, object]:
 
 
 def replay(
-    world: World, peer: Peer, steps: list[tuple[str, str]]
+    lab: BrokerLab, peer: Peer, steps: list[tuple[str, str]]
 ) -> Iterator[tuple[object, object]]:
     """Our answers and Java's."""
     answer: RemotingCommand | None = None
     for word, rest in steps:
         if word == "wait":
-            world.clock.advance_ms(int(rest))
+            lab.clock.advance_ms(int(rest))
         elif word == ">":
             answer = peer.send_command(command(rest)).response
         else:
@@ -93,9 +93,9 @@ def replay(
 
 
 def test_answers_records_and_deliver_times_are_javas(
-    world: World, broker: Broker, recorded: Java
+    lab: BrokerLab, broker: Broker, recorded: Java
 ) -> None:
-    for answered, expected in replay(world, world.peer(broker.addr), recorded.steps):
+    for answered, expected in replay(lab, lab.peer(broker.addr), recorded.steps):
         assert answered == expected
     for mine, theirs in zip(ours(broker), recorded.records, strict=True):
         assert shape(mine) == shape(theirs)

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import send_header
 from tests.support.peer import Peer
-from tests.support.world import send_header
 
 Text: TypeAlias = "str | list[str | list[str | int]] | None"
 

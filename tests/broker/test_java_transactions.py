@@ -19,8 +19,9 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Answer, Peer
-from tests.support.transactions import RealTimeWorld, pass_check
+from tests.support.transactions import pass_check
 
 DATA = Path(__file__).parent / "data"
 MOST_CHECKS = 3
@@ -33,11 +34,11 @@ class Replay:
     def __init__(self, name: str) -> None:
         text = gzip.decompress((DATA / name).read_bytes()).decode()
         self.lines = text.partition("\n\n")[2].splitlines()
-        self.world = RealTimeWorld()
+        self.lab = BrokerLab(frozen=False)
         config = BrokerConfig(listen_port=int(self._one("port")))
         for key, _, value in (line[7:].partition("=") for line in self._all("config ")):
             setattr(config, re.sub("([A-Z])", r"_\1", key).lower(), int(value))
-        self.broker = self.world.broker(config)
+        self.broker = self.lab.broker(config)
         self.broker.create_topic("Transactions", 4)
         self.peers: dict[str, Peer] = {}
         self.answers: dict[int, Answer] = {}
@@ -61,25 +62,25 @@ class Replay:
                 ours, javas = self._came(words[0], bytes.fromhex(words[1]))
                 assert ours == javas, case
             elif kind == "check":
-                pass_check(self.world)
+                pass_check(self.lab)
             elif kind == "wait":
-                self.world.pass_time(int(words[0]))
+                self.lab.pass_time(int(words[0]))
             elif kind == "x":
                 self.peers.pop(words[0]).close()
 
     def _send(self, client: str, at_ms: int, whole: bytes) -> None:
         if client not in self.peers:
-            self.peers[client] = self.world.peer(self.broker.addr)
+            self.peers[client] = self.lab.peer(self.broker.addr)
         header = json_header(whole)
         fields = header.get("extFields") or {}
         assert isinstance(fields, dict)
         if "bornTimestamp" in fields:
             age_ms = at_ms - int(fields["bornTimestamp"])
-            fields["bornTimestamp"] = str(self.world.clock.now_ms() - age_ms)
+            fields["bornTimestamp"] = str(self.lab.clock.now_ms() - age_ms)
         command = RemotingCommand(int(str(header["code"])), ext_fields=fields, body=split(whole)[2])
         if int(str(header["flag"])) & 2:
             self.peers[client].session.invoke_oneway(command)
-            self.world.network.settle()
+            self.lab.network.settle()
         else:
             opaque = int(str(header["opaque"]))
             self.answers[opaque] = self.peers[client].send_command(command)
@@ -96,7 +97,7 @@ class Replay:
         requests = self.peers[client].requests
         for _ in range(MOST_CHECKS):
             if not requests:
-                pass_check(self.world)
+                pass_check(self.lab)
         asked = requests.pop(0)
         assert asked.is_oneway
         ours = (asked.code, asked.ext_fields, _remark(asked.remark), blotted(asked.body))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,14 +9,9 @@ from fakemq.broker.broker import Broker
 from fakemq.broker.locks import REBALANCE_LOCK_MAX_LIVE_TIME_MS
 from fakemq.events import QueuesLocked
 from fakemq.protocol.bodies.queue import MessageQueue
-from tests.support.clients import GROUP, LabWorld, consume
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import GROUP, consume
 from tests.support.peer import Peer
-
-
-@pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
-
 
 QUEUES = [MessageQueue(topic="orders", broker_name="broker-a", queue_id=n) for n in range(4)]
 
@@ -30,8 +24,8 @@ def lock(
     return [q.queue_id for q in broker.locks.try_lock_batch(group, queues, client_id, session)]
 
 
-def test_a_lock_keeps_others_out_of_its_group_only(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_lock_keeps_others_out_of_its_group_only(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     assert lock(broker, peer, "one", 0, 1) == [0, 1]
     assert lock(broker, peer, "two", 0, 1, 2) == [2]
     assert lock(broker, peer, "one", 0, 1, 2) == [0, 1]
@@ -39,27 +33,27 @@ def test_a_lock_keeps_others_out_of_its_group_only(world: LabWorld, broker: Brok
 
 
 def test_a_lock_runs_out_after_60_s_and_one_taken_again_later(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     lock(broker, peer, "one", 0, 1)
-    world.clock.advance("30s")
+    lab.clock.advance("30s")
     lock(broker, peer, "one", 1)
-    world.clock.advance("30s")
+    lab.clock.advance("30s")
     assert lock(broker, peer, "two", 0, 1) == []
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert lock(broker, peer, "two", 0, 1) == [0]
     assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "two", QUEUES[1]: "one"}}
 
 
-def test_unlocking_frees_what_is_ones_own(world: LabWorld, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_unlocking_frees_what_is_ones_own(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     lock(broker, peer, "one", 0)
     lock(broker, peer, "two", 1)
     broker.locks.unlock_batch(GROUP, QUEUES, "one")
     broker.locks.unlock_batch("nobody", QUEUES, "one")
     assert broker.locks.snapshot() == {GROUP: {QUEUES[1]: "two"}}
-    events = [(e.client_id, e.count, e.how) for e in world.journal.find(QueuesLocked)]
+    events = [(e.client_id, e.count, e.how) for e in lab.journal.find(QueuesLocked)]
     assert events == [
         ("one", 1, "locked"),
         ("two", 1, "locked"),
@@ -68,32 +62,32 @@ def test_unlocking_frees_what_is_ones_own(world: LabWorld, broker: Broker) -> No
     ]
 
 
-def test_a_lock_outlives_its_connection(world: LabWorld, broker: Broker) -> None:
-    peer, other = world.peer(broker.addr), world.peer(broker.addr)
+def test_a_lock_outlives_its_connection(lab: BrokerLab, broker: Broker) -> None:
+    peer, other = lab.peer(broker.addr), lab.peer(broker.addr)
     lock(broker, peer, "one", 0)
     peer.close()
     assert lock(broker, other, "two", 0) == []
 
 
 def test_a_jump_of_the_clock_frees_no_lock_of_an_outside_consumer(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    outside, inside = world.outside_peer(broker), world.peer(broker.addr)
+    outside, inside = lab.outside_peer(broker), lab.peer(broker.addr)
     lock(broker, outside, "jvm", 0)
     lock(broker, inside, "python", 1)
-    world.clock.advance("61s")
+    lab.clock.advance("61s")
     assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "jvm"}}
-    world.outside_time_passes(60_000)
-    other = world.peer(broker.addr)
+    lab.outside_time_passes(60_000)
+    other = lab.peer(broker.addr)
     assert lock(broker, other, "python", 0) == []
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert lock(broker, other, "python", 0) == [0]
 
 
 def test_a_reset_keeps_the_locks_of_members_and_frees_the_rest(
-    world: LabWorld, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    member, stranger = world.peer(broker.addr), world.peer(broker.addr)
+    member, stranger = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(member, "member")
     lock(broker, member, "member", 0)
     lock(broker, stranger, "stranger", 1)
@@ -118,18 +112,18 @@ STEPS = st.lists(
 def test_no_queue_ever_has_two_owners(
     steps: list[tuple[str, str, list[int], int]],
 ) -> None:
-    world = LabWorld()
-    broker = world.broker()
-    peer = world.peer(broker.addr)
+    lab = BrokerLab()
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
     model: dict[int, tuple[str, int]] = {}  # queue → owner, when taken
     now_ms = 0
     for what, client_id, queue_ids, wait_ms in steps:
         if what == "wait":
             now_ms += wait_ms
-            world.time.passed_ms += wait_ms  # so that nobody is closed for being idle
-            world.clock.advance(wait_ms / 1000)
+            lab.time.passed_ms += wait_ms  # so that nobody is closed for being idle
+            lab.clock.advance(wait_ms / 1000)
             if peer.closed:
-                peer = world.peer(broker.addr)
+                peer = lab.peer(broker.addr)
         elif what == "lock":
             expected = []
             for queue_id in queue_ids:

@@ -7,7 +7,7 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.broker.offsets import NO_OFFSET
 from fakemq.events import OffsetCommitted
-from tests.support.world import Send
+from tests.support.broker_lab import Send
 
 
 def test_offsets_are_kept_per_group_topic_and_queue(broker: Broker) -> None:

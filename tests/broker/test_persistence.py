@@ -11,11 +11,11 @@ from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.protocol import fastjson
 from fakemq.store.inner_message import InnerMessage
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 
-def broker_in(world: World, folder: Path, **config: int) -> Broker:
-    return world.broker(BrokerConfig(**config), config_folder=folder)
+def broker_in(lab: BrokerLab, folder: Path, **config: int) -> Broker:
+    return lab.broker(BrokerConfig(**config), config_folder=folder)
 
 
 def offset_in(folder: Path, name: str = "consumerOffset.json") -> object:
@@ -23,21 +23,21 @@ def offset_in(folder: Path, name: str = "consumerOffset.json") -> object:
     return table.get("orders@g", {}).get(0)
 
 
-def test_without_a_folder_everything_stays_over_a_kill(world: World) -> None:
-    broker = world.broker()
+def test_without_a_folder_everything_stays_over_a_kill(lab: BrokerLab) -> None:
+    broker = lab.broker()
     broker.offsets.commit("g", "orders", 0, 7)
-    assert not [timer for timer in world.clock.timers() if timer.kind == "config_persist"]
+    assert not [timer for timer in lab.clock.timers() if timer.kind == "config_persist"]
     broker.kill()
     broker.start()
     assert broker.offsets.query("g", "orders", 0) == 7
 
 
-def test_a_first_start_writes_nothing_at_once(world: World, tmp_path: Path) -> None:
-    broker_in(world, tmp_path)
+def test_a_first_start_writes_nothing_at_once(lab: BrokerLab, tmp_path: Path) -> None:
+    broker_in(lab, tmp_path)
     assert list(tmp_path.iterdir()) == []
-    world.pass_time(9_999)
+    lab.pass_time(9_999)
     assert list(tmp_path.iterdir()) == []
-    world.pass_time(1)
+    lab.pass_time(1)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "consumerFilter.json",
         "consumerOffset.json",
@@ -45,42 +45,42 @@ def test_a_first_start_writes_nothing_at_once(world: World, tmp_path: Path) -> N
 
 
 def test_offsets_are_written_after_ten_seconds_and_then_every_five(
-    world: World, tmp_path: Path
+    lab: BrokerLab, tmp_path: Path
 ) -> None:
-    broker = broker_in(world, tmp_path)
+    broker = broker_in(lab, tmp_path)
     broker.offsets.commit("g", "orders", 0, 1)
-    world.pass_time(10_000)
+    lab.pass_time(10_000)
     assert offset_in(tmp_path) == 1
-    world.pass_time(1)
+    lab.pass_time(1)
     broker.offsets.commit("g", "orders", 0, 2)
-    world.pass_time(4_998)
+    lab.pass_time(4_998)
     assert offset_in(tmp_path) == 1
-    world.pass_time(1)
+    lab.pass_time(1)
     assert (offset_in(tmp_path), offset_in(tmp_path, "consumerOffset.json.bak")) == (2, 1)
-    world.pass_time(5_000)
+    lab.pass_time(5_000)
     assert offset_in(tmp_path, "consumerOffset.json.bak") == 2
 
 
-def test_the_interval_is_that_of_the_config(world: World, tmp_path: Path) -> None:
-    broker = broker_in(world, tmp_path, flush_consumer_offset_interval=700)
-    world.pass_time(60_000)
+def test_the_interval_is_that_of_the_config(lab: BrokerLab, tmp_path: Path) -> None:
+    broker = broker_in(lab, tmp_path, flush_consumer_offset_interval=700)
+    lab.pass_time(60_000)
     broker.offsets.commit("g", "orders", 0, 3)
-    world.pass_time(700)
+    lab.pass_time(700)
     assert offset_in(tmp_path) == 3
 
 
-def test_who_is_idle_has_no_timer(world: World, tmp_path: Path) -> None:
-    broker_in(world, tmp_path)
-    world.pass_time(30_000)
-    assert not [timer for timer in world.clock.timers() if timer.kind == "config_persist"]
+def test_who_is_idle_has_no_timer(lab: BrokerLab, tmp_path: Path) -> None:
+    broker_in(lab, tmp_path)
+    lab.pass_time(30_000)
+    assert not [timer for timer in lab.clock.timers() if timer.kind == "config_persist"]
 
 
 def test_a_kill_loses_what_was_not_written_and_a_stop_does_not(
-    world: World, tmp_path: Path
+    lab: BrokerLab, tmp_path: Path
 ) -> None:
-    broker = broker_in(world, tmp_path)
+    broker = broker_in(lab, tmp_path)
     broker.offsets.commit("g", "orders", 0, 1)
-    world.pass_time(10_000)
+    lab.pass_time(10_000)
     broker.offsets.commit("g", "orders", 0, 2)
     broker.create_topic("orders", 3)
     broker.kill()
@@ -89,31 +89,31 @@ def test_a_kill_loses_what_was_not_written_and_a_stop_does_not(
     assert broker.topics.select("orders") is not None
     broker.offsets.commit("g", "orders", 0, 5)
     broker.stop()
-    world.network.settle()
+    lab.network.settle()
     broker.start()
     assert broker.offsets.query("g", "orders", 0) == 5
 
 
 def test_the_version_of_topics_goes_on_and_that_of_groups_begins_anew(
-    world: World, tmp_path: Path
+    lab: BrokerLab, tmp_path: Path
 ) -> None:
-    broker = broker_in(world, tmp_path)
+    broker = broker_in(lab, tmp_path)
     broker.create_topic("orders", 3)
     broker.groups.find("billing")
     topics = broker.topics.data_version
     broker.kill()
-    world.pass_time(1_000)
+    lab.pass_time(1_000)
     broker.start()
     assert broker.topics.data_version == topics
     assert broker.groups.data_version.counter == 0
     assert broker.groups.snapshot().keys() >= {"billing"}
 
 
-def test_what_somebody_else_wrote_into_a_file_stays(world: World, tmp_path: Path) -> None:
-    broker = broker_in(world, tmp_path)
+def test_what_somebody_else_wrote_into_a_file_stays(lab: BrokerLab, tmp_path: Path) -> None:
+    broker = broker_in(lab, tmp_path)
     broker.create_topic("orders", 3)
     broker.stop()
-    world.network.settle()
+    lab.network.settle()
     path = tmp_path / "topics.json"
     path.write_text(path.read_text().replace('"perm":6', '"perm":6,"zone":"b"'))
     broker.start()
@@ -123,19 +123,19 @@ def test_what_somebody_else_wrote_into_a_file_stays(world: World, tmp_path: Path
     assert table["orders"]["zone"] == "b"
 
 
-def test_a_reset_begins_with_nothing(world: World, tmp_path: Path) -> None:
-    broker = broker_in(world, tmp_path)
+def test_a_reset_begins_with_nothing(lab: BrokerLab, tmp_path: Path) -> None:
+    broker = broker_in(lab, tmp_path)
     broker.create_topic("orders", 3)
     broker.offsets.commit("g", "orders", 0, 1)
-    world.pass_time(20_000)
+    lab.pass_time(20_000)
     broker.reset()
     assert list(tmp_path.iterdir()) == []
-    world.pass_time(5_000)
+    lab.pass_time(5_000)
     assert offset_in(tmp_path) is None
 
 
-def test_many_topics_are_written_once(world: World, tmp_path: Path) -> None:
-    broker = broker_in(world, tmp_path)
+def test_many_topics_are_written_once(lab: BrokerLab, tmp_path: Path) -> None:
+    broker = broker_in(lab, tmp_path)
     with broker.persistence.at_once():
         broker.topics.create("a", 1)
         broker.topics.create("b", 1)
@@ -144,19 +144,19 @@ def test_many_topics_are_written_once(world: World, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_said_and_the_broker_goes_on(
-    world: World, tmp_path: Path
+    lab: BrokerLab, tmp_path: Path
 ) -> None:
-    broker = broker_in(world, tmp_path)
+    broker = broker_in(lab, tmp_path)
     (tmp_path / "topics.json.tmp").mkdir()
     broker.create_topic("orders", 3)
-    (warned,) = world.journal.find(Warned)
+    (warned,) = lab.journal.find(Warned)
     assert warned.text == f"{tmp_path}/topics.json: could not be written: Is a directory"
     assert broker.topics.select("orders") is not None
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_delay_progress_is_read_from_its_file(world: World, tmp_path: Path, how: str) -> None:
-    broker = broker_in(world, tmp_path)
+def test_delay_progress_is_read_from_its_file(lab: BrokerLab, tmp_path: Path, how: str) -> None:
+    broker = broker_in(lab, tmp_path)
     for level in (1, 3, 3):
         put_delayed(broker, level)
     (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:1,3:2}}')
@@ -164,14 +164,14 @@ def test_delay_progress_is_read_from_its_file(world: World, tmp_path: Path, how:
     broker.start()
     assert broker.delay.offsets == {1: 1, 3: 2}
     getattr(broker, how)()
-    world.network.settle()
+    lab.network.settle()
     assert delays_in(tmp_path) == {1: 1, 3: 2}
 
 
 def test_delay_progress_that_a_crash_has_overtaken_is_put_right_at_once(
-    world: World, tmp_path: Path
+    lab: BrokerLab, tmp_path: Path
 ) -> None:
-    broker = broker_in(world, tmp_path)
+    broker = broker_in(lab, tmp_path)
     put_delayed(broker, 3)
     (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:7,3:9,99:5}}')
     broker.kill()

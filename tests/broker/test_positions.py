@@ -12,14 +12,14 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, consume, long_pull, pull, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 @pytest.fixture
-def producer(world: World, broker: Broker) -> Peer:
-    return world.peer(broker.addr, "producer")
+def producer(lab: BrokerLab, broker: Broker) -> Peer:
+    return lab.peer(broker.addr, "producer")
 
 
 def next_offset(response: RemotingCommand | None) -> int:
@@ -35,7 +35,7 @@ def commit(peer: Peer, offset: int) -> None:
 
 
 def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
         send(producer)
@@ -43,7 +43,7 @@ def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
     answer = long_pull(peer, 3)
     broker.reset()
     assert not answer.over
-    world.network.settle()
+    lab.network.settle()
     assert answer.response is not None
     assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
     assert next_offset(answer.response) == 0
@@ -56,26 +56,26 @@ def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
 
 
 def test_a_pull_held_without_any_answer_before_is_led_back_too(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     send(producer)
     answer = long_pull(peer, 1)
     broker.reset()
-    world.network.settle()
+    lab.network.settle()
     assert answer.response is not None
     assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
 
 
 def test_a_pull_held_at_0_stays_held(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
     answer = long_pull(peer, 0)
     broker.reset()
-    world.network.settle()
+    lab.network.settle()
     assert not answer.over
     assert len(broker.holds.snapshot()) == 1
-    assert world.journal.find(PullWoken) == []
+    assert lab.journal.find(PullWoken) == []
     send(producer)
     assert answer.response is not None
     assert answer.response.code == ResponseCode.SUCCESS
@@ -113,12 +113,12 @@ def test_what_goes_on_from_0_by_itself_needs_no_leading(
 
 
 def test_who_was_not_there_before_is_answered_as_ever(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     send(producer)
     pull(peer)
     broker.reset()
-    other = world.peer(broker.addr)
+    other = lab.peer(broker.addr)
     assert pull(other, 1, consumer_group="strangers").code == ResponseCode.TOPIC_NOT_EXIST
     assert pull(peer, 1, queue_id=1).code == ResponseCode.TOPIC_NOT_EXIST
     send(producer)
@@ -149,7 +149,7 @@ def test_offsets_from_before_the_reset_count_up_to_what_was_given_since(
 
 
 def test_a_whole_consumer_outlives_two_resets(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     consume(peer)
     offset = 0
@@ -170,10 +170,10 @@ def test_a_whole_consumer_outlives_two_resets(
 
 
 def test_closed_connections_leave_nothing_behind(
-    world: World, broker: Broker, producer: Peer
+    lab: BrokerLab, broker: Broker, producer: Peer
 ) -> None:
     send(producer)
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     pull(peer)
     session = next(s for s in broker.sessions if s.remote_addr == peer.session.link.local_addr)
     assert broker.positions.find(session, GROUP, TOPIC, 0, 0) is not None
@@ -182,7 +182,7 @@ def test_closed_connections_leave_nothing_behind(
 
 
 def test_who_comes_back_on_a_new_connection_is_led_back_too(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
         send(producer)
@@ -190,7 +190,7 @@ def test_who_comes_back_on_a_new_connection_is_led_back_too(
     broker.kill()
     broker.start()
     broker.reset()
-    again, sender = world.peer(broker.addr), world.peer(broker.addr)
+    again, sender = lab.peer(broker.addr), lab.peer(broker.addr)
     commit(again, 3)
     broker.create_topic(TOPIC, 1)
     send(sender)
@@ -201,7 +201,7 @@ def test_who_comes_back_on_a_new_connection_is_led_back_too(
 
 
 def test_who_stays_away_for_long_is_forgotten_at_the_next_reset(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
         send(producer)
@@ -211,28 +211,28 @@ def test_who_stays_away_for_long_is_forgotten_at_the_next_reset(
 
     def code_at_3() -> int:
         broker.create_topic(TOPIC, 1)
-        return pull(world.peer(broker.addr), 3).code
+        return pull(lab.peer(broker.addr), 3).code
 
-    world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2, outside_peers=True)
+    lab.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2, outside_peers=True)
     broker.reset()
     assert code_at_3() == ResponseCode.PULL_RETRY_IMMEDIATELY
-    world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS, outside_peers=True)
+    lab.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS, outside_peers=True)
     assert code_at_3() == ResponseCode.PULL_RETRY_IMMEDIATELY  # time alone takes nothing
     broker.reset()
     assert code_at_3() == ResponseCode.PULL_OFFSET_MOVED
 
 
 def test_readers_that_are_gone_for_good_do_not_add_up(
-    world: World, broker: Broker, producer: Peer
+    lab: BrokerLab, broker: Broker, producer: Peer
 ) -> None:
     sizes = []
     for life in range(10):
         for reader in range(5):
             send(producer)
-            peer = world.peer(broker.addr)
+            peer = lab.peer(broker.addr)
             pull(peer, consumer_group=f"only in {life}, {reader}")
             peer.close()
-        world.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2 + 1, outside_peers=True)
+        lab.clock.advance_ms(CHANNEL_EXPIRED_TIMEOUT_MS // 2 + 1, outside_peers=True)
         broker.reset()
         sizes.append(sum(census(broker.positions).values()))
     assert sizes[1] > sizes[0]
@@ -240,19 +240,19 @@ def test_readers_that_are_gone_for_good_do_not_add_up(
 
 
 def test_a_restart_alone_leads_nobody_back(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
         send(producer)
     assert next_offset(pull(peer)) == 3
     broker.kill()
     broker.start()
-    response = pull(world.peer(broker.addr), 2)
+    response = pull(lab.peer(broker.addr), 2)
     assert (response.code, next_offset(response)) == (ResponseCode.SUCCESS, 3)
 
 
 def test_a_newcomer_after_a_reset_goes_on_where_another_was(
-    world: World, broker: Broker, peer: Peer, producer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
         send(producer)
@@ -263,5 +263,5 @@ def test_a_newcomer_after_a_reset_goes_on_where_another_was(
     send(producer)
     pull(peer, 3)
     assert next_offset(pull(peer, 0)) == 2
-    response = pull(world.peer(broker.addr), 1)
+    response = pull(lab.peer(broker.addr), 1)
     assert (response.code, next_offset(response)) == (ResponseCode.SUCCESS, 2)

@@ -6,9 +6,9 @@ from fakemq.broker.broker import Broker
 from fakemq.events import MemberChanged
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import beat
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def leave(peer: Peer, client_id: str, group: str) -> None:
@@ -23,13 +23,13 @@ def client_ids(broker: Broker) -> dict[str, list[str]]:
     }
 
 
-def test_a_heartbeat_makes_members_and_a_second_one_none(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_heartbeat_makes_members_and_a_second_one_none(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p", "q"])
     beat(peer, "one", producers=["p"])
     assert client_ids(broker) == {"p": ["one"], "q": ["one"]}
     assert broker.producers.groups() == ["p", "q"]
-    changes = world.journal.find(MemberChanged)
+    changes = lab.journal.find(MemberChanged)
     assert [(change.kind, change.group) for change in changes] == [
         ("producer", "p"),
         ("producer", "q"),
@@ -37,16 +37,18 @@ def test_a_heartbeat_makes_members_and_a_second_one_none(world: World, broker: B
 
 
 def test_the_last_member_to_unregister_takes_the_group_with_it(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     leave(peer, "one", "p")
     assert broker.producers.channels("p") is None
 
 
-def test_a_group_whose_connections_closed_stays_and_is_empty(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_a_group_whose_connections_closed_stays_and_is_empty(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     peer.close()
     assert broker.producers.channels("p") == []
@@ -55,24 +57,24 @@ def test_a_group_whose_connections_closed_stays_and_is_empty(world: World, broke
 
 
 def test_leaving_any_group_forgets_where_the_client_is_until_a_new_connection(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p", "q"])
     assert broker.producers.find_channel("one") is not None
     leave(peer, "one", "q")
     assert broker.producers.find_channel("one") is None
     beat(peer, "one", producers=["p"])
     assert broker.producers.find_channel("one") is None
-    again = world.peer(broker.addr)
+    again = lab.peer(broker.addr)
     beat(again, "one", producers=["p"])
     found = broker.producers.find_channel("one")
     assert found is not None
     assert found.remote_addr == again.session.link.local_addr
 
 
-def test_channels_take_turns(world: World, broker: Broker) -> None:
-    peers = [world.peer(broker.addr) for _ in range(3)]
+def test_channels_take_turns(lab: BrokerLab, broker: Broker) -> None:
+    peers = [lab.peer(broker.addr) for _ in range(3)]
     for number, peer in enumerate(peers):
         beat(peer, f"client-{number}", producers=["p"])
     turns = [broker.producers.available_channel("p") for _ in range(4)]
@@ -82,8 +84,8 @@ def test_channels_take_turns(world: World, broker: Broker) -> None:
     assert broker.producers.available_channel("nobody") is None
 
 
-def test_leaving_a_group_that_is_not_there_changes_nothing(world: World, broker: Broker) -> None:
-    peer = world.peer(broker.addr)
+def test_leaving_a_group_that_is_not_there_changes_nothing(lab: BrokerLab, broker: Broker) -> None:
+    peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     leave(peer, "one", "q")
     assert client_ids(broker) == {"p": ["one"]}
@@ -91,9 +93,9 @@ def test_leaving_a_group_that_is_not_there_changes_nothing(world: World, broker:
 
 
 def test_a_reset_keeps_who_is_connected_and_forgets_empty_groups(
-    world: World, broker: Broker
+    lab: BrokerLab, broker: Broker
 ) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     beat(first, "one", producers=["p"])
     beat(second, "two", producers=["q"])
     second.close()

@@ -17,7 +17,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.frame import decode_frame
 from fakemq.protocol.message import decode_records
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 GOLDEN = Path(__file__).parents[1] / "protocol" / "data" / "golden" / "broker_queries.txt"
 JAVA_SAMPLED_BEFORE = "GET_BROKER_CONSUME_STATS"
@@ -65,13 +65,13 @@ def body(request: RemotingCommand, answer: RemotingCommand) -> object:
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[RemotingCommand, RemotingCommand | None, RemotingCommand | None]]:
     """Request, Java's answer and ours, by name."""
-    world = World()
-    world.clock.advance("2s")
-    peer = world.peer(world.broker().addr)
+    lab = BrokerLab()
+    lab.clock.advance("2s")
+    peer = lab.peer(lab.broker().addr)
     found = {}
     for name, request, java in golden():
         if name == JAVA_SAMPLED_BEFORE:
-            world.clock.advance("10s")
+            lab.clock.advance("10s")
         found[name] = (request, java, peer.send_command(request).response)
     return found
 

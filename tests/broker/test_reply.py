@@ -12,9 +12,10 @@ from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from tests.support.clients import LabWorld, beat
+from tests.support.broker_lab import BrokerLab, send_header, v1
+from tests.support.clients import beat
 from tests.support.peer import Answer, Peer
-from tests.support.world import START_MS, send_header, v1
+from tests.support.time import START_MS
 
 REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
 TO_ASKER = "REPLY_TO_CLIENT\x01asker@1\x02CORRELATION_ID\x01c1\x02TTL\x013000\x02WAIT\x01true"
@@ -22,19 +23,14 @@ MARKS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
 @pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
+def broker(lab: BrokerLab) -> Broker:
+    return lab.broker()
 
 
 @pytest.fixture
-def broker(world: LabWorld) -> Broker:
-    return world.broker()
-
-
-@pytest.fixture
-def asker(world: LabWorld, broker: Broker) -> Peer:
+def asker(lab: BrokerLab, broker: Broker) -> Peer:
     """A producer that waits for a reply, as one behind a socket."""
-    peer = world.outside_peer(broker, "asker")
+    peer = lab.outside_peer(broker, "asker")
     beat(peer, "asker@1", producers=["askers"])
     return peer
 
@@ -95,9 +91,9 @@ def test_it_is_pushed_and_then_stored_and_then_answered(
 
 @pytest.mark.parametrize("form", list(SerializeType))
 def test_the_push_is_json_whatever_the_client_speaks(
-    world: LabWorld, broker: Broker, peer: Peer, form: SerializeType
+    lab: BrokerLab, broker: Broker, peer: Peer, form: SerializeType
 ) -> None:
-    asker = world.outside_peer(broker, "asker")
+    asker = lab.outside_peer(broker, "asker")
     beat(asker, "asker@1", producers=["askers"])
     header = send_header(REPLY_TOPIC, properties=TO_ASKER)
     command = RemotingCommand(
@@ -150,15 +146,15 @@ def test_a_client_that_refuses(broker: Broker, peer: Peer, asker: Peer) -> None:
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_client_that_is_silent_or_gone_has_10_s(
-    world: LabWorld, broker: Broker, peer: Peer, asker: Peer, lost: bool
+    lab: BrokerLab, broker: Broker, peer: Peer, asker: Peer, lost: bool
 ) -> None:
     answer = reply(peer)
     if lost:
         asker.close()
-    world.outside_time_passes(9_999)
+    lab.outside_time_passes(9_999)
     assert not answer.over
     assert stored(broker) == [], "it is stored when the push is over"
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert response(answer).remark == "push reply message to asker@1fail."
     assert len(stored(broker)) == 1
 
@@ -172,9 +168,9 @@ def test_any_group_that_the_client_leaves_ends_its_replies(
     assert "channel of <asker@1> not found" in (response(reply(peer)).remark or "")
 
 
-def test_replies_need_not_be_stored(world: LabWorld) -> None:
-    broker = world.broker(BrokerConfig(store_reply_message_enable=False, listen_port=10931))
-    peer, asker = world.peer(broker.addr), world.outside_peer(broker)
+def test_replies_need_not_be_stored(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(store_reply_message_enable=False, listen_port=10931))
+    peer, asker = lab.peer(broker.addr), lab.outside_peer(broker)
     beat(asker, "asker@1", producers=["askers"])
     answer = reply(peer)
     asker.answer()
@@ -252,11 +248,11 @@ def test_fields_that_did_not_arrive(broker: Broker, peer: Peer, asker: Peer) -> 
 
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_delay_that_is_no_number_fails_the_reply_after_the_push(
-    world: LabWorld, broker: Broker, peer: Peer, asker: Peer, silent: bool
+    lab: BrokerLab, broker: Broker, peer: Peer, asker: Peer, silent: bool
 ) -> None:
     answer = reply(peer, TO_ASKER + "\x02DELAY\x01soon")
     if silent:
-        world.outside_time_passes(10_000)
+        lab.outside_time_passes(10_000)
     else:
         asker.answer()
     assert response(answer).code == ResponseCode.SYSTEM_ERROR

@@ -9,15 +9,15 @@ import pytest
 from fakemq.events import DeadLettered, LogAppended
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.delays import SCHEDULE, Delays
-from tests.support.world import World, send_header
 
 RETRY, DLQ = "%RETRY%g", "%DLQ%g"
 
 
 @pytest.fixture
-def delays(world: World) -> Delays:
-    return Delays(world)
+def delays(lab: BrokerLab) -> Delays:
+    return Delays(lab)
 
 
 def test_a_retry_sent_as_a_message_waits_for_its_level(delays: Delays) -> None:
@@ -28,7 +28,7 @@ def test_a_retry_sent_as_a_message_waits_for_its_level(delays: Delays) -> None:
     assert len(delays.stored(RETRY)) == 1
 
 
-def test_a_dead_letter_sent_as_a_message_waits_too(world: World, delays: Delays) -> None:
+def test_a_dead_letter_sent_as_a_message_waits_too(lab: BrokerLab, delays: Delays) -> None:
     """In Java its level is cleared, and comes back with the properties."""
     properties = "DELAY\x0119\x02ORIGIN_MESSAGE_ID\x01origin\x02UNIQ_KEY\x01id"
     header = send_header(RETRY, reconsume_times=16, properties=properties)
@@ -38,9 +38,9 @@ def test_a_dead_letter_sent_as_a_message_waits_too(world: World, delays: Delays)
     delays.pass_ms(3_000)
     (dead,) = delays.stored(DLQ)
     assert (dead.reconsume_times, dead.properties["REAL_TOPIC"]) == (16, DLQ)
-    waiting, _ = world.journal.find(LogAppended, msg_id="id")
+    waiting, _ = lab.journal.find(LogAppended, msg_id="id")
     assert waiting.topic == SCHEDULE
-    assert world.journal.find(DeadLettered) == [
+    assert lab.journal.find(DeadLettered) == [
         DeadLettered(
             node="broker-a-0",
             group="g",
@@ -53,22 +53,22 @@ def test_a_dead_letter_sent_as_a_message_waits_too(world: World, delays: Delays)
     ]
 
 
-def test_what_is_sent_to_a_dlq_by_name_is_no_dead_letter(world: World, delays: Delays) -> None:
+def test_what_is_sent_to_a_dlq_by_name_is_no_dead_letter(lab: BrokerLab, delays: Delays) -> None:
     delays.send(0, topic=DLQ)
     assert len(delays.stored(DLQ)) == 1
-    assert world.journal.find(DeadLettered) == []
+    assert lab.journal.find(DeadLettered) == []
 
 
-def test_sixteen_retries_lead_to_the_dlq(world: World) -> None:
+def test_sixteen_retries_lead_to_the_dlq(lab: BrokerLab) -> None:
     """4 h 45 min of waiting, in virtual time; each retry finds what the one before it left."""
-    delays = Delays(world, "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h")
+    delays = Delays(lab, "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h")
     delays.send(0)
     began_s = time.process_time()
     offset = 0
     waited_ms = []
     while not delays.stored(DLQ):
         header = ConsumerSendMsgBackRequestHeader(offset=offset, group="g", delay_level=0)
-        peer = world.peer(delays.broker.addr)  # who is silent for so long is put out
+        peer = lab.peer(delays.broker.addr)  # who is silent for so long is put out
         assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header).code == 0
         if timers := delays.timers():
             waited_ms.append(timers[0][1])

@@ -11,8 +11,8 @@ from fakemq.events import LogAppended
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.message_id import decode_unique_id
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:
@@ -38,7 +38,7 @@ def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
     assert ids[0] == ids[1]
 
 
-def test_what_the_store_refuses_is_an_error(world: World) -> None:
-    broker = world.broker(memory_limit_bytes=100)
+def test_what_the_store_refuses_is_an_error(lab: BrokerLab) -> None:
+    broker = lab.broker(memory_limit_bytes=100)
     with pytest.raises(FakemqError, match="SERVICE_NOT_AVAILABLE"):
         seed(broker, "orders", 0, b"x" * 100)

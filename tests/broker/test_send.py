@@ -12,8 +12,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.results import PutMessageResult, PutMessageStatus
+from tests.support.broker_lab import BrokerLab, Send, send_header
 from tests.support.peer import Peer
-from tests.support.world import START_MS, Send, World, send_header
+from tests.support.time import START_MS
 
 
 class Stored:
@@ -111,9 +112,9 @@ def test_new_clients_say_themselves_how_often(peer: Peer) -> None:
         assert Stored(peer, response.ext_fields["msgId"]).topic == topic
 
 
-def test_a_retry_for_a_group_that_may_not_be(world: World) -> None:
-    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
-    peer = world.peer(broker.addr)
+def test_a_retry_for_a_group_that_may_not_be(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
+    peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header("%RETRY%g"), b"x")
     assert response.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     assert response.remark == (
@@ -122,24 +123,24 @@ def test_a_retry_for_a_group_that_may_not_be(world: World) -> None:
     )
 
 
-def test_a_broker_may_refuse_transactions(world: World) -> None:
-    broker = world.broker(BrokerConfig(reject_transaction_message=True))
+def test_a_broker_may_refuse_transactions(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(reject_transaction_message=True))
     header = send_header(properties="TRAN_MSG\x01true")
-    response = world.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
+    response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
     assert response.code == ResponseCode.NO_PERMISSION
     assert response.remark == "the broker[127.0.0.1] sending transaction message is forbidden"
 
 
-def test_region_and_trace_are_the_brokers(world: World) -> None:
-    broker = world.broker(BrokerConfig(region_id="here", trace_on=False))
-    response = world.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
+def test_region_and_trace_are_the_brokers(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(region_id="here", trace_on=False))
+    response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
     assert response.ext_fields["MSG_REGION"] == "here"
     assert response.ext_fields["TRACE_ON"] == "false"
 
 
-def test_a_store_without_room_refuses_with_code_14(world: World) -> None:
-    broker = world.broker(memory_limit_bytes=1000)
-    peer = world.peer(broker.addr)
+def test_a_store_without_room_refuses_with_code_14(lab: BrokerLab) -> None:
+    broker = lab.broker(memory_limit_bytes=1000)
+    peer = lab.peer(broker.addr)
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x" * 500).code == 0
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x" * 500)
     assert response.code == ResponseCode.SERVICE_NOT_AVAILABLE
@@ -154,9 +155,9 @@ def test_a_store_without_room_refuses_with_code_14(world: World) -> None:
     assert response.ext_fields["MSG_REGION"] == "DefaultRegion"
 
 
-def test_a_slave_does_not_store(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    response = world.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
+def test_a_slave_does_not_store(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
     assert response.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert (response.remark or "").endswith(
         "messages are put to the slave, message store has been shut down, etc."

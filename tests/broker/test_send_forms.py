@@ -12,8 +12,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+from tests.support.broker_lab import BrokerLab, send_header, v1
 from tests.support.peer import Peer
-from tests.support.world import World, send_header, v1
 
 NAMES = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), min_size=1, max_size=8)
 MEMBERS = st.lists(
@@ -39,9 +39,9 @@ def stored(broker: Broker, topic: str = "orders") -> list[MessageExt]:
 def test_members_of_a_batch_are_messages_of_their_own(
     members: list[BatchMember], code: int, binary: bool
 ) -> None:
-    world = World()
-    broker = world.broker()
-    peer = world.peer(broker.addr)
+    lab = BrokerLab()
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
     header = send_header(batch=True, properties="WAIT\x01true", flag=9, reconsume_times=2)
     response = peer.ask(code, v1(header) if code == 10 else header, encode_batch(members))
     assert response.code == ResponseCode.SUCCESS

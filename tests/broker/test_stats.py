@@ -9,7 +9,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.store.counters import Snapshot
 
 
-class World:
+class StatsLab:
     def __init__(self, **config: bool) -> None:
         self.clock = Clock(frozen=True, start_at_ms=1_700_000_000_000)
         self.stats = BrokerStatsManager(NodeClock(self.clock, "a"), BrokerConfig(**config))
@@ -22,7 +22,7 @@ class World:
 
 
 def test_sends_are_counted_by_topic_and_broker() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.sent("orders", 1, 3, 300)
     assert world.minute("TOPIC_PUT_NUMS", "orders") == (3, 0.3, 3.0)
     assert world.minute("TOPIC_PUT_SIZE", "orders") == (300, 15.0, 300.0)
@@ -32,7 +32,7 @@ def test_sends_are_counted_by_topic_and_broker() -> None:
 
 
 def test_what_is_delayed_is_counted_by_queue_too() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
     world.stats.delivered(3, "orders", 90)
     schedule = "SCHEDULE_TOPIC_XXXX"
@@ -44,7 +44,7 @@ def test_what_is_delayed_is_counted_by_queue_too() -> None:
 
 
 def test_what_is_sent_back() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.sent_back("g", "orders", "SCHEDULE_TOPIC_XXXX", 2, 100)
     world.stats.sent_back("g", "orders", "%DLQ%g", 0, 100)
     assert world.minute("SNDBCK_PUT_NUMS", "orders@g") == (2, 0.2, 1.0)
@@ -54,7 +54,7 @@ def test_what_is_sent_back() -> None:
 
 
 def test_pulls_are_counted_by_group() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.pulled("g", "orders", 7, 4, 400)
     assert world.minute("GROUP_GET_NUMS", "orders@g") == (4, 0.4, 4.0)
     assert world.stats.tps_group_get_nums("g", "orders") == 0.4
@@ -65,7 +65,7 @@ def test_pulls_are_counted_by_group() -> None:
 
 
 def test_without_details_nothing_is_counted_by_queue() -> None:
-    world = World(enable_detail_stat=False)
+    world = StatsLab(enable_detail_stat=False)
     world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
     world.stats.pulled("g", "orders", 7, 4, 400)
     assert world.minute("QUEUE_PUT_NUMS", "SCHEDULE_TOPIC_XXXX@2") is None
@@ -73,7 +73,7 @@ def test_without_details_nothing_is_counted_by_queue() -> None:
 
 
 def test_hours_and_days_have_samples_of_their_own() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.sent("orders", 0, 1, 10)
     world.clock.advance("2h")
     world.stats.sent("orders", 0, 1, 10)
@@ -87,7 +87,7 @@ def test_hours_and_days_have_samples_of_their_own() -> None:
 
 
 def test_what_is_deleted_is_not_counted_any_more() -> None:
-    world = World()
+    world = StatsLab()
     stats = world.stats
     for topic, group in (("a", "g"), ("aa", "g"), ("a", "gg")):
         stats.sent(topic, 0, 1, 1)
@@ -105,7 +105,7 @@ def test_what_is_deleted_is_not_counted_any_more() -> None:
 
 
 def test_a_start_begins_with_nothing() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.sent("orders", 0, 1, 10)
     world.clock.advance("7s")
     world.stats.start()
@@ -120,7 +120,7 @@ def test_a_start_begins_with_nothing() -> None:
 
 
 def test_pulls_are_counted_anew_after_what_was_counted_is_dropped() -> None:
-    world = World()
+    world = StatsLab()
     world.stats.pulled("g", "orders", 7, 4, 400)
     world.stats.on_group_deleted("g")
     assert world.minute("GROUP_GET_NUMS", "orders@g") is None

@@ -8,7 +8,8 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import TopicChanged
 from fakemq.protocol.bodies.topic import TopicConfig
-from tests.support.world import START_MS, World
+from tests.support.broker_lab import BrokerLab
+from tests.support.time import START_MS
 
 FIRST_BOOT = {
     "SELF_TEST_TOPIC": (1, 6),
@@ -34,8 +35,8 @@ def test_first_boot(broker: Broker) -> None:
     assert (version.counter, version.timestamp) == (0, START_MS)
 
 
-def test_first_boot_as_configured(world: World) -> None:
-    broker = world.broker(
+def test_first_boot_as_configured(lab: BrokerLab) -> None:
+    broker = lab.broker(
         BrokerConfig(
             auto_create_topic_enable=False,
             cluster_topic_enable=False,
@@ -82,8 +83,8 @@ def test_retry_topics_come_into_being_once(broker: Broker) -> None:
     assert broker.topics.create_in_send_back("%RETRY%g", 5) is first
 
 
-def test_every_change_raises_the_version_and_is_journalled(world: World, broker: Broker) -> None:
-    world.clock.advance("3s")
+def test_every_change_raises_the_version_and_is_journalled(lab: BrokerLab, broker: Broker) -> None:
+    lab.clock.advance("3s")
     broker.topics.update(TopicConfig(topic_name="orders"))
     version = broker.topics.data_version
     assert (version.counter, version.timestamp) == (1, START_MS + 3_000)

@@ -15,6 +15,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     COMMIT,
@@ -31,15 +32,14 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
-from tests.support.world import World, send_header
 
 # -- when -----------------------------------------------------------------------------------------
 
 
-def test_the_first_look_makes_the_half_topic(world: World, broker: Broker) -> None:
-    world.pass_time(59_999)
+def test_the_first_look_makes_the_half_topic(lab: BrokerLab, broker: Broker) -> None:
+    lab.pass_time(59_999)
     assert broker.topics.select(TRANS_HALF_TOPIC) is None
-    world.pass_time(1)
+    lab.pass_time(1)
     config = broker.topics.select(TRANS_HALF_TOPIC)
     assert config is not None
     assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (1, 1, 6)
@@ -47,64 +47,64 @@ def test_the_first_look_makes_the_half_topic(world: World, broker: Broker) -> No
     assert progress(broker) == (-1, -1)
 
 
-def test_a_look_every_interval_by_one_timer(world: World) -> None:
-    world.broker(BrokerConfig(transaction_check_interval=7_000))
-    fired = [timer for timer in world.clock.advance("21s") if timer.kind == "txn_check"]
+def test_a_look_every_interval_by_one_timer(lab: BrokerLab) -> None:
+    lab.broker(BrokerConfig(transaction_check_interval=7_000))
+    fired = [timer for timer in lab.clock.advance("21s") if timer.kind == "txn_check"]
     assert [timer.due_ms for timer in fired] == [7_000, 14_000, 21_000]
-    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
+    assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
 
 
-def test_a_slave_looks_at_nothing(world: World) -> None:
-    world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    assert all(timer.kind != "txn_check" for timer in world.clock.timers())
+def test_a_slave_looks_at_nothing(lab: BrokerLab) -> None:
+    lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    assert all(timer.kind != "txn_check" for timer in lab.clock.timers())
 
 
 @pytest.mark.parametrize(("sent_ms", "is_asked"), [(54_001, False), (54_000, True), (1, True)])
 def test_younger_than_6_s_is_not_asked(
-    world: World, broker: Broker, sent_ms: int, is_asked: bool
+    lab: BrokerLab, broker: Broker, sent_ms: int, is_asked: bool
 ) -> None:
-    peer = producer(world, broker)
-    world.pass_time(sent_ms)
+    peer = producer(lab, broker)
+    lab.pass_time(sent_ms)
     send_half(peer)
-    pass_check(world)
+    pass_check(lab)
     assert bool(asked(peer)) is is_asked
-    pass_check(world)
+    pass_check(lab)
     assert asked(peer)
 
 
-def test_the_first_that_is_too_young_ends_the_run(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_the_first_that_is_too_young_ends_the_run(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, "old")
-    world.pass_time(55_000)
+    lab.pass_time(55_000)
     send_half(peer, "young")
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["old"]
     assert progress(broker)[0] == 1
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["young", "old"]
 
 
-def test_what_has_ended_is_not_asked(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_what_has_ended_is_not_asked(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     places = [send_half(peer, f"K{number}") for number in range(80)]
     for place in places[:-1]:
         end(peer, place, ROLLBACK)
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["K79"]
     assert progress(broker) == (80, 79), "more ops than are read at once"
 
 
-def test_ops_are_done_as_far_as_there_is_no_gap(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
-    world.pass_time(58_000)
+def test_ops_are_done_as_far_as_there_is_no_gap(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
+    lab.pass_time(58_000)
     first, second, third = (send_half(peer, key) for key in "ABC")
     end(peer, second, ROLLBACK)
     end(peer, first, ROLLBACK)
     end(peer, third, ROLLBACK)
     end(peer, third, ROLLBACK)
-    pass_check(world)
+    pass_check(lab)
     assert progress(broker) == (3, 2), "the first of two ops for one is found next time"
-    pass_check(world)
+    pass_check(lab)
     assert progress(broker) == (3, 4)
     assert asked(peer) == []
 
@@ -112,32 +112,32 @@ def test_ops_are_done_as_far_as_there_is_no_gap(world: World, broker: Broker) ->
 # -- immunity of its own --------------------------------------------------------------------------
 
 
-def test_a_half_message_may_have_its_own_immunity(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_a_half_message_may_have_its_own_immunity(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90", flag=3)
     send_half(peer, "other")
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["other"], "the run goes on"
     again = halves(broker)[2]
     assert again.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
     assert again.properties["TRANSACTION_CHECK_TIMES"] == "1", "it counts all the same"
     assert (again.properties["WAIT"], again.flag) == ("false", 0)
-    pass_check(world)
+    pass_check(lab)
     check = asked(peer)[0]
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
     assert check.message.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
     assert end(peer, check.half).code == 0
 
 
-def test_a_long_immunity_ends_unasked(world: World) -> None:
-    broker = world.broker(BrokerConfig(transaction_check_max=2))
-    peer = producer(world, broker)
+def test_a_long_immunity_ends_unasked(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(transaction_check_max=2))
+    peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=3600")
     for _ in range(3):
-        pass_check(world)
+        pass_check(lab)
         beat(peer, "one", producers=[PRODUCERS])
     assert len(discarded(broker)) == 1
-    assert not world.journal.find(TransactionChecked)
+    assert not lab.journal.find(TransactionChecked)
 
 
 @pytest.mark.parametrize(
@@ -149,75 +149,75 @@ def test_a_long_immunity_ends_unasked(world: World) -> None:
     ],
 )
 def test_how_the_immunity_is_read(
-    world: World, broker: Broker, seconds: str, asked_after_3_s: bool
+    lab: BrokerLab, broker: Broker, seconds: str, asked_after_3_s: bool
 ) -> None:
-    peer = producer(world, broker)
-    world.pass_time(57_000)
+    peer = producer(lab, broker)
+    lab.pass_time(57_000)
     send_half(peer, more=f"CHECK_IMMUNITY_TIME_IN_SECONDS={seconds}")
-    pass_check(world)
+    pass_check(lab)
     assert bool(asked(peer)) is asked_after_3_s
 
 
-def test_an_immune_message_whose_place_is_nonsense_waits(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
-    world.pass_time(57_000)
+def test_an_immune_message_whose_place_is_nonsense_waits(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
+    lab.pass_time(57_000)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=30,TRAN_PREPARED_QUEUE_OFFSET=x")
-    pass_check(world)
+    pass_check(lab)
     assert len(halves(broker)) == 1
-    pass_check(world)
+    pass_check(lab)
     assert len(asked(peer)) == 1
 
 
-def test_an_immune_message_ends_with_its_first_place(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_an_immune_message_ends_with_its_first_place(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90,TRAN_PREPARED_QUEUE_OFFSET=1")
     end(peer, send_half(peer, "first place"), ROLLBACK)
-    pass_check(world)
+    pass_check(lab)
     assert progress(broker) == (2, 1)
     assert [check.header.msg_id for check in asked(peer)] == ["first place"], "the op is used up"
 
 
-def test_an_immune_message_put_back_does_not_end_there(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_an_immune_message_put_back_does_not_end_there(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     first = send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90")
-    pass_check(world)
+    pass_check(lab)
     end(peer, first)
-    pass_check(world)
+    pass_check(lab)
     assert (len(asked(peer)), len(stored(broker))) == (1, 1)
 
 
 # -- how often, and who ---------------------------------------------------------------------------
 
 
-def test_15_checks_and_it_is_discarded_at_the_16th_look(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_15_checks_and_it_is_discarded_at_the_16th_look(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, "A", more="TAGS=t")
     times = []
     for _ in range(15):
-        pass_check(world)
+        pass_check(lab)
         times += [check.message.properties["TRANSACTION_CHECK_TIMES"] for check in asked(peer)]
         beat(peer, "one", producers=[PRODUCERS])
     assert times == [str(number) for number in range(1, 16)]
     assert broker.topics.select(TRANS_CHECK_MAX_TIME_TOPIC) is None
-    pass_check(world)
+    pass_check(lab)
     (message,) = discarded(broker)
     assert (message.body, message.tags, message.properties["REAL_TOPIC"]) == (b"body", "t", TOPIC)
     config = broker.topics.select(TRANS_CHECK_MAX_TIME_TOPIC)
     assert config is not None
     assert (config.write_queue_nums, config.perm) == (1, 6)
-    pass_check(world)
+    pass_check(lab)
     assert (len(discarded(broker)), asked(peer)) == (1, [])
-    checks = world.journal.find(TransactionChecked, msg_id="A")
+    checks = lab.journal.find(TransactionChecked, msg_id="A")
     assert [check.times for check in checks] == list(range(1, 16))
-    (event,) = world.journal.find(TransactionDiscarded)
+    (event,) = lab.journal.find(TransactionDiscarded)
     assert (event.topic, event.times, event.msg_id) == (TOPIC, 15, "A")
     assert progress(broker) == (16, -1)
 
 
-def test_what_is_asked(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_what_is_asked(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, "A", queue_id=3, flag=5)
-    pass_check(world)
+    pass_check(lab)
     (check,) = asked(peer)
     header, message = check.header, check.message
     assert (header.msg_id, header.transaction_id) == ("A", "A")
@@ -233,117 +233,119 @@ def test_what_is_asked(world: World, broker: Broker) -> None:
     assert committed.flag == 0, "lost when it was put back"
 
 
-def test_producers_of_the_group_are_asked_in_turn(world: World, broker: Broker) -> None:
-    peers = [producer(world, broker, name) for name in ("one", "two", "three")]
-    stranger = world.peer(broker.addr)
+def test_producers_of_the_group_are_asked_in_turn(lab: BrokerLab, broker: Broker) -> None:
+    peers = [producer(lab, broker, name) for name in ("one", "two", "three")]
+    stranger = lab.peer(broker.addr)
     beat(stranger, "stranger", producers=["others"])
     for key in "ABC":
         send_half(peers[0], key)
-    pass_check(world)
+    pass_check(lab)
     assert sorted(len(asked(peer)) for peer in peers) == [1, 1, 1]
     assert asked(stranger) == []
 
 
-def test_another_takes_over_from_one_that_died(world: World, broker: Broker) -> None:
-    first = producer(world, broker, "one")
+def test_another_takes_over_from_one_that_died(lab: BrokerLab, broker: Broker) -> None:
+    first = producer(lab, broker, "one")
     send_half(first)
     first.close()
-    second = producer(world, broker, "two")
-    pass_check(world)
+    second = producer(lab, broker, "two")
+    pass_check(lab)
     (check,) = asked(second)
     end(second, check.half)
     assert len(stored(broker)) == 1
 
 
-def test_nobody_there_counts_and_the_next_that_comes_is_asked(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_nobody_there_counts_and_the_next_that_comes_is_asked(
+    lab: BrokerLab, broker: Broker
+) -> None:
+    peer = producer(lab, broker)
     send_half(peer)
     peer.close()
-    pass_check(world)
-    later = producer(world, broker, "later")
-    pass_check(world)
+    pass_check(lab)
+    later = producer(lab, broker, "later")
+    pass_check(lab)
     (check,) = asked(later)
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
-    assert [event.peer is None for event in world.journal.find(TransactionChecked)] == [True, False]
+    assert [event.peer is None for event in lab.journal.find(TransactionChecked)] == [True, False]
 
 
-def test_a_last_check_can_still_be_answered(world: World) -> None:
-    broker = world.broker(BrokerConfig(transaction_check_max=1))
-    peer = producer(world, broker)
+def test_a_last_check_can_still_be_answered(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(transaction_check_max=1))
+    peer = producer(lab, broker)
     for key in "ABC":
         send_half(peer, key)
-    pass_check(world)
+    pass_check(lab)
     checks = asked(peer)
     assert (len(checks), discarded(broker)) == (3, [])
     for check in checks:
         end(peer, check.half)
-    pass_check(world)
+    pass_check(lab)
     assert (len(stored(broker)), discarded(broker)) == (3, [])
 
 
 @pytest.mark.parametrize(("times", "said"), [("14", "15"), ("-3", "-2"), ("x", "0")])
 def test_how_the_number_of_checks_is_read(
-    world: World, broker: Broker, times: str, said: str
+    lab: BrokerLab, broker: Broker, times: str, said: str
 ) -> None:
-    peer = producer(world, broker)
+    peer = producer(lab, broker)
     send_half(peer, more=f"TRANSACTION_CHECK_TIMES={times}")
-    pass_check(world)
+    pass_check(lab)
     (check,) = asked(peer)
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == said
 
 
-def test_what_nobody_can_be_asked_about(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_what_nobody_can_be_asked_about(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, body=b"")
     put(broker, TRANS_HALF_TOPIC, b"of no topic")
-    pass_check(world)
+    pass_check(lab)
     assert (asked(peer), len(halves(broker))) == ([], 4)
 
 
-def test_a_topic_too_long_to_ask_about_holds_up_nobody(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_a_topic_too_long_to_ask_about_holds_up_nobody(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     properties = f"REAL_TOPIC\x01{'x' * 300}\x02REAL_QID\x010\x02PGROUP\x01{PRODUCERS}"
     header = send_header(TOPIC, properties=properties)
     msg_id = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").ext_fields["msgId"]
     resume = ResumeCheckHalfMessageRequestHeader(msg_id=msg_id)
     assert peer.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, resume).code == 0
     send_half(peer, "behind")
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["behind"]
     assert progress(broker)[0] == 2
-    assert [event.peer is None for event in world.journal.find(TransactionChecked)] == [True, False]
+    assert [event.peer is None for event in lab.journal.find(TransactionChecked)] == [True, False]
 
 
 # -- what a run may find ---------------------------------------------------------------------------
 
 
-def test_progress_that_a_client_has_set(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_progress_that_a_client_has_set(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer)
     broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0, -5)
-    pass_check(world)
+    pass_check(lab)
     assert (asked(peer), progress(broker)) == ([], (-5, -1))
     broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0, 77)
     broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_OP_HALF_TOPIC, 0, 5)
     end(peer, send_half(peer, "B"), ROLLBACK)
-    pass_check(world)
+    pass_check(lab)
     assert (asked(peer), progress(broker)) == ([], (2, 1))
 
 
-def test_an_op_from_a_time_to_come(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_an_op_from_a_time_to_come(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer)
     broker.clock.skew_ms = 120_000
     end(peer, send_half(peer, "B"), ROLLBACK)
     broker.clock.skew_ms = 0
-    pass_check(world)
+    pass_check(lab)
     assert [check.header.msg_id for check in asked(peer)] == ["K"]
 
 
-def test_ops_that_say_nothing(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_ops_that_say_nothing(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer)
     put(broker, TRANS_OP_HALF_TOPIC, b"0", tags="e")
     put(broker, TRANS_OP_HALF_TOPIC, b"zero")
-    pass_check(world)
+    pass_check(lab)
     assert len(asked(peer)) == 1

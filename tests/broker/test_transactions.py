@@ -9,10 +9,10 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.topics import TRANS_HALF_TOPIC
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
 from tests.support.transactions import (
     PRODUCERS,
-    RealTimeWorld,
     asked,
     discarded,
     end,
@@ -23,7 +23,6 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
-from tests.support.world import World, send_header
 
 HOUR_MS = 3_600_000
 
@@ -32,15 +31,15 @@ HOUR_MS = 3_600_000
 
 
 def test_with_a_right_clock_age_counts_from_birth() -> None:
-    world = RealTimeWorld()
-    broker = world.broker()
-    peer = producer(world, broker)
-    now_ms = world.clock.now_ms()
+    lab = BrokerLab(frozen=False)
+    broker = lab.broker()
+    peer = producer(lab, broker)
+    now_ms = lab.clock.now_ms()
     send_half(peer, "ancient", born_timestamp=now_ms - 72 * HOUR_MS)
     send_half(peer, "future", born_timestamp=now_ms + HOUR_MS)
-    world.pass_time(58_000)
+    lab.pass_time(58_000)
     send_half(peer, "born before", born_timestamp=now_ms)
-    pass_check(world)
+    pass_check(lab)
     assert [message.msg_id for message in discarded(broker)] == ["ancient"]
     checks = asked(peer)
     assert [check.header.msg_id for check in checks] == ["future", "born before"]
@@ -49,47 +48,47 @@ def test_with_a_right_clock_age_counts_from_birth() -> None:
 
 @pytest.mark.parametrize("born_ms", [0, 4_102_444_800_000])
 def test_with_a_moved_clock_age_counts_from_arrival(born_ms: int) -> None:
-    world = RealTimeWorld()
-    broker = world.broker()
-    peer = producer(world, broker)
-    world.clock.advance("1s")
-    world.pass_time(56_000)
+    lab = BrokerLab(frozen=False)
+    broker = lab.broker()
+    peer = producer(lab, broker)
+    lab.clock.advance("1s")
+    lab.pass_time(56_000)
     send_half(peer, born_timestamp=born_ms)
-    pass_check(world)
+    pass_check(lab)
     assert (asked(peer), discarded(broker)) == ([], [])
-    pass_check(world)
+    pass_check(lab)
     (check,) = asked(peer)
     assert check.message.born_timestamp_ms == born_ms, "stored bytes stay the producer's"
 
 
-def test_a_frozen_clock_is_a_moved_one(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_a_frozen_clock_is_a_moved_one(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer, born_timestamp=1)
-    pass_check(world)
+    pass_check(lab)
     assert (len(asked(peer)), discarded(broker)) == (1, [])
 
 
-def test_what_is_put_back_has_arrived_when_it_came_first(world: World) -> None:
-    broker = world.broker(BrokerConfig(file_reserved_time=1, transaction_check_max=1000))
-    peer = producer(world, broker)
+def test_what_is_put_back_has_arrived_when_it_came_first(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(file_reserved_time=1, transaction_check_max=1000))
+    peer = producer(lab, broker)
     send_half(peer)
-    world.pass_time(HOUR_MS)
+    lab.pass_time(HOUR_MS)
     assert discarded(broker) == [], "exactly an hour is no more than an hour"
-    pass_check(world)
+    pass_check(lab)
     (message,) = discarded(broker)
     assert message.properties["TRANSACTION_CHECK_TIMES"] == "61"
 
 
-def test_what_is_resumed_has_an_age_of_its_own(world: World) -> None:
+def test_what_is_resumed_has_an_age_of_its_own(lab: BrokerLab) -> None:
     """A stored message of another topic, at the queue offset that a half message has too."""
-    broker = world.broker(BrokerConfig(transaction_time_out=50_000))
-    peer = producer(world, broker)
-    pass_check(world)
+    broker = lab.broker(BrokerConfig(transaction_time_out=50_000))
+    peer = producer(lab, broker)
+    pass_check(lab)
     send_half(peer, "old", more="CHECK_IMMUNITY_TIME_IN_SECONDS=600")
-    pass_check(world)
-    world.pass_time(30_000)
+    pass_check(lab)
+    lab.pass_time(30_000)
     (again,) = (half for half in halves(broker) if half.queue_offset == 1)
-    peer = world.peer(broker.addr)  # the one before was silent for too long
+    peer = lab.peer(broker.addr)  # the one before was silent for too long
     while len(stored(broker)) <= again.queue_offset:
         header = send_header(TOPIC, properties=f"REAL_TOPIC\x01{TOPIC}\x02REAL_QID\x010")
         sent = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"young")
@@ -103,63 +102,65 @@ def test_what_is_resumed_has_an_age_of_its_own(world: World) -> None:
 # -- what a broker goes through -------------------------------------------------------------------
 
 
-def test_a_killed_broker_goes_on_where_it_was(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_a_killed_broker_goes_on_where_it_was(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     ended, undecided = send_half(peer, "A"), send_half(peer, "B")
     end(peer, ended)
-    pass_check(world)
+    pass_check(lab)
     assert len(asked(peer)) == 1
     before = progress(broker)
     broker.kill()
-    world.pass_time(90_000)
+    lab.pass_time(90_000)
     broker.start()
     assert progress(broker) == before == (2, 1)
-    again = producer(world, broker)
-    world.pass_time(59_999)
+    again = producer(lab, broker)
+    lab.pass_time(59_999)
     assert asked(again) == []
-    world.pass_time(1)
+    lab.pass_time(1)
     (check,) = asked(again)
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "2"
     assert check.half != undecided
 
 
-def test_a_reset_ends_all_transactions(world: World, broker: Broker) -> None:
-    peer = producer(world, broker)
+def test_a_reset_ends_all_transactions(lab: BrokerLab, broker: Broker) -> None:
+    peer = producer(lab, broker)
     send_half(peer)
-    pass_check(world)
-    world.pass_time(30_000)
+    pass_check(lab)
+    lab.pass_time(30_000)
     broker.reset()
     asked(peer)
     assert broker.topics.select(TRANS_HALF_TOPIC) is None
     send_half(peer)
     beat(peer, "one", producers=[PRODUCERS])
-    world.pass_time(59_999)
+    lab.pass_time(59_999)
     assert asked(peer) == []
-    world.pass_time(1)
+    lab.pass_time(1)
     assert [check.half.offset for check in asked(peer)] == [1]
 
 
-def test_a_stopped_broker_has_no_looks_after_a_reset(world: World, broker: Broker) -> None:
+def test_a_stopped_broker_has_no_looks_after_a_reset(lab: BrokerLab, broker: Broker) -> None:
     broker.kill()
     broker.reset()
-    assert world.clock.timers() == []
+    assert lab.clock.timers() == []
 
 
-def test_a_look_missed_while_paused_and_a_reset_are_one_chain(world: World, broker: Broker) -> None:
+def test_a_look_missed_while_paused_and_a_reset_are_one_chain(
+    lab: BrokerLab, broker: Broker
+) -> None:
     broker.pause()
-    world.pass_time(60_000)
+    lab.pass_time(60_000)
     broker.transactions.reset()
     broker.resume()
-    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
-    world.pass_time(180_000)
-    assert sum(timer.kind == "txn_check" for timer in world.clock.timers()) == 1
+    assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
+    lab.pass_time(180_000)
+    assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
 
 
 @pytest.mark.parametrize("more", ["", "CHECK_IMMUNITY_TIME_IN_SECONDS=600"])
-def test_a_store_without_room_loses_nothing(world: World, more: str) -> None:
-    broker = world.broker(memory_limit_bytes=1200)
-    peer = producer(world, broker)
+def test_a_store_without_room_loses_nothing(lab: BrokerLab, more: str) -> None:
+    broker = lab.broker(memory_limit_bytes=1200)
+    peer = producer(lab, broker)
     send_half(peer, body=b"x" * 600, more=more)
     for _ in range(2):
-        pass_check(world)
+        pass_check(lab)
         assert (asked(peer), progress(broker), len(halves(broker))) == ([], (-1, -1), 1)

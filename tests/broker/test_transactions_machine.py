@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from fakemq.config.model import BrokerConfig
 from fakemq.events import HalfStored, TransactionChecked, TransactionDiscarded
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import beat
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -28,7 +29,6 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
-from tests.support.world import World
 
 CHECK_MAX = 3
 TIME_OUT_MS = 6_000
@@ -55,8 +55,8 @@ class Transactions(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World()
-        self.broker = self.world.broker(BrokerConfig(transaction_check_max=CHECK_MAX))
+        self.lab = BrokerLab()
+        self.broker = self.lab.broker(BrokerConfig(transaction_check_max=CHECK_MAX))
         self.producers: list[Peer] = []
         self.transactions: dict[str, _Transaction] = {}
         self.join()
@@ -65,12 +65,12 @@ class Transactions(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from(["", "", "0", "20", "100", "1000"]))
     def send(self, seconds: str) -> None:
-        peer = self.world.peer(self.broker.addr, "sender")
+        peer = self.lab.peer(self.broker.addr, "sender")
         key = f"K{len(self.transactions)}"
         more = f"CHECK_IMMUNITY_TIME_IN_SECONDS={seconds}" if seconds else ""
         place = send_half(peer, key, more=more)
         immunity_ms = int(seconds) * 1000 if seconds else TIME_OUT_MS
-        now_ms = self.world.clock.now_ms()
+        now_ms = self.lab.clock.now_ms()
         self.transactions[key] = _Transaction(key, place, immunity_ms, now_ms)
         peer.close()
 
@@ -90,8 +90,8 @@ class Transactions(RuleBasedStateMachine):
     @precondition(lambda self: len(self.producers) < 3)
     @rule()
     def join(self) -> None:
-        name = f"producer-{len(self.world.journal)}"
-        self.producers.append(self.world.peer(self.broker.addr, name))
+        name = f"producer-{len(self.lab.journal)}"
+        self.producers.append(self.lab.peer(self.broker.addr, name))
         self._beat()
 
     @precondition(lambda self: self.producers)
@@ -108,7 +108,7 @@ class Transactions(RuleBasedStateMachine):
     @rule(ms=st.sampled_from([1, 5_999, 6_000, 20_000, 60_000, 61_000, 150_000]))
     def wait(self, ms: int) -> None:
         while ms > 0:
-            self.world.pass_time(min(ms, BEAT_MS))
+            self.lab.pass_time(min(ms, BEAT_MS))
             ms -= BEAT_MS
             self._beat()
 
@@ -117,7 +117,7 @@ class Transactions(RuleBasedStateMachine):
             beat(producer, producer.name, producers=[PRODUCERS])
 
     def _end(self, transaction: _Transaction, how: int, **fields: bool) -> None:
-        peer = self.world.peer(self.broker.addr, "ender")
+        peer = self.lab.peer(self.broker.addr, "ender")
         peer.oneway(RequestCode.END_TRANSACTION, end_header(transaction.known, how, **fields))
         peer.close()
         transaction.commits += how == COMMIT
@@ -138,7 +138,7 @@ class Transactions(RuleBasedStateMachine):
     @invariant()
     def nobody_is_asked_too_early_too_often_or_after_the_end(self) -> None:
         asks: dict[str, int] = {}
-        for entry in self.world.journal:
+        for entry in self.lab.journal:
             event = entry.event
             if isinstance(event, TransactionChecked):
                 transaction = self.transactions[event.msg_id]
@@ -152,8 +152,8 @@ class Transactions(RuleBasedStateMachine):
 
     @invariant()
     def it_is_all_in_the_journal(self) -> None:
-        assert len(self.world.journal.find(HalfStored)) == len(self.transactions)
-        assert len(self.world.journal.find(TransactionDiscarded)) == len(discarded(self.broker))
+        assert len(self.lab.journal.find(HalfStored)) == len(self.transactions)
+        assert len(self.lab.journal.find(TransactionDiscarded)) == len(discarded(self.broker))
 
     def teardown(self) -> None:
         # Whatever nobody decides is discarded, once, and what has ended is not.

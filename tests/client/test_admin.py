@@ -11,7 +11,7 @@ from fakemq.protocol.bodies.route import ClusterInfo
 from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import encode_record
-from tests.support.play import A, B, Play, answer, client, queue, route
+from tests.support.scripted_operation import A, B, ScriptedOperation, answer, client, queue, route
 
 HOST = ("127.0.0.1", 10911)
 
@@ -23,29 +23,33 @@ def cluster() -> ClusterInfo:
 
 def test_offsets_come_from_the_queues_master() -> None:
     admin = Admin(client("a"))
-    assert Play(admin.max_offset(queue()), answer(offset=5)).result == 5
-    assert Play(admin.min_offset(queue()), answer(offset=1)).result == 1
-    play = Play(admin.search_offset(queue(), 77), answer(offset=2))
+    assert ScriptedOperation(admin.max_offset(queue()), answer(offset=5)).result == 5
+    assert ScriptedOperation(admin.min_offset(queue()), answer(offset=1)).result == 1
+    play = ScriptedOperation(admin.search_offset(queue(), 77), answer(offset=2))
     assert (play.result, play.calls[0].command.ext_fields["timestamp"]) == (2, "77")
-    assert Play(admin.earliest_store_time_ms(queue()), answer(timestamp=-1)).result == -1
+    assert (
+        ScriptedOperation(admin.earliest_store_time_ms(queue()), answer(timestamp=-1)).result == -1
+    )
     assert play.calls[0].command.ext_fields["bname"] == "a"
 
 
 def test_a_message_is_viewed_where_its_id_says() -> None:
     body = encode_record("orders", b"body", "", queue_id=0, born_host=HOST, store_host=HOST)
-    play = Play(Admin(client()).view_message("7F00000100002A9F0000000000000010"), answer(body=body))
+    play = ScriptedOperation(
+        Admin(client()).view_message("7F00000100002A9F0000000000000010"), answer(body=body)
+    )
     assert (play.addrs, play.calls[0].command.ext_fields) == (
         ["127.0.0.1:10911"],
         {"offset": "16"},
     )
     assert play.result.body == b"body"
     six = f"{'0' * 31}100002A9F0000000000000010"
-    play = Play(Admin(client()).view_message(six), answer(body=body))
+    play = ScriptedOperation(Admin(client()).view_message(six), answer(body=body))
     assert play.addrs == ["[::1]:10911"]
     with pytest.raises(MQClientError, match="no message id"):
-        Play(Admin(client()).view_message("x"))
+        ScriptedOperation(Admin(client()).view_message("x"))
     with pytest.raises(MQClientError, match="without a message"):
-        Play(Admin(client()).view_message(six), answer(body=b"")).result  # noqa: B018
+        ScriptedOperation(Admin(client()).view_message(six), answer(body=b"")).result  # noqa: B018
 
 
 def record(keys: str, stored_ms: int, topic: str = "orders", unique: str = "U") -> bytes:
@@ -61,7 +65,7 @@ def record(keys: str, stored_ms: int, topic: str = "orders", unique: str = "U") 
 
 
 def test_messages_are_queried_at_every_broker() -> None:
-    play = Play(
+    play = ScriptedOperation(
         Admin(client("a", "b")).query_messages("orders", "k", max_num=9, begin_ms=1, end_ms=7),
         answer(body=record("a k", 5) + record("other", 4) + record("k", 3, topic="x")),
         answer(body=record("k", 2)),
@@ -80,21 +84,27 @@ def test_messages_are_queried_at_every_broker() -> None:
 
 def test_a_broker_that_finds_nothing_or_fails_does_not_spoil_the_rest() -> None:
     admin = Admin(client("a", "b"))
-    play = Play(admin.query_messages("orders", "k"), answer(22), answer(body=record("k", 2)))
+    play = ScriptedOperation(
+        admin.query_messages("orders", "k"), answer(22), answer(body=record("k", 2))
+    )
     assert len(play.result) == 1
-    play = Play(
+    play = ScriptedOperation(
         admin.query_messages("orders", "k"), RemotingConnectError(A), answer(body=record("k", 2))
     )
     assert len(play.result) == 1
-    assert Play(admin.query_messages("orders", "k"), answer(22), answer(22)).result == []
+    assert (
+        ScriptedOperation(admin.query_messages("orders", "k"), answer(22), answer(22)).result == []
+    )
     with pytest.raises(MQBrokerError, match="no"):
-        Play(admin.query_messages("orders", "k"), RemotingConnectError(A), answer(1, remark="no"))
+        ScriptedOperation(
+            admin.query_messages("orders", "k"), RemotingConnectError(A), answer(1, remark="no")
+        )
     with pytest.raises(MQClientError, match=r"The topic\[nowhere\] not matched route info"):
-        Play(admin.query_messages("nowhere", "k"), answer(17))
+        ScriptedOperation(admin.query_messages("nowhere", "k"), answer(17))
 
 
 def test_of_two_messages_with_one_unique_key_the_first_stored_counts() -> None:
-    play = Play(
+    play = ScriptedOperation(
         Admin(client("a", "b")).query_message_by_unique_key("orders", "U"),
         answer(body=record("late", 5) + record("same hash", 1, unique="V")),
         answer(body=record("early", 2)),
@@ -102,12 +112,14 @@ def test_of_two_messages_with_one_unique_key_the_first_stored_counts() -> None:
     assert play.calls[0].command.ext_fields["_UNIQUE_KEY_QUERY"] == "true"
     assert play.result is not None
     assert play.result.body == b"early"
-    play = Play(Admin(client("a")).query_message_by_unique_key("orders", "U"), answer(22))
+    play = ScriptedOperation(
+        Admin(client("a")).query_message_by_unique_key("orders", "U"), answer(22)
+    )
     assert play.result is None
 
 
 def test_consumption_is_that_of_all_masters() -> None:
-    play = Play(
+    play = ScriptedOperation(
         Admin(client()).consume_stats("g", "orders"),
         answer(body=cluster()),
         answer(body=ConsumeStats({queue("a"): OffsetWrapper(5, 3)}, 0.5)),
@@ -119,7 +131,7 @@ def test_consumption_is_that_of_all_masters() -> None:
 
 
 def test_a_topic_is_made_where_the_create_topic_key_is() -> None:
-    play = Play(
+    play = ScriptedOperation(
         Admin(client()).create_topic("new", 4), answer(body=route("b", "a")), answer(), answer()
     )
     assert (play.addrs[1:], play.result) == ([A, B], [A, B])
@@ -137,7 +149,7 @@ def test_a_topic_is_made_where_the_create_topic_key_is() -> None:
 
 def test_a_topic_is_made_if_one_broker_takes_it() -> None:
     admin = Admin(client())
-    play = Play(
+    play = ScriptedOperation(
         admin.create_topic("new"),
         answer(body=route("a", "b")),
         RemotingConnectError(A),
@@ -145,21 +157,25 @@ def test_a_topic_is_made_if_one_broker_takes_it() -> None:
     )
     assert play.result == [B]
     with pytest.raises(MQBrokerError):
-        Play(admin.create_topic("new"), answer(body=route("a")), answer(1, remark="no"))
+        ScriptedOperation(
+            admin.create_topic("new"), answer(body=route("a")), answer(1, remark="no")
+        )
     with pytest.raises(MQClientError, match="TBW102"):
-        Play(admin.create_topic("new"), answer(17))
+        ScriptedOperation(admin.create_topic("new"), answer(17))
 
 
 def test_a_topic_is_made_in_one_cluster() -> None:
-    play = Play(Admin(client()).create_topic("new", cluster="c"), answer(body=cluster()), answer())
+    play = ScriptedOperation(
+        Admin(client()).create_topic("new", cluster="c"), answer(body=cluster()), answer()
+    )
     assert play.result == [B]
 
 
 def test_a_group_is_made_at_every_master() -> None:
     config = SubscriptionGroupConfig(group_name="g", retry_max_times=3)
     admin = Admin(client())
-    play = Play(admin.create_group(config), answer(body=cluster()), answer(), answer())
+    play = ScriptedOperation(admin.create_group(config), answer(body=cluster()), answer(), answer())
     assert play.result == [A, B]
     assert SubscriptionGroupConfig.decode(play.calls[1].command.body) == config
     with pytest.raises(MQClientError, match="no master in cluster e"):
-        Play(admin.create_group(config, cluster="e"), answer(body=cluster()))
+        ScriptedOperation(admin.create_group(config, cluster="e"), answer(body=cluster()))

@@ -18,33 +18,51 @@ from fakemq.protocol.bodies.heartbeat import (
 )
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
-from tests.support.play import NAMESRV, A, B, Play, Stopwatch, answer, client, queue, route
+from tests.support.scripted_operation import (
+    NAMESRV,
+    A,
+    B,
+    ScriptedOperation,
+    answer,
+    client,
+    queue,
+    route,
+)
+from tests.support.time import ManualTime
 
 
 def test_a_route_is_asked_for_once_and_again_after_30_s() -> None:
-    time = Stopwatch()
+    time = ManualTime()
     instance = client(time=time)
-    play = Play(instance.known_route("orders"), answer(body=route("a")))
+    play = ScriptedOperation(instance.known_route("orders"), answer(body=route("a")))
     assert (play.addrs, play.codes) == ([NAMESRV], [RequestCode.GET_ROUTEINFO_BY_TOPIC])
     assert play.calls[0].command.ext_fields == {"topic": "orders"}
     time.passed_ms = 29_999
-    assert not Play(instance.known_route("orders")).calls
+    assert not ScriptedOperation(instance.known_route("orders")).calls
     time.passed_ms = 30_000
-    assert Play(instance.known_route("orders"), answer(body=route("b"))).result is not None
+    assert (
+        ScriptedOperation(instance.known_route("orders"), answer(body=route("b"))).result
+        is not None
+    )
     assert instance.routes.master_addr("b") == B
 
 
 @pytest.mark.parametrize("failure", [answer(17), RemotingConnectError(NAMESRV)])
 def test_an_old_route_serves_on_when_no_new_one_comes(failure: RemotingCommand) -> None:
-    time = Stopwatch()
+    time = ManualTime()
     instance = client("a", time=time)
     time.passed_ms = 60_000
-    assert Play(instance.known_route("orders"), failure).result is instance.routes.routes["orders"]
+    assert (
+        ScriptedOperation(instance.known_route("orders"), failure).result
+        is instance.routes.routes["orders"]
+    )
 
 
 def test_an_unknown_topic_is_sent_by_the_route_of_the_create_topic_key() -> None:
     instance = client()
-    play = Play(instance.route_to_send("new"), answer(17), answer(body=route("a", queues=8)))
+    play = ScriptedOperation(
+        instance.route_to_send("new"), answer(17), answer(body=route("a", queues=8))
+    )
     assert [call.command.ext_fields["topic"] for call in play.calls] == ["new", "TBW102"]
     assert len(play.result.publish_queues) == 4
     assert play.result.publish_queues[0] == queue("a", 0, "new")
@@ -52,26 +70,26 @@ def test_an_unknown_topic_is_sent_by_the_route_of_the_create_topic_key() -> None
 
 def test_no_route_at_all_is_said_as_java_says_it() -> None:
     with pytest.raises(MQClientError, match="No route info of this topic: new") as caught:
-        Play(client().route_to_send("new"), answer(17), answer(17))
+        ScriptedOperation(client().route_to_send("new"), answer(17), answer(17))
     assert caught.value.code == 10005
 
 
 def test_another_error_of_the_name_server_is_passed_on() -> None:
     with pytest.raises(MQBrokerError, match=r"SYSTEM_ERROR \(1\) from ns:9876: broken"):
-        Play(client().update_route("orders"), answer(1, remark="broken"))
+        ScriptedOperation(client().update_route("orders"), answer(1, remark="broken"))
 
 
 def test_the_master_of_an_unknown_broker_is_looked_for_once() -> None:
     instance = client()
-    assert Play(instance.master_addr(queue("b")), answer(body=route("b"))).result == B
+    assert ScriptedOperation(instance.master_addr(queue("b")), answer(body=route("b"))).result == B
     with pytest.raises(MQClientError, match=r"The broker\[c\] not exist"):
-        Play(instance.master_addr(queue("c")), answer(body=route("b")))
+        ScriptedOperation(instance.master_addr(queue("c")), answer(body=route("b")))
 
 
 def test_a_heartbeat_goes_to_every_broker_and_one_that_is_down_is_passed_over() -> None:
     instance = client("a", "b")
     instance.consumers["g"] = ConsumerData(group_name="g")
-    play = Play(instance.heartbeat(), RemotingConnectError(A), answer())
+    play = ScriptedOperation(instance.heartbeat(), RemotingConnectError(A), answer())
     assert (play.addrs, play.result) == ([A, B], {B: 407})
     told = HeartbeatData.decode(play.calls[1].command.body)
     assert told.client_id == instance.client_id
@@ -81,16 +99,18 @@ def test_a_heartbeat_goes_to_every_broker_and_one_that_is_down_is_passed_over() 
 def test_without_a_group_there_is_no_heartbeat_and_a_producer_tells_masters_only() -> None:
     instance = client("a")
     instance.routes.brokers["a"][1] = "a:slave"
-    assert Play(instance.heartbeat()).calls == []
+    assert ScriptedOperation(instance.heartbeat()).calls == []
     instance.producer_groups["p"] = None
-    assert Play(instance.heartbeat(), answer()).addrs == [A]
+    assert ScriptedOperation(instance.heartbeat(), answer()).addrs == [A]
 
 
 def test_leaving_tells_every_broker_of_every_group() -> None:
     instance = client("a", "b")
     instance.consumers["g"] = ConsumerData(group_name="g")
     instance.producer_groups["p"] = None
-    play = Play(instance.unregister_all(), *([answer()] * 3), RemotingTimeoutError(B, 3000))
+    play = ScriptedOperation(
+        instance.unregister_all(), *([answer()] * 3), RemotingTimeoutError(B, 3000)
+    )
     assert play.over
     assert [call.command.ext_fields for call in play.calls] == [
         {"clientID": instance.client_id, "consumerGroup": "g"}
@@ -101,7 +121,7 @@ def test_leaving_tells_every_broker_of_every_group() -> None:
 
 def test_the_members_of_a_group_come_from_a_broker_of_the_topic() -> None:
     body = GetConsumerListByGroupResponseBody(consumer_id_list=["x"])
-    play = Play(client("a").consumer_ids("orders", "g"), answer(body=body))
+    play = ScriptedOperation(client("a").consumer_ids("orders", "g"), answer(body=body))
     assert (play.addrs, play.result) == ([A], ["x"])
 
 

@@ -9,13 +9,13 @@ import pytest
 from fakemq.client.errors import MQClientError, RemotingConnectError, RemotingTimeoutError
 from fakemq.client.name_servers import NameServers
 from fakemq.protocol.command import RemotingCommand
-from tests.support.play import Play, answer
+from tests.support.scripted_operation import ScriptedOperation, answer
 
 ADDRS = ["n1:1", "n2:1", "n3:1"]
 
 
-def ask(servers: NameServers, *answers: object) -> Play[RemotingCommand]:
-    return Play(servers.ask(RemotingCommand(106), 3000), *answers)  # type: ignore[arg-type]
+def ask(servers: NameServers, *answers: object) -> ScriptedOperation[RemotingCommand]:
+    return ScriptedOperation(servers.ask(RemotingCommand(106), 3000), *answers)  # type: ignore[arg-type]
 
 
 def test_one_name_server_is_asked_until_it_is_gone() -> None:

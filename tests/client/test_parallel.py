@@ -17,9 +17,9 @@ from fakemq.client.remoting import BlockingRemoting
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import FakemqError
 from fakemq.protocol.command import RemotingCommand
-from tests.support import scripts
-from tests.support.play import client
+from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
+from tests.support.scripted_operation import client
 
 TIMEOUT_MS = 5_000
 

@@ -19,13 +19,14 @@ from fakemq.protocol.batch import decode_batch
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from fakemq.protocol.properties import decode_properties
-from tests.support.play import NOW_MS, A, B, Play, Stopwatch, answer, client, queue, sent
+from tests.support.scripted_operation import A, B, ScriptedOperation, answer, client, queue, sent
+from tests.support.time import START_MS, ManualTime
 
 
 def test_a_send_says_what_a_4_9_7_producer_says() -> None:
     producer = Producer(client("a"))
     message = Message("orders", "body", tags="t", keys="k1 k2", flag=3)
-    play = Play(producer.send(message, queue=queue("a", 1)), sent(1, 42))
+    play = ScriptedOperation(producer.send(message, queue=queue("a", 1)), sent(1, 42))
     call = play.calls[0]
     assert (call.addr, call.command.code, call.timeout_ms) == (A, 310, 3000)
     header = SendMessageRequestHeaderV2.decode(call.command.ext_fields)
@@ -36,7 +37,7 @@ def test_a_send_says_what_a_4_9_7_producer_says() -> None:
         default_topic_queue_nums=4,
         queue_id=1,
         sys_flag=0,
-        born_timestamp=NOW_MS,
+        born_timestamp=START_MS,
         flag=3,
         properties=header.properties,
         reconsume_times=0,
@@ -56,14 +57,16 @@ def test_a_send_says_what_a_4_9_7_producer_says() -> None:
 
 
 def test_without_smart_send_the_long_header_goes_out() -> None:
-    play = Play(Producer(client("a", smart_send=False)).send(Message("orders", "x")), sent())
+    play = ScriptedOperation(
+        Producer(client("a", smart_send=False)).send(Message("orders", "x")), sent()
+    )
     assert play.codes == [RequestCode.SEND_MESSAGE]
     assert SendMessageRequestHeader.decode(play.calls[0].command.ext_fields).topic == "orders"
 
 
 def test_messages_go_to_queues_in_turn() -> None:
     producer = Producer(client("a", "b"))
-    plays = [Play(producer.send(Message("orders", "x")), sent()) for _ in range(4)]
+    plays = [ScriptedOperation(producer.send(Message("orders", "x")), sent()) for _ in range(4)]
     places = [
         (play.addrs[0], SendMessageRequestHeaderV2.decode(play.calls[0].command.ext_fields))
         for play in plays
@@ -75,7 +78,9 @@ def test_messages_go_to_queues_in_turn() -> None:
 
 @pytest.mark.parametrize("code", sorted(RETRY_RESPONSE_CODES))
 def test_another_broker_is_tried_after_codes_that_may_be_its_own_fault(code: int) -> None:
-    play = Play(Producer(client("a", "b")).send(Message("orders", "x")), answer(code), sent())
+    play = ScriptedOperation(
+        Producer(client("a", "b")).send(Message("orders", "x")), answer(code), sent()
+    )
     assert set(play.addrs) == {A, B}
     assert play.result.status is SendStatus.SEND_OK
 
@@ -83,12 +88,14 @@ def test_another_broker_is_tried_after_codes_that_may_be_its_own_fault(code: int
 @pytest.mark.parametrize("code", [2, 13, 215])
 def test_other_codes_are_given_to_the_caller(code: int) -> None:
     with pytest.raises(MQBrokerError) as caught:
-        Play(Producer(client("a", "b")).send(Message("orders", "x")), answer(code, remark="no"))
+        ScriptedOperation(
+            Producer(client("a", "b")).send(Message("orders", "x")), answer(code, remark="no")
+        )
     assert (caught.value.code, caught.value.remark) == (code, "no")
 
 
 def test_remoting_errors_are_retried_twice_and_then_told() -> None:
-    play = Play(Producer(client("a", "b")).send(Message("orders", "x")))
+    play = ScriptedOperation(Producer(client("a", "b")).send(Message("orders", "x")))
     play.answer(RemotingConnectError("x"))
     play.answer(RemotingTimeoutError("x", 1))
     with pytest.raises(MQClientError, match=r"Send \[3\] times, still failed") as caught:
@@ -100,8 +107,8 @@ def test_remoting_errors_are_retried_twice_and_then_told() -> None:
 
 
 def test_all_attempts_share_one_time_limit() -> None:
-    time = Stopwatch()
-    play = Play(Producer(client("a", "b", time=time)).send(Message("orders", "x")))
+    time = ManualTime()
+    play = ScriptedOperation(Producer(client("a", "b", time=time)).send(Message("orders", "x")))
     time.passed_ms = 2_000
     play.answer(RemotingTimeoutError("x", 2000))
     assert play.calls[1].timeout_ms == 1_000
@@ -112,7 +119,7 @@ def test_all_attempts_share_one_time_limit() -> None:
 
 def test_to_a_queue_of_ones_choice_it_is_tried_once() -> None:
     with pytest.raises(RemotingConnectError):
-        Play(
+        ScriptedOperation(
             Producer(client("a", "b")).send(Message("orders", "x"), queue=queue("a")),
             RemotingConnectError(A),
         )
@@ -130,13 +137,16 @@ def test_stored_with_a_doubt_is_a_result(code: int, status: SendStatus) -> None:
     response = sent()
     response.code = code
     assert (
-        Play(Producer(client("a")).send(Message("orders", "x")), response).result.status is status
+        ScriptedOperation(
+            Producer(client("a")).send(Message("orders", "x")), response
+        ).result.status
+        is status
     )
 
 
 def test_a_batch_is_one_body_and_every_message_has_its_id() -> None:
     messages = [Message("orders", "x", tags="t"), Message("orders", "y", flag=2)]
-    play = Play(Producer(client("a")).send_batch(messages), sent())
+    play = ScriptedOperation(Producer(client("a")).send_batch(messages), sent())
     command = play.calls[0].command
     assert (command.code, command.ext_fields["m"]) == (320, "true")
     assert decode_properties(command.ext_fields["i"]) == {"WAIT": "true"}
@@ -158,18 +168,18 @@ def test_a_batch_is_one_body_and_every_message_has_its_id() -> None:
 )
 def test_what_cannot_be_a_batch(messages: list[Message], text: str) -> None:
     with pytest.raises(MQClientError, match=text):
-        Play(Producer(client("a")).send_batch(messages))
+        ScriptedOperation(Producer(client("a")).send_batch(messages))
 
 
 def test_one_way_waits_for_nothing() -> None:
-    play = Play(Producer(client("a")).send_oneway(Message("orders", "x")), None)
+    play = ScriptedOperation(Producer(client("a")).send_oneway(Message("orders", "x")), None)
     assert play.calls[0].command.is_oneway
     assert play.over
 
 
 def test_a_large_body_is_compressed() -> None:
     body = b"a" * 4096
-    play = Play(Producer(client("a")).send(Message("orders", body)), sent())
+    play = ScriptedOperation(Producer(client("a")).send(Message("orders", body)), sent())
     command = play.calls[0].command
     assert zlib.decompress(command.body) == body
     assert command.ext_fields["f"] == str(0x301)
@@ -179,14 +189,18 @@ def test_a_message_to_retry_takes_its_counts_into_the_header() -> None:
     instance = client("a")
     counts = {"RECONSUME_TIME": "2", "MAX_RECONSUME_TIMES": "16"}
     message = Message("%RETRY%g", "x", properties=counts)
-    play = Play(Producer(instance).send(message, queue=queue("a", 0, "%RETRY%g")), sent())
+    play = ScriptedOperation(
+        Producer(instance).send(message, queue=queue("a", 0, "%RETRY%g")), sent()
+    )
     fields = play.calls[0].command.ext_fields
     assert (fields["j"], fields["l"]) == ("2", "16")
     assert "RECONSUME_TIME" not in fields["i"]
 
 
 def test_the_vip_port_is_two_below() -> None:
-    play = Play(Producer(client("a", vip_channel=True)).send(Message("orders", "x")), sent())
+    play = ScriptedOperation(
+        Producer(client("a", vip_channel=True)).send(Message("orders", "x")), sent()
+    )
     assert play.addrs == ["a:10909"]
 
 
@@ -200,11 +214,11 @@ def test_the_vip_port_is_two_below() -> None:
 )
 def test_what_cannot_be_sent_is_refused_at_once(message: Message, text: str, code: int) -> None:
     with pytest.raises(MQClientError, match=text) as caught:
-        Play(Producer(client("a", max_message_bytes=10)).send(message))
+        ScriptedOperation(Producer(client("a", max_message_bytes=10)).send(message))
     assert caught.value.code == code
 
 
 def test_who_sends_is_a_producer_from_then_on() -> None:
     instance = client("a")
-    Play(Producer(instance, "mine").send(Message("orders", "x")), sent())
+    ScriptedOperation(Producer(instance, "mine").send(Message("orders", "x")), sent())
     assert list(instance.producer_groups) == ["mine"]

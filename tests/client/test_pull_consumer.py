@@ -11,7 +11,8 @@ from fakemq.protocol.bodies.queue import LockBatchRequestBody, LockBatchResponse
 from fakemq.protocol.bodies.route import BrokerData, TopicRouteData
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message import encode_record
-from tests.support.play import NOW_MS, A, B, Play, answer, client, queue
+from tests.support.scripted_operation import A, B, ScriptedOperation, answer, client, queue
+from tests.support.time import START_MS
 
 HOST = ("127.0.0.1", 1)
 
@@ -34,7 +35,9 @@ def record(tag: str) -> bytes:
 
 
 def test_a_pull_says_what_a_4_9_7_consumer_says() -> None:
-    play = Play(PullConsumer(client("a"), "g").pull(queue(), 3, suspend_ms=20_000), pulled(19))
+    play = ScriptedOperation(
+        PullConsumer(client("a"), "g").pull(queue(), 3, suspend_ms=20_000), pulled(19)
+    )
     call = play.calls[0]
     assert (call.addr, call.command.code, call.timeout_ms) == (A, 11, 35_000)
     assert call.command.ext_fields == {
@@ -57,14 +60,18 @@ def test_a_pull_says_what_a_4_9_7_consumer_says() -> None:
 
 def test_messages_whose_tag_only_has_the_hash_are_left_out() -> None:
     body = record("Aa") + record("BB")  # "Aa" and "BB" have one hash
-    play = Play(PullConsumer(client("a")).pull(queue(), 0, expression="Aa"), pulled(0, body))
+    play = ScriptedOperation(
+        PullConsumer(client("a")).pull(queue(), 0, expression="Aa"), pulled(0, body)
+    )
     assert [one.tags for one in play.result.messages] == ["Aa"]
     assert play.result.status is PullStatus.FOUND
 
 
 def test_flags_follow_what_is_asked() -> None:
     consumer = PullConsumer(client("a"))
-    play = Play(consumer.pull(queue(), 0, expression=None, commit_offset=7), pulled(20))
+    play = ScriptedOperation(
+        consumer.pull(queue(), 0, expression=None, commit_offset=7), pulled(20)
+    )
     fields = play.calls[0].command.ext_fields
     assert (fields["sysFlag"], fields["commitOffset"]) == ("1", "7")
     assert "subscription" not in fields
@@ -76,8 +83,8 @@ def test_the_next_pull_goes_where_the_last_answer_said() -> None:
     data = TopicRouteData(broker_datas=[BrokerData(broker_name="a", broker_addrs={0: A, 1: "s:1"})])
     instance.routes.put("orders", data, 0)
     consumer = PullConsumer(instance)
-    Play(consumer.pull(queue(), 0), pulled(19, broker_id=1))
-    play = Play(consumer.pull(queue(), 0, commit_offset=3), pulled(21))
+    ScriptedOperation(consumer.pull(queue(), 0), pulled(19, broker_id=1))
+    play = ScriptedOperation(consumer.pull(queue(), 0, commit_offset=3), pulled(21))
     assert play.addrs == ["s:1"]
     assert play.calls[0].command.ext_fields["sysFlag"] == "4", "a slave keeps no offsets"
     assert play.result.status is PullStatus.OFFSET_ILLEGAL
@@ -85,20 +92,20 @@ def test_the_next_pull_goes_where_the_last_answer_said() -> None:
 
 def test_an_error_and_an_unknown_broker() -> None:
     with pytest.raises(MQBrokerError) as caught:
-        Play(PullConsumer(client("a")).pull(queue(), 0), answer(24, remark="no"))
+        ScriptedOperation(PullConsumer(client("a")).pull(queue(), 0), answer(24, remark="no"))
     assert caught.value.code == 24
     with pytest.raises(MQClientError, match=r"The broker\[z\] not exist"):
-        Play(PullConsumer(client("a")).pull(queue("z"), 0), answer(17))
+        ScriptedOperation(PullConsumer(client("a")).pull(queue("z"), 0), answer(17))
 
 
 def test_a_subscription_is_told_in_the_next_heartbeat() -> None:
     instance = client("a")
     consumer = PullConsumer(instance, "g")
-    Play(consumer.subscribe("orders", "x || y"))
-    Play(consumer.subscribe("orders", "z"))
+    ScriptedOperation(consumer.subscribe("orders", "x || y"))
+    ScriptedOperation(consumer.subscribe("orders", "z"))
     (data,) = instance.heartbeat_data().consumer_data_set
     (wanted,) = data.subscription_data_set
-    assert (wanted.topic, wanted.tags_set, wanted.sub_version) == ("orders", ["z"], NOW_MS)
+    assert (wanted.topic, wanted.tags_set, wanted.sub_version) == ("orders", ["z"], START_MS)
     assert data.consume_type == "CONSUME_PASSIVELY"
     assert consumer.subscription("orders") is wanted
     assert consumer.subscription("other") is None
@@ -106,13 +113,13 @@ def test_a_subscription_is_told_in_the_next_heartbeat() -> None:
 
 def test_offsets_are_asked_for_and_committed() -> None:
     consumer = PullConsumer(client("a"), "g")
-    assert Play(consumer.query_offset(queue()), answer(offset=8)).result == 8
-    assert Play(consumer.query_offset(queue()), answer(22)).result is None
+    assert ScriptedOperation(consumer.query_offset(queue()), answer(offset=8)).result == 8
+    assert ScriptedOperation(consumer.query_offset(queue()), answer(22)).result is None
     with pytest.raises(MQBrokerError):
-        Play(consumer.query_offset(queue()), answer(1))
-    told = Play(consumer.update_offset(queue(), 3), None)
+        ScriptedOperation(consumer.query_offset(queue()), answer(1))
+    told = ScriptedOperation(consumer.update_offset(queue(), 3), None)
     assert told.calls[0].command.is_oneway
-    asked = Play(consumer.update_offset(queue(), 3, oneway=False), answer())
+    asked = ScriptedOperation(consumer.update_offset(queue(), 3, oneway=False), answer())
     assert not asked.calls[0].command.is_oneway
     assert asked.calls[0].command.ext_fields["commitOffset"] == "3"
 
@@ -121,7 +128,7 @@ def test_locks_are_asked_for_broker_by_broker() -> None:
     instance = client("a", "b")
     consumer = PullConsumer(instance, "g")
     queues = [queue("a", 0), queue("b", 0), queue("a", 1)]
-    play = Play(
+    play = ScriptedOperation(
         consumer.lock(queues),
         answer(body=LockBatchResponseBody(lock_ok_mq_set=[queue("a", 0)])),
         answer(body=LockBatchResponseBody(lock_ok_mq_set=[queue("b", 0)])),
@@ -130,5 +137,5 @@ def test_locks_are_asked_for_broker_by_broker() -> None:
     assert play.result == {queue("a", 0), queue("b", 0)}
     body = LockBatchRequestBody.decode(play.calls[0].command.body)
     assert (body.client_id, body.mq_set) == (instance.client_id, [queue("a", 0), queue("a", 1)])
-    assert Play(consumer.unlock(queues), answer(), answer()).over
-    assert Play(consumer.unlock(queues[:1], oneway=True), None).over
+    assert ScriptedOperation(consumer.unlock(queues), answer(), answer()).over
+    assert ScriptedOperation(consumer.unlock(queues[:1], oneway=True), None).over

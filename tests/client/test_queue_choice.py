@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.client.queue_choice import QueueChoice
-from tests.support.play import queue
+from tests.support.scripted_operation import queue
 
 QUEUES = [queue("a", 0), queue("a", 1), queue("b", 0)]
 

@@ -14,9 +14,9 @@ from fakemq.client.errors import (
 from fakemq.client.operation import Call, Operation, ask, tell
 from fakemq.client.remoting import BlockingRemoting, local_ip, split_addr
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
-from tests.support import scripts
-from tests.support.play import client
+from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
+from tests.support.scripted_operation import client
 
 TIMEOUT_MS = 5_000
 

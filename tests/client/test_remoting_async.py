@@ -15,7 +15,7 @@ from fakemq.client.operation import Call, Operation, ask
 from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.protocol.command import RemotingCommand
 from tests.client.test_remoting import TIMEOUT_MS, Seen
-from tests.support import scripts
+from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 from fakemq.client.routes import QUEUES_MAX, BrokerAddr, RouteTable, masters
 from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from fakemq.protocol.errors import NumberFormatError
-from tests.support.play import queue, route
+from tests.support.scripted_operation import queue, route
 
 
 def test_a_route_says_where_to_send_and_to_pull() -> None:

@@ -27,7 +27,7 @@ from fakemq.protocol.headers.transaction import (
 )
 from fakemq.protocol.message import MessageExt, encode_record
 from fakemq.protocol.properties import decode_properties
-from tests.support.play import A, Play, answer, client, queue
+from tests.support.scripted_operation import A, ScriptedOperation, answer, client, queue
 
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 ROLLBACK = LocalTransactionState.ROLLBACK_MESSAGE
@@ -55,7 +55,7 @@ def test_a_half_message_and_its_end(state: LocalTransactionState) -> None:
         executed.append(one)
         return state
 
-    play = Play(producer.send_in_transaction(message, execute, queue=queue()))
+    play = ScriptedOperation(producer.send_in_transaction(message, execute, queue=queue()))
     assert executed == []
     play.answer(half_sent())
     assert executed == [message]
@@ -85,7 +85,9 @@ def test_a_doubtful_half_message_is_rolled_back_without_any_work(code: int) -> N
         raise AssertionError("nobody should do this")
 
     producer = TransactionProducer(client("a"), GROUP)
-    play = Play(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
+    play = ScriptedOperation(
+        producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
+    )
     play.answer(half_sent(code))
     play.answer(None)
     assert play.result.state is ROLLBACK
@@ -97,7 +99,9 @@ def test_work_that_fails_leaves_it_to_the_checks() -> None:
         raise OSError("no disk")
 
     producer = TransactionProducer(client("a"), GROUP)
-    play = Play(producer.send_in_transaction(Message("orders", "x"), execute, queue=queue()))
+    play = ScriptedOperation(
+        producer.send_in_transaction(Message("orders", "x"), execute, queue=queue())
+    )
     play.answer(half_sent())
     end = play.calls[1].command
     assert end.ext_fields["commitOrRollback"] == "0"
@@ -109,7 +113,7 @@ def test_work_that_fails_leaves_it_to_the_checks() -> None:
 def test_work_that_says_nothing_leaves_it_to_the_checks_too() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: None)
-    play = Play(send, half_sent(), None)
+    play = ScriptedOperation(send, half_sent(), None)
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
     assert play.result.state is UNKNOW
 
@@ -117,7 +121,7 @@ def test_work_that_says_nothing_leaves_it_to_the_checks_too() -> None:
 def test_nonsense_is_told_to_who_said_it() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: True)  # type: ignore[arg-type, return-value]
-    play = Play(send, half_sent())
+    play = ScriptedOperation(send, half_sent())
     assert play.calls[1].command.ext_fields["commitOrRollback"] == "0"
     with pytest.raises(TypeError, match="expected a LocalTransactionState, not True"):
         play.answer(None)
@@ -126,7 +130,7 @@ def test_nonsense_is_told_to_who_said_it() -> None:
 def test_a_broker_that_cannot_be_told_will_ask() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
-    play = Play(send, half_sent(), RemotingConnectError(A))
+    play = ScriptedOperation(send, half_sent(), RemotingConnectError(A))
     assert play.result.state is COMMIT
 
 
@@ -165,7 +169,9 @@ def test_a_check_is_answered_by_a_request_of_our_own() -> None:
         seen.append(message)
         return ROLLBACK
 
-    play = Play(TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer())
+    play = ScriptedOperation(
+        TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
+    )
     assert play.codes == [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT]
     assert play.over
     assert list(instance.producer_groups) == [GROUP]
@@ -190,7 +196,9 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
     def check(message: MessageExt) -> LocalTransactionState:
         raise KeyError("account")
 
-    Play(TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer())
+    ScriptedOperation(
+        TransactionProducer(instance, GROUP).listen_for_checks(check), NO_ROUTE, answer()
+    )
     assert instance.handle(A, check_request("others")) is None
     assert instance.handle(A, check_request(body=b"no zlib", sys_flag=1)) is None
     command = instance.handle(A, check_request())
@@ -210,7 +218,7 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
 def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None) -> None:
     instance = client("a")
     listen = TransactionProducer(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
-    Play(listen, NO_ROUTE, answer())
+    ScriptedOperation(listen, NO_ROUTE, answer())
     command = instance.handle(A, check_request())
     assert command is not None
     assert command.ext_fields["commitOrRollback"] == "0"
@@ -219,7 +227,7 @@ def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None)
 
 def test_a_check_without_its_fields_is_not_answered() -> None:
     instance = client("a")
-    Play(
+    ScriptedOperation(
         TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT),
         NO_ROUTE,
         answer(),

@@ -15,8 +15,8 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import send_header
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from fakemq.cli import main
 from fakemq.dump.stored import find_nodes
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 TOPICS = ("orders", "billing")
 
 
 def write_store(root: Path) -> None:
     """A small store: two topics, two queues each, several files of everything, as a directory."""
-    lab = Lab(log_bytes=2_000, queue_units=6, max_index_num=12, max_hash_slot_num=5)
+    lab = StoreLab(log_bytes=2_000, queue_units=6, max_index_num=12, max_hash_slot_num=5)
     for number in range(30):
         properties = (
             f"TAGS\x01t{number % 3}\x02KEYS\x01k{number} shared\x02UNIQ_KEY\x01U{number}\x02"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.ha.waits import GroupTransferService
-from tests.support.world import START_MS
+from tests.support.time import START_MS
 
 
-class Lab:
+class WaitsLab:
     def __init__(self) -> None:
         self.clock = Clock(frozen=True, start_at_ms=START_MS)
         self.service = GroupTransferService(NodeClock(self.clock, "lab"))
@@ -33,7 +33,7 @@ class Lab:
 
 
 def test_an_ack_frees_all_it_covers_in_order() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     for offset in (10, 20, 30):
         lab.wait(offset)
     lab.ack(25)
@@ -48,7 +48,7 @@ def test_an_ack_frees_all_it_covers_in_order() -> None:
 
 
 def test_the_first_gives_up_in_time_and_the_next_at_a_look_of_its_own() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     lab.wait(10)
     lab.clock.advance_ms(100)
     lab.wait(20)
@@ -58,7 +58,7 @@ def test_the_first_gives_up_in_time_and_the_next_at_a_look_of_its_own() -> None:
 
 
 def test_acks_that_do_not_help_put_off_the_look() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     lab.wait(10)
     lab.clock.advance_ms(2_500)
     lab.ack(5)
@@ -67,7 +67,7 @@ def test_acks_that_do_not_help_put_off_the_look() -> None:
 
 
 def test_those_whose_time_was_over_meanwhile_give_up_at_once() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     lab.wait(10)
     lab.wait(20, timeout_ms=500)
     lab.clock.advance_ms(3_000)
@@ -75,14 +75,14 @@ def test_those_whose_time_was_over_meanwhile_give_up_at_once() -> None:
 
 
 def test_an_answer_may_bring_another_request() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     lab.service.put_request(10, 3_000, lambda _: lab.wait(11), outside=False)
     lab.ack(20)
     assert lab.told == [(0, 11, True)]
 
 
 def test_an_answer_that_fails_keeps_nobody_waiting() -> None:
-    lab = Lab()
+    lab = WaitsLab()
 
     def fail(transferred: bool) -> None:
         raise RuntimeError(f"told {transferred}")
@@ -96,7 +96,7 @@ def test_an_answer_that_fails_keeps_nobody_waiting() -> None:
 
 
 def test_nobody_is_told_after_the_end() -> None:
-    lab = Lab()
+    lab = WaitsLab()
     lab.wait(10)
     lab.service.stop()
     lab.clock.advance_ms(10_000)
@@ -114,7 +114,7 @@ def test_nobody_is_told_after_the_end() -> None:
     )
 )
 def test_everyone_is_told_once_in_order_and_never_too_early(steps: list[tuple[str, int]]) -> None:
-    lab = Lab()
+    lab = WaitsLab()
     acked, offset, begun = 0, 0, []
     for what, number in steps:
         if what == "wait":

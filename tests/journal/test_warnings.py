@@ -8,12 +8,12 @@ from fakemq.clock.clock import Clock
 from fakemq.events import Warned
 from fakemq.journal.journal import Journal
 from fakemq.journal.warnings import MAX_LINES, PERIOD_MS
-from tests.support.namesrv import StandingTime
+from tests.support.time import ManualTime
 
 
-class Lab:
+class WarningsLab:
     def __init__(self) -> None:
-        self.time = StandingTime()
+        self.time = ManualTime()
         self.clock = Clock(frozen=True, source=self.time)
         self.journal = Journal(self.clock)
 
@@ -33,17 +33,17 @@ class Lab:
 
 
 @pytest.fixture
-def lab() -> Lab:
-    return Lab()
+def lab() -> WarningsLab:
+    return WarningsLab()
 
 
-def test_a_few_are_told_one_by_one_and_leave_no_timer(lab: Lab) -> None:
+def test_a_few_are_told_one_by_one_and_leave_no_timer(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
     assert lab.told() == [f"frame {number}" for number in range(MAX_LINES)]
     assert lab.clock.timers() == []
 
 
-def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: Lab) -> None:
+def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: WarningsLab) -> None:
     lab.offend(4_000)
     assert len(lab.told()) == MAX_LINES
     lab.real_time_passes(PERIOD_MS - 1)
@@ -54,7 +54,7 @@ def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: Lab) -> None:
     assert lab.clock.timers() == []
 
 
-def test_after_a_minute_they_are_told_again(lab: Lab) -> None:
+def test_after_a_minute_they_are_told_again(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
     lab.real_time_passes(PERIOD_MS)
     lab.offend(MAX_LINES + 1)
@@ -63,7 +63,7 @@ def test_after_a_minute_they_are_told_again(lab: Lab) -> None:
     assert lab.told() == ["1 more of this kind within 60 s: frame"]
 
 
-def test_nodes_and_kinds_count_for_themselves(lab: Lab) -> None:
+def test_nodes_and_kinds_count_for_themselves(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES + 5)
     lab.offend(1, kind="accept")
     lab.offend(1, node="namesrv-0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.namesrv import NamesrvLab
+from tests.support.namesrv_lab import NamesrvLab
 from tests.support.peer import Peer
 
 

@@ -9,7 +9,7 @@ import pytest
 from fakemq.clock.clock import Clock
 from fakemq.events import BrokerGone, LinkClosed
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic
+from tests.support.namesrv_lab import NamesrvLab, broker_fields, register, route, topic
 from tests.support.peer import Peer
 
 

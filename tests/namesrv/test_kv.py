@@ -10,7 +10,7 @@ import pytest
 from fakemq.errors import ConfigError
 from fakemq.events import KvConfigPrinted, Warned
 from fakemq.text_files import DiskTextFile
-from tests.support.namesrv import NamesrvLab, get_kv, put_kv
+from tests.support.namesrv_lab import NamesrvLab, get_kv, put_kv
 
 
 def test_without_a_file_nothing_outlives_the_name_server(lab: NamesrvLab) -> None:

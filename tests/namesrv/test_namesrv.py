@@ -9,7 +9,7 @@ from fakemq.errors import NotYetSupported
 from fakemq.events import BrokerGone, HandlerFailed, NodeStarted, NodeStopped, Warned
 from fakemq.namesrv.namesrv import handles
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import (
+from tests.support.namesrv_lab import (
     NamesrvLab,
     get_kv,
     namesrv_config,

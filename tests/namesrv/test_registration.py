@@ -12,7 +12,7 @@ from fakemq.journal.journal import Journal
 from fakemq.namesrv.registration import Registration
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
-from tests.support.namesrv import StandingTime
+from tests.support.time import ManualTime
 
 BROKERS = {
     "a1": ("broker-a", "east"),
@@ -45,7 +45,7 @@ class TablesAgree(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.time = StandingTime()
+        self.time = ManualTime()
         self.clock = Clock(frozen=True, source=self.time)
         self.tables = RouteTables()
         self.registration = Registration(

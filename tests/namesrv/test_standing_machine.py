@@ -18,7 +18,7 @@ from fakemq.protocol.bodies.topic import (
     topics_json,
 )
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import NamesrvLab, broker_fields
+from tests.support.namesrv_lab import NamesrvLab, broker_fields
 
 TOPICS = st.sampled_from(["a", "b", 'c"}}}', "d,"])
 BROKERS = st.sampled_from(["broker-a", "broker-a", "broker-b"])

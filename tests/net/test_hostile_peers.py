@@ -19,7 +19,7 @@ from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.serving import listener as listener_module
 from fakemq.serving.listener import Listener, Port, descriptor_limit
-from tests.support.listening import Lab, listening, until
+from tests.support.listener_lab import ListenerLab, listening, until
 from tests.support.tcp import HOST, TcpPeer
 
 MIB = 1 << 20
@@ -44,7 +44,7 @@ def connect(port: Port, crowd: ExitStack) -> socket.socket:
     return crowd.enter_context(socket.create_connection((HOST, port.port), 5))
 
 
-async def accepted(lab: Lab, port: Port, crowd: ExitStack) -> tuple[socket.socket, Session]:
+async def accepted(lab: ListenerLab, port: Port, crowd: ExitStack) -> tuple[socket.socket, Session]:
     """The first peer, and what the node has of it."""
     sock = connect(port, crowd)
     await until(lambda: len(lab.sessions) == 1)
@@ -72,7 +72,7 @@ async def works(port: Port) -> bool:
 def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
     port: Port, crowd: ExitStack, unread_max_bytes: int
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         deaf, session = await accepted(lab, port, crowd)
         push = RemotingCommand(40, body=bytes(MIB))
         for _ in range(100):
@@ -90,7 +90,7 @@ def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
     listening(port, use)
 
 
-async def read_slowly(lab: Lab, port: Port, crowd: ExitStack, behind_bytes: int) -> None:
+async def read_slowly(lab: ListenerLab, port: Port, crowd: ExitStack, behind_bytes: int) -> None:
     """A peer that reads, always behind by so much, and by 120 MiB in all."""
     slow, session = await accepted(lab, port, crowd)
     left = 0
@@ -108,7 +108,7 @@ async def read_slowly(lab: Lab, port: Port, crowd: ExitStack, behind_bytes: int)
 def test_a_slow_peer_that_reads_is_never_closed(
     port: Port, crowd: ExitStack, unread_max_bytes: int
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         await read_slowly(lab, port, crowd, unread_max_bytes // 2)
 
     listening(port, use)
@@ -117,14 +117,14 @@ def test_a_slow_peer_that_reads_is_never_closed(
 def test_a_slow_peer_that_reads_is_never_closed_for_what_all_have_either(
     port: Port, crowd: ExitStack
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         await read_slowly(lab, port, crowd, 8 * MIB)
 
     listening(port, use, held_max_bytes=16 * MIB)
 
 
 def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: ExitStack) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         greedy = connect(port, crowd)
         request = Connection().encode(RemotingCommand(7, body=bytes(100_000)))
         greedy.setblocking(False)
@@ -153,7 +153,7 @@ def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: Ex
 
 
 def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: ExitStack) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def take(session: Session, command: RemotingCommand) -> None:
             lab.taken += 1
             session.send(RemotingCommand(0, flag=FLAG_RESPONSE, body=bytes(MIB)))
@@ -178,7 +178,7 @@ def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: Ex
 def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
     port: Port, crowd: ExitStack
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         count = 3_000
         order: list[str] = []
 
@@ -208,7 +208,7 @@ def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
 def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def resume_processing() -> None:
             monkeypatch.undo()
             raise ZeroDivisionError
@@ -238,7 +238,7 @@ def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
 
 
 def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         announced = struct.pack(">I", 15 * MIB)
         socks = [connect(port, crowd) for _ in range(4)]
         for sock in socks:
@@ -261,7 +261,7 @@ def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack
 
 
 def test_a_frame_that_is_only_announced_takes_no_memory(port: Port, crowd: ExitStack) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         socks = [connect(port, crowd) for _ in range(50)]
         for sock in socks:
             sock.sendall(struct.pack(">I", 15 * MIB))
@@ -277,7 +277,7 @@ def test_closing_on_a_peer_that_does_not_read_takes_no_longer_than_a_moment(
 ) -> None:
     monkeypatch.setattr(tcp, "_LINGER_S", 0.05)
 
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         deaf, session = await accepted(lab, port, crowd)
         before = descriptors()
         session.invoke_oneway(RemotingCommand(40, body=bytes(15 * MIB)))
@@ -292,7 +292,7 @@ def test_closing_on_a_peer_that_does_not_read_takes_no_longer_than_a_moment(
 
 
 def test_a_byte_at_a_time_is_answered_like_any_other(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> bytes:
             frame = Connection().encode(RemotingCommand(7, body=b"slow"))
             with TcpPeer(port.addr) as peer:
@@ -307,7 +307,7 @@ def test_a_byte_at_a_time_is_answered_like_any_other(port: Port) -> None:
 
 
 def test_who_closes_its_half_gets_the_answers_to_what_it_asked(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> tuple[bytes, bool]:
             with TcpPeer(port.addr) as peer:
                 opaque = peer.send(7, body=b"and good-bye")
@@ -320,7 +320,7 @@ def test_who_closes_its_half_gets_the_answers_to_what_it_asked(port: Port) -> No
 
 
 def test_a_reset_within_a_frame_is_no_offence(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         with socket.create_connection((HOST, port.port), 5) as sock:
             sock.sendall(struct.pack(">I", MIB) + bytes(1000))
             await until(lambda: lab.held.total_bytes > 1000)
@@ -338,7 +338,7 @@ def test_without_descriptors_nobody_is_accepted_until_there_are_some(
 ) -> None:
     monkeypatch.setattr(listener_module, "PAUSE_S", 0.05)
 
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         assert await works(port)
         spare = listener_module.SPARE_DESCRIPTORS
         monkeypatch.setattr(listener_module, "descriptor_limit", lambda: spare)
@@ -361,7 +361,7 @@ def test_the_limit_is_that_of_this_process() -> None:
 
 
 def test_a_flood_of_connections_leaves_nothing_behind(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         gc.collect()  # what earlier tests left must not be closed while this one counts
         before = descriptors()
 

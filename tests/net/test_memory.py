@@ -17,7 +17,7 @@ from tests.support.echo import Echo
 ADDR = "127.0.0.1:1"
 
 
-class Lab:
+class NetworkLab:
     """Both ends of every connection."""
 
     name = "lab"
@@ -52,11 +52,11 @@ class Lab:
 
 
 @pytest.fixture
-def lab() -> Lab:
-    return Lab()
+def lab() -> NetworkLab:
+    return NetworkLab()
 
 
-def test_bytes_arrive_when_the_network_settles(lab: Lab) -> None:
+def test_bytes_arrive_when_the_network_settles(lab: NetworkLab) -> None:
     near = lab.connect()
     near.invoke_oneway(RemotingCommand(7))
     assert lab.requests == []
@@ -68,7 +68,7 @@ def test_bytes_arrive_when_the_network_settles(lab: Lab) -> None:
     assert not near.outside
 
 
-def test_order_is_that_of_writing(lab: Lab) -> None:
+def test_order_is_that_of_writing(lab: NetworkLab) -> None:
     one, two = lab.connect(), lab.connect()
     for code in range(6):
         (two if code % 2 else one).invoke_oneway(RemotingCommand(code))
@@ -76,7 +76,7 @@ def test_order_is_that_of_writing(lab: Lab) -> None:
     assert [code for _, code in lab.requests] == list(range(6))
 
 
-def test_the_driver_is_told_once_until_it_settles(lab: Lab) -> None:
+def test_the_driver_is_told_once_until_it_settles(lab: NetworkLab) -> None:
     session = lab.connect()
     for code in range(3):
         session.invoke_oneway(RemotingCommand(code))
@@ -86,7 +86,7 @@ def test_the_driver_is_told_once_until_it_settles(lab: Lab) -> None:
     assert lab.posts == 2
 
 
-def test_an_answer_given_while_settling_arrives_too(lab: Lab) -> None:
+def test_an_answer_given_while_settling_arrives_too(lab: NetworkLab) -> None:
     hops = []
 
     def bounce(session: Session, command: RemotingCommand) -> None:
@@ -102,7 +102,7 @@ def test_an_answer_given_while_settling_arrives_too(lab: Lab) -> None:
     assert hops == list(range(6))
 
 
-def test_nobody_listens(lab: Lab) -> None:
+def test_nobody_listens(lab: NetworkLab) -> None:
     assert lab.network.knows(ADDR)
     lab.network.unlisten(ADDR)
     lab.network.unlisten(ADDR)
@@ -110,7 +110,7 @@ def test_nobody_listens(lab: Lab) -> None:
     assert lab.network.connect(ADDR, "client", lab.accept) is None
 
 
-def test_what_speaks_another_language_uses_the_same_links(lab: Lab) -> None:
+def test_what_speaks_another_language_uses_the_same_links(lab: NetworkLab) -> None:
     echo, asker = Echo(), Echo(answers=False)
     lab.network.listen("127.0.0.1:2", echo.on)
     assert lab.network.connect("127.0.0.1:2", "client", asker.on) is asker
@@ -125,7 +125,7 @@ def test_what_speaks_another_language_uses_the_same_links(lab: Lab) -> None:
     assert (echo.lost, asker.lost) == ([], ["closed by the peer"]), "who closes is not told"
 
 
-def test_a_link_knows_the_nodes_at_its_ends(lab: Lab) -> None:
+def test_a_link_knows_the_nodes_at_its_ends(lab: NetworkLab) -> None:
     near, far = Echo(), Echo()
     lab.network.listen("127.0.0.1:2", far.on, "namesrv-0")
     lab.network.connect("127.0.0.1:2", "broker-a-0", near.on)
@@ -138,7 +138,7 @@ def test_a_link_knows_the_nodes_at_its_ends(lab: Lab) -> None:
     assert near.link.remote_addr == far.link.local_addr == "127.0.0.1:2"
 
 
-def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: Lab) -> None:
+def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: NetworkLab) -> None:
     near = lab.connect()
     near.invoke_oneway(RemotingCommand(7))
     near.close("done")
@@ -154,7 +154,7 @@ def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: Lab) -> No
     assert len(lab.requests) == 1
 
 
-def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: Lab) -> None:
+def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: NetworkLab) -> None:
     near = lab.connect()
     near.invoke_oneway(RemotingCommand(6))
     lab.network.settle()
@@ -172,7 +172,7 @@ def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: Lab) -> None:
     assert lab.closed == [near, far]
 
 
-def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: Lab) -> None:
+def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: NetworkLab) -> None:
     codes = []
 
     far = []
@@ -192,7 +192,7 @@ def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: Lab) -> None:
         far[0].resume()
 
 
-def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
+def test_an_error_while_settling_leaves_it_usable(lab: NetworkLab) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
@@ -214,7 +214,9 @@ def test_an_error_while_settling_leaves_it_usable(lab: Lab) -> None:
 # -- a paused node that is sent more than anybody keeps --------------------------------------
 
 
-def test_what_a_paused_end_is_sent_is_bounded(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_paused_end_is_sent_is_bounded(
+    lab: NetworkLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory, "UNREAD_MAX_BYTES", 10_000)
     near, other = lab.connect(), lab.connect()
     near.invoke_oneway(RemotingCommand(7))

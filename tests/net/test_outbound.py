@@ -20,7 +20,7 @@ Open = Callable[[bool], Endpoint | None]
 """Ends the opening of a connection: whether somebody is there; gives the endpoint made."""
 
 
-class Lab:
+class OutboundLab:
     """The owner of the connections, and the TCP that it would use."""
 
     name = "lab"
@@ -60,11 +60,11 @@ class Lab:
 
 
 @pytest.fixture
-def lab() -> Lab:
-    return Lab()
+def lab() -> OutboundLab:
+    return OutboundLab()
 
 
-def test_the_clusters_own_nodes_are_reached_over_memory(lab: Lab) -> None:
+def test_the_clusters_own_nodes_are_reached_over_memory(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.invoke(INSIDE)
     assert [reply is not None for reply in lab.replies] == [True, True]
@@ -73,7 +73,7 @@ def test_the_clusters_own_nodes_are_reached_over_memory(lab: Lab) -> None:
     assert not lab.double.sessions[0].outside
 
 
-def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Lab) -> None:
+def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
@@ -86,7 +86,7 @@ def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Lab) 
     assert lab.out.session(OUTSIDE) is not None
 
 
-def test_nobody_answers(lab: Lab) -> None:
+def test_nobody_answers(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
     lab.opening[0][1](False)
@@ -95,13 +95,13 @@ def test_nobody_answers(lab: Lab) -> None:
     assert len(lab.opening) == 2, "the next request tries again"
 
 
-def test_without_tcp_there_is_nobody_outside(lab: Lab) -> None:
+def test_without_tcp_there_is_nobody_outside(lab: OutboundLab) -> None:
     out = Outbound(lab, lab.network)
     out.invoke(OUTSIDE, RemotingCommand(7), 3_000, lab.replies.append)
     assert lab.replies == [None]
 
 
-def test_a_connection_that_died_is_made_anew(lab: Lab) -> None:
+def test_a_connection_that_died_is_made_anew(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.double.sessions[0].close("gone")
     lab.network.settle()
@@ -110,7 +110,7 @@ def test_a_connection_that_died_is_made_anew(lab: Lab) -> None:
     assert len(lab.double.sessions) == 2
 
 
-def test_an_answer_that_does_not_come(lab: Lab) -> None:
+def test_an_answer_that_does_not_come(lab: OutboundLab) -> None:
     lab.double.answer = lambda request: None
     lab.invoke(INSIDE)
     assert lab.replies == []
@@ -118,7 +118,7 @@ def test_an_answer_that_does_not_come(lab: Lab) -> None:
     assert lab.replies == [None]
 
 
-def test_close_ends_every_connection(lab: Lab) -> None:
+def test_close_ends_every_connection(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.out.close("done")
     lab.network.settle()
@@ -126,7 +126,7 @@ def test_close_ends_every_connection(lab: Lab) -> None:
     assert lab.out.session(INSIDE) is None
 
 
-def test_what_opens_after_the_close_is_closed(lab: Lab) -> None:
+def test_what_opens_after_the_close_is_closed(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.close("killed")
     assert lab.replies == [None]
@@ -138,7 +138,7 @@ def test_what_opens_after_the_close_is_closed(lab: Lab) -> None:
     assert lab.out.session(OUTSIDE) is None
 
 
-def test_pause_and_resume(lab: Lab) -> None:
+def test_pause_and_resume(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.out.pause()
     lab.invoke(INSIDE)

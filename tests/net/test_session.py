@@ -8,12 +8,12 @@ from fakemq.events import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
 from fakemq.net.session import CHANNEL_IDLE_MS, COMMAND_BYTES, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, UNWRITTEN_MAX_BYTES
-from tests.support.session import Lab
+from tests.support.session_lab import SessionLab
 
 
 @pytest.fixture
-def lab() -> Lab:
-    return Lab()
+def lab() -> SessionLab:
+    return SessionLab()
 
 
 class Replies(list[RemotingCommand | None]):
@@ -23,7 +23,7 @@ class Replies(list[RemotingCommand | None]):
 # -- requests in ------------------------------------------------------------------------------
 
 
-def test_all_frames_of_one_batch_are_answered_by_one_write(lab: Lab) -> None:
+def test_all_frames_of_one_batch_are_answered_by_one_write(lab: SessionLab) -> None:
     lab.session.data_received(lab.frame(7, 1) + lab.frame(8, 2) + lab.frame(9, 3)[:5])
     assert [request.code for request in lab.requests] == [7, 8]
     assert len(lab.link.written) == 1
@@ -35,7 +35,7 @@ def test_all_frames_of_one_batch_are_answered_by_one_write(lab: Lab) -> None:
     ]
 
 
-def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: Lab) -> None:
+def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: SessionLab) -> None:
     log = memoryview(bytearray(b"one two three"))
 
     def take(session: Session, command: RemotingCommand) -> None:
@@ -50,7 +50,7 @@ def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: Lab) ->
     assert [response.body for response in lab.sent()] == [b"onethree"] * 3
 
 
-def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: Lab) -> None:
+def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: SessionLab) -> None:
     lab.session.data_received(lab.frame(7) + b"\xff" * 16)
     assert len(lab.sent()) == 1
     assert lab.link.closed
@@ -61,7 +61,7 @@ def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: 
     assert len(lab.requests) == 1
 
 
-def test_a_request_that_cannot_even_be_answered_harms_no_other(lab: Lab) -> None:
+def test_a_request_that_cannot_even_be_answered_harms_no_other(lab: SessionLab) -> None:
     def take(session: Session, command: RemotingCommand) -> None:
         if command.code == 8:
             raise ZeroDivisionError
@@ -79,7 +79,7 @@ def test_a_request_that_cannot_even_be_answered_harms_no_other(lab: Lab) -> None
 # -- a peer that asks and does not read -------------------------------------------------------
 
 
-class Greedy(Lab):
+class Greedy(SessionLab):
     """A node with large answers, and a link that blocks after ``blocked_by`` bytes."""
 
     def __init__(self, answer_bytes: int, blocked_by: int) -> None:
@@ -173,7 +173,7 @@ def test_what_waits_is_counted_until_it_is_handled_or_its_peer_has_gone() -> Non
     assert lab.session._left == []
 
 
-def test_the_rest_of_many_requests_waits_for_its_turn(lab: Lab) -> None:
+def test_the_rest_of_many_requests_waits_for_its_turn(lab: SessionLab) -> None:
     lab.link.turn_ends_at = 3
     lab.session.data_received(b"".join(lab.frame(7, opaque) for opaque in range(100)))
     assert [command.opaque for command in lab.requests] == list(range(24))
@@ -183,7 +183,7 @@ def test_the_rest_of_many_requests_waits_for_its_turn(lab: Lab) -> None:
     assert not lab.session.closed
 
 
-def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: Lab) -> None:
+def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: SessionLab) -> None:
     lab.link.turn_ends_at = 1
     frames = b"".join(lab.frame(7, opaque) for opaque in range(10))
     lab.session.data_received(frames + b"\xff" * 8)
@@ -193,13 +193,13 @@ def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: Lab) -> None:
     assert len(lab.requests) == 10
 
 
-def test_a_long_reason_is_cut(lab: Lab) -> None:
+def test_a_long_reason_is_cut(lab: SessionLab) -> None:
     lab.session.close_for_violation("y" * 9000, "test")
     (closed,) = lab.journal.find(LinkClosed)
     assert len(closed.why) < 600
 
 
-def test_a_session_without_a_dispatcher_answers_nothing(lab: Lab) -> None:
+def test_a_session_without_a_dispatcher_answers_nothing(lab: SessionLab) -> None:
     session = Session(lab.link, lab, None)
     session.data_received(lab.frame(7))
     assert lab.link.written == []
@@ -208,7 +208,7 @@ def test_a_session_without_a_dispatcher_answers_nothing(lab: Lab) -> None:
 # -- requests out -----------------------------------------------------------------------------
 
 
-def test_replies_find_who_asked(lab: Lab) -> None:
+def test_replies_find_who_asked(lab: SessionLab) -> None:
     one, two = Replies(), Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, one.append)
     lab.session.invoke(RemotingCommand(8), 3_000, two.append)
@@ -223,7 +223,7 @@ def test_replies_find_who_asked(lab: Lab) -> None:
     assert not [timer for timer in lab.real.timers() if timer.kind == "rpc_timeout"]
 
 
-def test_an_answer_that_does_not_come_is_a_none(lab: Lab) -> None:
+def test_an_answer_that_does_not_come_is_a_none(lab: SessionLab) -> None:
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
     lab.real.advance(2.999)
@@ -234,7 +234,7 @@ def test_an_answer_that_does_not_come_is_a_none(lab: Lab) -> None:
     assert replies == [None], "an answer that comes too late is nobody's"
 
 
-def test_a_lost_connection_is_a_none_for_all_who_wait(lab: Lab) -> None:
+def test_a_lost_connection_is_a_none_for_all_who_wait(lab: SessionLab) -> None:
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
     lab.session.invoke(RemotingCommand(8), 3_000, replies.append)
@@ -250,7 +250,7 @@ def test_a_lost_connection_is_a_none_for_all_who_wait(lab: Lab) -> None:
     assert lab.journal.find(LinkClosed)[0].why == "closed by the peer"
 
 
-def test_a_oneway_request_waits_for_nothing(lab: Lab) -> None:
+def test_a_oneway_request_waits_for_nothing(lab: SessionLab) -> None:
     lab.session.invoke_oneway(RemotingCommand(7))
     (sent,) = lab.sent()
     assert sent.is_oneway
@@ -260,14 +260,14 @@ def test_a_oneway_request_waits_for_nothing(lab: Lab) -> None:
 # -- a paused node ----------------------------------------------------------------------------
 
 
-def test_a_paused_session_does_not_read(lab: Lab) -> None:
+def test_a_paused_session_does_not_read(lab: SessionLab) -> None:
     lab.session.pause()
     assert not lab.link.reading
     lab.session.resume()
     assert lab.link.reading
 
 
-def test_a_paused_session_can_be_closed(lab: Lab) -> None:
+def test_a_paused_session_can_be_closed(lab: SessionLab) -> None:
     lab.session.pause()
     lab.session.close("killed")
     assert lab.link.closed
@@ -279,7 +279,7 @@ def test_a_paused_session_can_be_closed(lab: Lab) -> None:
 # -- idleness ---------------------------------------------------------------------------------
 
 
-def test_idle_for_120_seconds_without_read_or_write(lab: Lab) -> None:
+def test_idle_for_120_seconds_without_read_or_write(lab: SessionLab) -> None:
     lab.real.advance(100)
     lab.session.data_received(lab.frame(7))
     lab.real.advance(119.999)
@@ -294,7 +294,7 @@ def test_idle_for_120_seconds_without_read_or_write(lab: Lab) -> None:
 
 
 def test_a_peer_outside_is_idle_in_real_time_only() -> None:
-    lab = Lab(outside=True)
+    lab = SessionLab(outside=True)
     lab.real.advance("10h")
     assert lab.gone == []
     lab.time.passed_ms += CHANNEL_IDLE_MS
@@ -303,7 +303,7 @@ def test_a_peer_outside_is_idle_in_real_time_only() -> None:
 
 
 def test_a_time_out_of_a_peer_outside_is_real_time() -> None:
-    lab = Lab(outside=True)
+    lab = SessionLab(outside=True)
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
     lab.real.advance("1h")
@@ -313,16 +313,16 @@ def test_a_time_out_of_a_peer_outside_is_real_time() -> None:
     assert replies == [None]
 
 
-def test_what_it_says_of_itself(lab: Lab) -> None:
+def test_what_it_says_of_itself(lab: SessionLab) -> None:
     assert repr(lab.session) == "<session here:1 - there:2 inside>"
-    assert repr(Lab(outside=True).session) == "<session here:1 - there:2 outside>"
+    assert repr(SessionLab(outside=True).session) == "<session here:1 - there:2 outside>"
     lab.session.close("done")
     assert repr(lab.session) == "<session here:1 - there:2 closed>"
 
 
 @pytest.mark.parametrize("how", ["closed", "answered", "given up"])
 def test_a_reply_callback_that_fails_harms_nobody_else(how: str) -> None:
-    lab = Lab()
+    lab = SessionLab()
     heard: list[RemotingCommand | None] = []
     lab.session.invoke(RemotingCommand(1), 1000, lambda _: print(1 // 0))
     lab.session.invoke(RemotingCommand(2), 1000, heard.append)
@@ -343,7 +343,7 @@ def test_a_reply_callback_that_fails_harms_nobody_else(how: str) -> None:
 
 
 def test_a_request_that_fits_no_frame_costs_the_connection() -> None:
-    lab = Lab()
+    lab = SessionLab()
     heard: list[RemotingCommand | None] = []
     lab.session.invoke(RemotingCommand(307, body=bytes(FRAME_MAX_BYTES)), 1000, heard.append)
     assert heard == [None]

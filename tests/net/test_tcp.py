@@ -19,12 +19,12 @@ from fakemq.protocol.connection import Connection
 from fakemq.protocol.limits import FRAME_MAX_BYTES
 from fakemq.serving.listener import Listener, Port, TcpConnector
 from tests.support.echo import Echo
-from tests.support.listening import TOO_MUCH, Lab, listening, until
+from tests.support.listener_lab import TOO_MUCH, ListenerLab, listening, until
 from tests.support.tcp import HOST, TcpPeer, refuses
 
 
 def test_a_request_over_tcp(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> tuple[bytes, str]:
             with TcpPeer(port.addr) as peer:
                 name = "{}:{}".format(*peer.sock.getsockname())
@@ -43,7 +43,7 @@ def test_a_request_over_tcp(port: Port) -> None:
 
 
 def test_an_answer_that_fits_no_frame_closes_behind_those_before_it(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> bytes:
             connection = Connection()
             requests = [connection.encode(RemotingCommand(code)) for code in (7, TOO_MUCH, 7)]
@@ -66,7 +66,7 @@ def test_an_answer_that_fits_no_frame_closes_behind_those_before_it(port: Port) 
 
 def test_what_is_sent_is_not_held_back_for_more(port: Port) -> None:
     # Else a request to a client waits for its acknowledgement of the last answer: 40 ms.
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         with TcpPeer(port.addr) as peer:
             await asyncio.to_thread(peer.ask, 7)
             link = lab.sessions[0].link
@@ -78,7 +78,7 @@ def test_what_is_sent_is_not_held_back_for_more(port: Port) -> None:
 
 
 def test_a_connection_that_is_reset(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def reset() -> None:
             peer = TcpPeer(port.addr)
             peer.ask(7)
@@ -94,7 +94,7 @@ def test_a_connection_that_is_reset(port: Port) -> None:
 
 def test_who_connects_in_the_turn_of_the_close_is_closed(port: Port) -> None:
     # By its own hand: both in one turn of the loop, as a busy machine has it.
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = listener._sock
         assert sock is not None
         with socket.create_connection((HOST, port.port), 5) as late:
@@ -109,7 +109,7 @@ def test_who_connects_in_the_turn_of_the_close_is_closed(port: Port) -> None:
 
 
 def test_who_connects_just_before_a_restart_is_closed_too(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = listener._sock
         assert sock is not None
         with socket.create_connection((HOST, port.port), 5) as late:
@@ -125,7 +125,7 @@ def test_who_connects_just_before_a_restart_is_closed_too(port: Port) -> None:
 
 
 def test_out_of_descriptors_nothing_is_accepted_for_a_while(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         class Exhausted:
             def accept(self) -> None:
                 raise OSError(errno.EMFILE, "Too many open files")
@@ -149,7 +149,7 @@ def answered(addr: str) -> bytes:
 
 
 def test_connecting_to_somebody_outside(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
         connector.open(port.addr, lab.accept, opened.set_result)
@@ -168,7 +168,7 @@ def test_connecting_to_somebody_outside(port: Port) -> None:
 
 
 def test_what_waits_for_an_answer_is_held_until_it_has_one(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         def park(session: Session, command: RemotingCommand) -> None:
             session.parked_bytes += command.code
 
@@ -195,7 +195,7 @@ def test_what_waits_for_an_answer_is_held_until_it_has_one(port: Port) -> None:
 def test_a_paused_node_holds_its_peer_up_and_reads_all_when_it_goes_on(
     port: Port, accepted_paused: bool
 ) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         lab.paused = accepted_paused
         frame = Connection().encode(RemotingCommand(7, body=b"x" * 50_000))
         with socket.create_connection((HOST, port.port), 5) as sock:
@@ -220,7 +220,7 @@ def test_a_paused_node_holds_its_peer_up_and_reads_all_when_it_goes_on(
 
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_peer_that_goes_meanwhile_is_missed_on_resuming(port: Port, reset: bool) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = socket.create_connection((HOST, port.port), 5)
         await until(lambda: len(lab.sessions) == 1)
         session = lab.sessions[0]
@@ -243,7 +243,7 @@ def test_a_peer_that_goes_meanwhile_is_missed_on_resuming(port: Port, reset: boo
 
 
 def test_a_peer_that_does_not_read_is_not_read_from_paused_or_not(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         with socket.create_connection((HOST, port.port), 5) as sock:
             await until(lambda: len(lab.sessions) == 1)
             session = lab.sessions[0]
@@ -268,7 +268,7 @@ def test_a_peer_that_does_not_read_is_not_read_from_paused_or_not(port: Port) ->
 
 
 def test_a_write_that_fails_while_paused_is_noticed_on_resuming(port: Port) -> None:
-    async def use(lab: Lab, listener: Listener) -> None:
+    async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = socket.create_connection((HOST, port.port), 5)
         await until(lambda: len(lab.sessions) == 1)
         session = lab.sessions[0]
@@ -318,7 +318,7 @@ def test_nobody_there(addr: str) -> None:
     async def main() -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
-        connector.open(addr, Lab().accept, opened.set_result)
+        connector.open(addr, ListenerLab().accept, opened.set_result)
         assert await asyncio.wait_for(opened, 5) is None
         await connector.close()
 
@@ -328,7 +328,7 @@ def test_nobody_there(addr: str) -> None:
 def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
     async def main() -> None:
         connector = TcpConnector()
-        connector.open("127.0.0.1:1", Lab().accept, lambda session: None)
+        connector.open("127.0.0.1:1", ListenerLab().accept, lambda session: None)
         await connector.close()
         assert connector._tasks == set()
 

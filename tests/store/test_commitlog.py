@@ -10,16 +10,17 @@ import pytest
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import MemoryFile
 from fakemq.store.results import PutMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 
-def log_file(lab: Lab, number: int = 0) -> MemoryFile:
+def log_file(lab: StoreLab, number: int = 0) -> MemoryFile:
     path = lab.files.list("commitlog")[number]
     return lab.files.open(path, lab.config.mapped_file_size_commit_log)
 
 
 def test_a_record_byte_by_byte() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(b"first")
     message = InnerMessage(
         "orders",
@@ -58,7 +59,7 @@ def test_a_record_byte_by_byte() -> None:
 
 
 def test_hosts_with_ipv6_addresses_set_their_bits() -> None:
-    lab = Lab()
+    lab = StoreLab()
     message = InnerMessage("t", 0, b"", born_host=("::1", 1), store_host=("::2", 2))
     result = lab.store.put_message(message).append_result
     assert result is not None
@@ -73,7 +74,7 @@ def test_hosts_with_ipv6_addresses_set_their_bits() -> None:
 
 
 def test_a_file_that_is_too_short_for_a_record_ends_with_a_blank() -> None:
-    lab = Lab(log_bytes=300)
+    lab = StoreLab(log_bytes=300)
     lab.put(bytes(100))  # 197 bytes
     lab.put(b"x")  # 98 bytes: 295 fit, but not with the 8 of a blank
     assert lab.files.list("commitlog") == [
@@ -89,7 +90,7 @@ def test_a_file_that_is_too_short_for_a_record_ends_with_a_blank() -> None:
 
 
 def test_a_record_may_leave_exactly_the_room_of_a_blank() -> None:
-    lab = Lab(log_bytes=97 + 8)
+    lab = StoreLab(log_bytes=97 + 8)
     lab.put(b"")
     lab.put(b"")
     assert lab.store.max_phy_offset == 105 + 97
@@ -97,13 +98,13 @@ def test_a_record_may_leave_exactly_the_room_of_a_blank() -> None:
 
 
 def test_a_record_larger_than_a_file_is_refused() -> None:
-    lab = Lab(log_bytes=200)
+    lab = StoreLab(log_bytes=200)
     assert lab.put(bytes(96)).status is PutMessageStatus.MESSAGE_ILLEGAL
     assert lab.put(bytes(95)).ok
 
 
 def test_queue_offsets_are_counted_by_queue_and_not_for_prepared_messages() -> None:
-    lab = Lab()
+    lab = StoreLab()
     offsets = []
     for topic, queue_id, sys_flag in (
         ("a", 0, 0),
@@ -122,7 +123,7 @@ def test_queue_offsets_are_counted_by_queue_and_not_for_prepared_messages() -> N
 
 @pytest.mark.parametrize("offset", [-1, 1, 50, 96, 97, 98, 4095, 4096, 1 << 40])
 def test_looking_where_no_record_begins_gives_nothing_or_what_is_there(offset: int) -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(b"")
     record = lab.store.select_one_message_by_offset(offset)
     assert record is None or offset + len(record) <= lab.store.max_phy_offset
@@ -130,7 +131,7 @@ def test_looking_where_no_record_begins_gives_nothing_or_what_is_there(offset: i
 
 
 def test_records_are_walked_over_blanks_and_deleted_files() -> None:
-    lab = Lab(log_bytes=300)
+    lab = StoreLab(log_bytes=300)
     appended = [lab.put(bytes(50)).append_result for _ in range(8)]
     offsets = [result.wrote_offset for result in appended if result is not None]
     log = lab.store._log

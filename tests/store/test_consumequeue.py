@@ -7,11 +7,12 @@ import struct
 import pytest
 
 from fakemq.store.consumequeue import ConsumeQueue
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 
 def test_units_byte_by_byte() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(b"")
     lab.put(b"", properties="TAGS\x01TagA")
     (path,) = lab.files.list("consumequeue")
@@ -25,7 +26,7 @@ def test_units_byte_by_byte() -> None:
 
 
 def test_tags_codes_are_sign_extended() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(properties="TAGS\x01polygenelubricants")  # the hash is Integer.MIN_VALUE
     queue = lab.store._queues.find("orders", 0)
     assert queue is not None
@@ -35,7 +36,7 @@ def test_tags_codes_are_sign_extended() -> None:
 
 
 def test_files_of_a_queue_roll_over_and_a_get_stays_within_one() -> None:
-    lab = Lab(log_bytes=1 << 20, queue_units=3)
+    lab = StoreLab(log_bytes=1 << 20, queue_units=3)
     for _ in range(7):
         lab.put()
     assert len(lab.files.list("consumequeue/orders/0")) == 3
@@ -46,7 +47,7 @@ def test_files_of_a_queue_roll_over_and_a_get_stays_within_one() -> None:
 
 
 def test_a_file_size_that_is_no_multiple_of_a_unit_is_rounded_up() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.config.mapped_file_size_consume_queue = 41
     lab.store.reset()
     lab.put()
@@ -55,7 +56,7 @@ def test_a_file_size_that_is_no_multiple_of_a_unit_is_rounded_up() -> None:
 
 
 def test_a_queue_begun_late_is_blank_before_its_first_entry() -> None:
-    lab = Lab()
+    lab = StoreLab()
     queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
     queue.append(5000, 100, 9, 23, START_MS)
     assert (queue.min_offset, queue.max_offset) == (23, 24)
@@ -71,7 +72,7 @@ def test_a_queue_begun_late_is_blank_before_its_first_entry() -> None:
 
 
 def test_an_entry_that_is_there_is_not_added_again() -> None:
-    lab = Lab()
+    lab = StoreLab()
     queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
     queue.append(0, 100, 0, 0, START_MS)
     queue.append(100, 100, 0, 1, START_MS)
@@ -81,7 +82,7 @@ def test_an_entry_that_is_there_is_not_added_again() -> None:
     assert queue.max_offset == 2
 
 
-def put_at(lab: Lab, *times_ms: int) -> None:
+def put_at(lab: StoreLab, *times_ms: int) -> None:
     for time_ms in times_ms:
         lab.advance(START_MS + time_ms - lab.clock.now_ms())
         lab.put()
@@ -101,13 +102,13 @@ def put_at(lab: Lab, *times_ms: int) -> None:
     ],
 )
 def test_the_offset_nearest_to_a_time(time_ms: int, offset: int) -> None:
-    lab = Lab()
+    lab = StoreLab()
     put_at(lab, 100, 200, 300, 300, 400)
     assert lab.store.offset_in_queue_by_time("orders", 0, START_MS + time_ms) == offset
 
 
 def test_times_are_looked_for_in_one_file_only() -> None:
-    lab = Lab(queue_units=2)
+    lab = StoreLab(queue_units=2)
     put_at(lab, 100, 200, 300, 400)
     find = lab.store.offset_in_queue_by_time
     # The first file was changed last at 200, so 210 belongs to the second, whose first is at 300.
@@ -115,14 +116,14 @@ def test_times_are_looked_for_in_one_file_only() -> None:
 
 
 def test_times_of_queues_that_are_empty_or_not_there() -> None:
-    store = Lab().store
+    store = StoreLab().store
     assert store.offset_in_queue_by_time("orders", 0, START_MS) == 0
     assert store.earliest_message_time("orders", 0) == -1
     assert store.message_store_timestamp("orders", 0, 0) == -1
 
 
 def test_store_times() -> None:
-    lab = Lab()
+    lab = StoreLab()
     put_at(lab, 100, 250)
     assert lab.store.earliest_message_time("orders", 0) == START_MS + 100
     assert lab.store.message_store_timestamp("orders", 0, 1) == START_MS + 250

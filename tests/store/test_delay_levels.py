@@ -13,12 +13,13 @@ from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.delay_levels import DelayLevels, parse_delay_levels
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
 
-def tags_codes(lab: Lab, topic: str, queue_id: int) -> list[int]:
+def tags_codes(lab: StoreLab, topic: str, queue_id: int) -> list[int]:
     units = [lab.store.queue_unit(topic, queue_id, offset) for offset in range(9)]
     return [unit[2] for unit in units if unit is not None]
 
@@ -68,7 +69,7 @@ def test_a_bad_table_leaves_the_old_one() -> None:
 
 
 def test_a_delayed_message_is_one_of_the_schedule_topic() -> None:
-    lab = Lab()
+    lab = StoreLab()
     result = lab.put(properties="TAGS\x01red\x02DELAY\x013\x02KEYS\x01k", queue_id=5)
     assert result.ok
     assert result.append_result is not None
@@ -87,7 +88,7 @@ def test_a_delayed_message_is_one_of_the_schedule_topic() -> None:
 
 
 def test_a_level_beyond_the_last_is_the_last() -> None:
-    lab = Lab(message_delay_level="1s 2s")
+    lab = StoreLab(message_delay_level="1s 2s")
     lab.put(properties="DELAY\x0199")
     (message,) = lab.store.messages_in_queue(SCHEDULE, 1)
     assert message.properties["DELAY"] == "2"
@@ -96,7 +97,7 @@ def test_a_level_beyond_the_last_is_the_last() -> None:
 
 @pytest.mark.parametrize("level", ["0", "-1", "-2147483648"])
 def test_a_level_of_none_is_no_delay(level: str) -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(properties=f"DELAY\x01{level}\x02TAGS\x01red")
     assert tags_codes(lab, "orders", 0) == [tags_code("red")]
 
@@ -104,9 +105,9 @@ def test_a_level_of_none_is_no_delay(level: str) -> None:
 @pytest.mark.parametrize("level", ["soon", "1.5", "2147483648", " 1"])
 def test_a_level_that_is_no_int_throws(level: str) -> None:
     with pytest.raises(NumberFormatError):
-        Lab().put(properties=f"DELAY\x01{level}")
+        StoreLab().put(properties=f"DELAY\x01{level}")
     with pytest.raises(NumberFormatError):
-        Lab().store.put_messages(InnerMessage("orders", 0, b"", properties={"DELAY": level}))
+        StoreLab().store.put_messages(InnerMessage("orders", 0, b"", properties={"DELAY": level}))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_a_level_that_is_no_int_throws(level: str) -> None:
     ],
 )
 def test_half_messages_and_rollbacks_do_not_wait(transaction: int, waits: bool) -> None:
-    lab = Lab()
+    lab = StoreLab()
     result = lab.put(properties="DELAY\x011", sys_flag=transaction)
     assert result.append_result is not None
     stored = lab.store.look_message_by_offset(result.append_result.wrote_offset)
@@ -128,13 +129,13 @@ def test_half_messages_and_rollbacks_do_not_wait(transaction: int, waits: bool) 
 
 
 def test_a_slave_refuses_before_it_looks() -> None:
-    lab = Lab(broker_role="SLAVE")
+    lab = StoreLab(broker_role="SLAVE")
     assert lab.put(properties="DELAY\x01soon").status is PutMessageStatus.SERVICE_NOT_AVAILABLE
     assert lab.journal.find(AppendRefused)[0].topic == "orders"
 
 
 def test_what_the_real_topic_adds_may_be_too_much() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     properties = "DELAY\x011\x02KEYS\x01" + "k" * (32_767 - 13)
     assert len(properties) == 32_767
     assert lab.put(properties=properties.replace("DELAY\x011", "DELAY\x010")).ok
@@ -142,6 +143,6 @@ def test_what_the_real_topic_adds_may_be_too_much() -> None:
 
 
 def test_what_has_no_level_keeps_its_tags_code_even_in_the_schedule_topic() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(topic=SCHEDULE, properties="TAGS\x01red")
     assert tags_codes(lab, SCHEDULE, 0) == [tags_code("red")]

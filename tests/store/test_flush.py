@@ -14,7 +14,7 @@ from fakemq.events.store import UnsyncedLost
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
-from tests.support.store_lab import START_MS
+from tests.support.time import START_MS
 
 
 @pytest.fixture

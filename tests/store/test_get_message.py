@@ -7,13 +7,13 @@ import struct
 import pytest
 
 from fakemq.store.results import GetMessageResult, GetMessageStatus
-from tests.support.store_lab import Lab
+from tests.support.store_lab import StoreLab
 
 FOUND = GetMessageStatus.FOUND
 RECORD_BYTES = 91 + 6  # of topic "orders", without body and properties
 
 
-def get(lab: Lab, offset: int, max_msg_nums: int = 32, queue_id: int = 0) -> GetMessageResult:
+def get(lab: StoreLab, offset: int, max_msg_nums: int = 32, queue_id: int = 0) -> GetMessageResult:
     return lab.store.get_message("g", "orders", queue_id, offset, max_msg_nums)
 
 
@@ -28,8 +28,8 @@ def queue_offsets(result: GetMessageResult) -> list[int]:
 
 
 @pytest.fixture
-def lab() -> Lab:
-    lab = Lab(log_bytes=1 << 22)
+def lab() -> StoreLab:
+    lab = StoreLab(log_bytes=1 << 22)
     for _ in range(40):
         lab.put(b"")
     return lab
@@ -46,13 +46,13 @@ def lab() -> Lab:
         (1 << 40, GetMessageStatus.OFFSET_OVERFLOW_BADLY, 40),
     ],
 )
-def test_statuses(lab: Lab, offset: int, status: GetMessageStatus, next_offset: int) -> None:
+def test_statuses(lab: StoreLab, offset: int, status: GetMessageStatus, next_offset: int) -> None:
     result = get(lab, offset)
     assert (result.status, result.next_begin_offset) == (status, next_offset)
     assert (result.min_offset, result.max_offset) == (0, 40)
 
 
-def test_a_queue_that_is_not_there_is_empty(lab: Lab) -> None:
+def test_a_queue_that_is_not_there_is_empty(lab: StoreLab) -> None:
     for offset in (-1, 0, 7):
         result = get(lab, offset, queue_id=1)
         assert result.status is GetMessageStatus.NO_MESSAGE_IN_QUEUE
@@ -62,7 +62,7 @@ def test_a_queue_that_is_not_there_is_empty(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("corrects", "next_offset"), [(False, 99), (True, 40)])
 def test_a_slave_corrects_offsets_only_if_told_to(
-    lab: Lab, corrects: bool, next_offset: int
+    lab: StoreLab, corrects: bool, next_offset: int
 ) -> None:
     lab.config.broker_role = "SLAVE"
     lab.config.offset_check_in_slave = corrects
@@ -71,7 +71,7 @@ def test_a_slave_corrects_offsets_only_if_told_to(
     assert result.next_begin_offset == next_offset
 
 
-def test_neighbours_in_the_log_are_one_slice_of_it(lab: Lab) -> None:
+def test_neighbours_in_the_log_are_one_slice_of_it(lab: StoreLab) -> None:
     result = get(lab, 3)
     assert queue_offsets(result) == list(range(3, 35))
     (buffer,) = result.buffers
@@ -86,13 +86,13 @@ def test_neighbours_in_the_log_are_one_slice_of_it(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("max_msg_nums", "count"), [(-1, 1), (0, 1), (1, 1), (2, 2), (99, 32)])
 def test_the_number_asked_for_but_at_least_one_and_at_most_32(
-    lab: Lab, max_msg_nums: int, count: int
+    lab: StoreLab, max_msg_nums: int, count: int
 ) -> None:
     assert get(lab, 0, max_msg_nums).message_count == count
 
 
 def test_bytes_are_limited_but_for_the_first_message() -> None:
-    lab = Lab(log_bytes=1 << 22)
+    lab = StoreLab(log_bytes=1 << 22)
     sizes = [300_000, 100_000, 100_000, 62_144 - 3 * RECORD_BYTES, 1]
     for size in sizes:
         lab.put(bytes(size))
@@ -101,7 +101,9 @@ def test_bytes_are_limited_but_for_the_first_message() -> None:
 
 
 def test_old_messages_have_the_limits_of_the_disk() -> None:
-    lab = Lab(log_bytes=1 << 22, ram_bytes=10 * RECORD_BYTES)  # four records count as in memory
+    lab = StoreLab(
+        log_bytes=1 << 22, ram_bytes=10 * RECORD_BYTES
+    )  # four records count as in memory
     for _ in range(20):
         lab.put(b"")
     assert get(lab, 0).message_count == 8
@@ -112,7 +114,7 @@ def test_old_messages_have_the_limits_of_the_disk() -> None:
     assert not lab.store.check_in_disk_by_consume_offset("orders", 0, 16)
     assert not lab.store.check_in_disk_by_consume_offset("orders", 0, 20)
     assert not lab.store.check_in_disk_by_consume_offset("orders", 1, 0)
-    large = Lab(log_bytes=1 << 22, ram_bytes=0)
+    large = StoreLab(log_bytes=1 << 22, ram_bytes=0)
     for size in (30_000, 30_000, 5_536 - 3 * RECORD_BYTES, 1):
         large.put(bytes(size))
     assert queue_offsets(get(large, 0)) == [0, 1, 2]  # 65536 bytes exactly
@@ -133,7 +135,7 @@ class Only:
 
 
 def test_what_does_not_match_is_passed_over_up_to_800_entries() -> None:
-    lab = Lab(log_bytes=1 << 22)
+    lab = StoreLab(log_bytes=1 << 22)
     for number in range(1000):
         lab.put(b"x", properties="TAGS\x01b" if number == 900 else "TAGS\x01a")
     only_b = Only({ord("b")})
@@ -148,7 +150,7 @@ def test_what_does_not_match_is_passed_over_up_to_800_entries() -> None:
 
 
 def test_a_filter_may_look_into_the_record() -> None:
-    lab = Lab()
+    lab = StoreLab()
     for body in (b"1", b"2", b"1", b"3"):
         lab.put(body, properties="TAGS\x01a")
     found = lab.store.get_message("g", "orders", 0, 0, 32, Only({ord("a")}, {b"1", b"3"}))
@@ -159,7 +161,7 @@ def test_a_filter_may_look_into_the_record() -> None:
 
 
 def test_records_of_different_files_are_different_slices() -> None:
-    lab = Lab(log_bytes=1000)
+    lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")
     result = get(lab, 0)
@@ -168,7 +170,7 @@ def test_records_of_different_files_are_different_slices() -> None:
 
 
 def test_deleted_files_move_the_minimum() -> None:
-    lab = Lab(log_bytes=1000)
+    lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")
     assert lab.store.delete_expired_files(1000) == 1
@@ -180,14 +182,14 @@ def test_deleted_files_move_the_minimum() -> None:
 
 
 def test_entries_whose_records_are_gone_are_passed_over() -> None:
-    lab = Lab(log_bytes=1000)
+    lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")
     lab.store._log.delete_before(1000)  # the queue has not been told yet
     result = get(lab, 5)
     assert queue_offsets(result) == list(range(10, 20))
     assert result.next_begin_offset == 20
-    lab = Lab(log_bytes=1000, queue_units=10)
+    lab = StoreLab(log_bytes=1000, queue_units=10)
     for _ in range(20):
         lab.put(b"")
     lab.store._log.delete_before(1000)
@@ -197,7 +199,7 @@ def test_entries_whose_records_are_gone_are_passed_over() -> None:
 
 
 def test_slices_outlive_the_store() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(b"still here")
     result = get(lab, 0)
     lab.store.reset()

@@ -7,19 +7,20 @@ import struct
 from fakemq.clock.calendar import human_time
 from fakemq.protocol.java import java_string_hash
 from fakemq.store.index import key_hash
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 ALL_TIME = (0, 1 << 62)
 
 
-def offsets(lab: Lab, key: str, topic: str = "orders", max_num: int = 64) -> list[int]:
+def offsets(lab: StoreLab, key: str, topic: str = "orders", max_num: int = 64) -> list[int]:
     """Queue offsets of what a query finds."""
     found = lab.store.query_message(topic, key, max_num, *ALL_TIME)
     return [struct.unpack_from(">q", record, 20)[0] for record in found.buffers]
 
 
 def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(properties="UNIQ_KEY\x01U1\x02KEYS\x01red  green ")
     lab.put(properties="UNIQ_KEY\x01U2\x02KEYS\x01green")
     lab.put(properties="TAGS\x01green")
@@ -34,7 +35,7 @@ def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
 
 
 def test_a_file_byte_by_byte() -> None:
-    lab = Lab(max_hash_slot_num=5, max_index_num=10)
+    lab = StoreLab(max_hash_slot_num=5, max_index_num=10)
     lab.put(topic="t", properties="UNIQ_KEY\x01a")
     lab.advance(3500)
     second = lab.put(topic="t", properties="KEYS\x01a").append_result
@@ -60,7 +61,7 @@ def test_a_file_byte_by_byte() -> None:
 
 
 def test_the_default_file_has_javas_size() -> None:
-    lab = Lab(max_hash_slot_num=5_000_000)
+    lab = StoreLab(max_hash_slot_num=5_000_000)
     lab.put(properties="KEYS\x01a")
     assert offsets(lab, "a") == [0]
     (path,) = lab.files.list("index")
@@ -68,7 +69,7 @@ def test_the_default_file_has_javas_size() -> None:
 
 
 def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
-    lab = Lab(log_bytes=1 << 20, max_index_num=4)  # three entries: entry 0 is never used
+    lab = StoreLab(log_bytes=1 << 20, max_index_num=4)  # three entries: entry 0 is never used
     for _ in range(8):
         lab.put(properties="KEYS\x01k")
     assert offsets(lab, "k") == list(range(8))
@@ -78,7 +79,7 @@ def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
 
 
 def test_the_number_found_has_a_limit_of_the_brokers() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     lab.config.max_msgs_num_batch = 3
     for _ in range(5):
         lab.put(properties="KEYS\x01k")
@@ -86,7 +87,7 @@ def test_the_number_found_has_a_limit_of_the_brokers() -> None:
 
 
 def test_times_are_compared_in_whole_seconds_since_the_file_began() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     for _ in range(4):
         lab.put(properties="KEYS\x01k")
         lab.advance(1500)
@@ -99,7 +100,7 @@ def test_times_are_compared_in_whole_seconds_since_the_file_began() -> None:
 
 
 def test_how_far_the_index_has_come() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(properties="KEYS\x01k")
     lab.advance(1000)
     last = lab.put(properties="KEYS\x01other").append_result
@@ -110,7 +111,7 @@ def test_how_far_the_index_has_come() -> None:
 
 
 def test_a_message_without_keys_begins_a_file_and_leaves_it_empty() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put()
     assert offsets(lab, "k") == []
     (path,) = lab.files.list("index")
@@ -118,7 +119,7 @@ def test_a_message_without_keys_begins_a_file_and_leaves_it_empty() -> None:
 
 
 def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
-    lab = Lab()
+    lab = StoreLab()
     for sys_flag in (0, 4, 8, 12):
         lab.put(bytes((sys_flag,)), properties="KEYS\x01k", sys_flag=sys_flag)
     found = lab.store.query_message("orders", "k", 64, *ALL_TIME)
@@ -126,7 +127,7 @@ def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
 
 
 def test_what_was_stored_while_the_index_was_off_is_never_found() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put(properties="KEYS\x01k")
     lab.config.message_index_enable = False
     lab.put(properties="KEYS\x01k")
@@ -136,7 +137,7 @@ def test_what_was_stored_while_the_index_was_off_is_never_found() -> None:
 
 
 def test_records_of_deleted_files_are_not_found() -> None:
-    lab = Lab(log_bytes=300)
+    lab = StoreLab(log_bytes=300)
     for _ in range(6):
         lab.put(bytes(60), properties="KEYS\x01k")
     assert offsets(lab, "k") == list(range(6))
@@ -149,6 +150,6 @@ def test_records_of_deleted_files_are_not_found() -> None:
 def test_the_hash_that_has_no_positive_counts_as_none() -> None:
     assert java_string_hash("t#BEHMU\\^") == -(1 << 31)
     assert key_hash("t", "BEHMU\\^") == 0
-    lab = Lab()
+    lab = StoreLab()
     lab.put(topic="t", properties="KEYS\x01BEHMU\\^")
     assert offsets(lab, "BEHMU\\^", topic="t") == [0]

@@ -17,7 +17,7 @@ from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.support.store_lab import Lab
+from tests.support.store_lab import StoreLab
 
 LOG_BYTES = 1 << 24
 CONSUME_QUEUE_FILES = 173
@@ -32,8 +32,10 @@ def java_log() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def java_lab(java_log: bytes) -> Lab:
-    lab = Lab(log_bytes=LOG_BYTES, queue_units=3000, max_hash_slot_num=10_000, max_index_num=40_000)
+def java_lab(java_log: bytes) -> StoreLab:
+    lab = StoreLab(
+        log_bytes=LOG_BYTES, queue_units=3000, max_hash_slot_num=10_000, max_index_num=40_000
+    )
     at = 0
     while at < len(java_log):
         record = parse_record(java_log, at)
@@ -63,7 +65,7 @@ def java_lab(java_log: bytes) -> Lab:
     return lab
 
 
-def test_the_commit_log_is_javas(java_lab: Lab, java_log: bytes) -> None:
+def test_the_commit_log_is_javas(java_lab: StoreLab, java_log: bytes) -> None:
     (path,) = java_lab.files.list("commitlog")
     view = java_lab.files.open(path, LOG_BYTES).view
     assert java_lab.store.max_phy_offset == len(java_log)
@@ -71,7 +73,7 @@ def test_the_commit_log_is_javas(java_lab: Lab, java_log: bytes) -> None:
     assert not any(view[len(java_log) : len(java_log) + 4096])
 
 
-def test_the_consume_queues_are_javas(java_lab: Lab) -> None:
+def test_the_consume_queues_are_javas(java_lab: StoreLab) -> None:
     digest = sha256()
     paths = java_lab.files.list("consumequeue")
     for path in paths:
@@ -81,7 +83,7 @@ def test_the_consume_queues_are_javas(java_lab: Lab) -> None:
     assert digest.hexdigest() == CONSUME_QUEUES_SHA256
 
 
-def test_the_index_is_javas(java_lab: Lab) -> None:
+def test_the_index_is_javas(java_lab: StoreLab) -> None:
     java_lab.store.query_message("any", "key", 1, 0, 1)
     (path,) = java_lab.files.list("index")
     assert sha256(java_lab.files.open(path, 840_040).view).hexdigest() == INDEX_SHA256

@@ -15,7 +15,7 @@ from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.support.store_lab import Lab
+from tests.support.store_lab import StoreLab
 
 LINES = [
     line.split(" ", 1)
@@ -26,9 +26,9 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def lab() -> Lab:
+def lab() -> StoreLab:
     """A store with Java's log, message by message at Java's times."""
-    lab = Lab(log_bytes=1 << 20, max_hash_slot_num=5, max_index_num=4)
+    lab = StoreLab(log_bytes=1 << 20, max_hash_slot_num=5, max_index_num=4)
     log, at = bytes.fromhex(LINES[0][1]), 0
     while at < len(log):
         record = parse_record(log, at)
@@ -53,7 +53,7 @@ def lab() -> Lab:
     return lab
 
 
-def test_the_files_are_javas(lab: Lab) -> None:
+def test_the_files_are_javas(lab: StoreLab) -> None:
     java = [bytes.fromhex(rest.split()[1]) for kind, rest in LINES if kind == "index"]
     lab.store.query_message("any", "key", 1, 0, 1)
     paths = lab.files.list("index")
@@ -61,7 +61,7 @@ def test_the_files_are_javas(lab: Lab) -> None:
     assert [bytes(lab.files.open(path, 0).view[:140]) for path in paths] == java
 
 
-def test_what_is_found_is_what_java_finds(lab: Lab) -> None:
+def test_what_is_found_is_what_java_finds(lab: StoreLab) -> None:
     queries = [json.loads(rest) for kind, rest in LINES if kind == "query"]
     assert len(queries) > 150
     for key, max_num, begin_ms, end_ms, last_ms, last_offset, offsets in queries:

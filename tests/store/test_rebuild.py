@@ -10,7 +10,7 @@ import pytest
 
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from tests.support.disk_lab import DiskLab
-from tests.support.store_lab import START_MS
+from tests.support.time import START_MS
 
 ALL_TIME = (0, 2 * START_MS)
 

@@ -15,7 +15,7 @@ from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.store.results import PutMessageStatus
 from tests.support.disk_lab import DiskLab
-from tests.support.store_lab import START_MS
+from tests.support.time import START_MS
 
 RECORD = "commitlog/00000000000000000000"
 SECOND = "commitlog/00000000000000004096"

@@ -15,12 +15,12 @@ from fakemq.store.replica import Replica
 from fakemq.store.store import MessageStore
 from tests.support.disk_lab import DiskLab
 from tests.support.replication import log_bytes, same_log
-from tests.support.store_lab import Lab
+from tests.support.store_lab import StoreLab
 
 FILE_BYTES = 4096
 
 
-def followed(lab: Lab | DiskLab) -> Replica:
+def followed(lab: StoreLab | DiskLab) -> Replica:
     return Replica(lab.store, NodeClock(lab.clock, "slave"), lab.journal, "slave")
 
 
@@ -28,8 +28,8 @@ def keys_found(store: MessageStore) -> int:
     return len(store.query_message("orders", "k", 64, 0, 1 << 60).buffers)
 
 
-def master() -> Lab:
-    lab = Lab(log_bytes=FILE_BYTES)
+def master() -> StoreLab:
+    lab = StoreLab(log_bytes=FILE_BYTES)
     for number in range(12):
         lab.put(b"x" * (number * 97), properties="KEYS\x01k\x02")
     return lab
@@ -38,7 +38,7 @@ def master() -> Lab:
 @settings(deadline=None, max_examples=50)
 @given(st.sets(st.tuples(st.integers(0, 11), st.integers(-9, 100)), max_size=12))
 def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -> None:
-    lab, slave = master(), Lab(log_bytes=FILE_BYTES)
+    lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     end, replica = lab.store.max_phy_offset, followed(slave)
     starts = [offset for offset, _ in lab.store.parts[0].records(0, end)]
     places = {starts[number] + beyond for number, beyond in cuts}
@@ -54,7 +54,7 @@ def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -
 def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
     lab, end = master(), master().store.max_phy_offset
     for start in (0, FILE_BYTES):
-        slave = Lab(log_bytes=FILE_BYTES)
+        slave = StoreLab(log_bytes=FILE_BYTES)
         slave.put(b"of another log")
         slave.store.parts[0].truncate(0)
         slave.store.delete_consume_queue("orders")
@@ -69,7 +69,7 @@ def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 400))
 def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
-    lab, slave = master(), Lab(log_bytes=FILE_BYTES)
+    lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     replica = followed(slave)
     replica.append(0, log_bytes(lab.store, 0, more_bytes))
     replica.dispatch()
@@ -82,12 +82,12 @@ def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 2 * FILE_BYTES))
 def test_half_a_record_is_in_no_image(more_bytes: int) -> None:
-    lab, slave = master(), Lab(log_bytes=FILE_BYTES)
+    lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     replica = followed(slave)
     for start in range(0, more_bytes, FILE_BYTES):
         replica.append(start, log_bytes(lab.store, start, min(more_bytes, start + FILE_BYTES)))
     replica.dispatch()
-    copy = Lab(log_bytes=FILE_BYTES)
+    copy = StoreLab(log_bytes=FILE_BYTES)
     images.restore(copy.store, images.take(slave.store), 0)
     replica.close()
     end = copy.store.max_phy_offset
@@ -138,7 +138,7 @@ def test_a_slave_goes_on_in_a_last_file_in_which_a_start_left_nothing(tmp_path: 
 
 
 def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave() -> None:
-    lab, slave = Lab(log_bytes=FILE_BYTES), Lab(log_bytes=FILE_BYTES)
+    lab, slave = StoreLab(log_bytes=FILE_BYTES), StoreLab(log_bytes=FILE_BYTES)
     old = [lab.put(b"old") for _ in range(3)]
     lab.store.clean_unused_topic(frozenset())
     new = [lab.put(b"new") for _ in range(6)]
@@ -158,7 +158,7 @@ def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave(
 
 
 def test_a_disk_that_gets_full_within_a_file_is_cleaned_at_the_next_look() -> None:
-    lab, slave = Lab(log_bytes=FILE_BYTES), Lab(log_bytes=FILE_BYTES)
+    lab, slave = StoreLab(log_bytes=FILE_BYTES), StoreLab(log_bytes=FILE_BYTES)
     slave.store.retention.start()
     slave.store.retention.resize_disk(4 * FILE_BYTES)
     while lab.store.max_phy_offset < 3.6 * FILE_BYTES:

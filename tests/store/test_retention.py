@@ -13,21 +13,22 @@ from hypothesis import strategies as st
 from fakemq.errors import StoreError
 from fakemq.events import FilesExpired, Warned
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 HOUR_MS = 3_600_000
 FILE_BYTES = 2_000
 NIGHT = "04"
 
 
-def lab(**config: int | str | bool) -> Lab:
+def lab(**config: int | str | bool) -> StoreLab:
     more: dict[str, Any] = {"queue_units": 10, "max_index_num": 20, **config}
-    made = Lab(log_bytes=FILE_BYTES, **more)
+    made = StoreLab(log_bytes=FILE_BYTES, **more)
     made.store.retention.start()
     return made
 
 
-def fill(one: Lab, files: int) -> int:
+def fill(one: StoreLab, files: int) -> int:
     """Put until there are so many files; gives how many messages."""
     count = 0
     while one.store.max_phy_offset <= (files - 1) * FILE_BYTES:
@@ -36,16 +37,16 @@ def fill(one: Lab, files: int) -> int:
     return count
 
 
-def fill_to(one: Lab, ratio: float) -> None:
+def fill_to(one: StoreLab, ratio: float) -> None:
     while one.store.used_ratio() < ratio:
         assert one.put(b"x" * 100).ok
 
 
-def hour_of(one: Lab) -> int:
+def hour_of(one: StoreLab) -> int:
     return datetime.fromtimestamp(one.clock.now_ms() / 1000).hour
 
 
-def deleted(one: Lab) -> int:
+def deleted(one: StoreLab) -> int:
     return sum(event.log_files for event in one.journal.find(FilesExpired))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from fakemq.store.results import PutMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 
-def info(lab: Lab) -> dict[str, str]:
+def info(lab: StoreLab) -> dict[str, str]:
     return lab.store.stats.runtime_info()
 
 
 def test_rates_come_when_there_are_enough_seconds() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     for _ in range(3):
         lab.put()
     lab.store.get_message("g", "orders", 0, 0, 32)
@@ -36,7 +37,7 @@ def test_rates_come_when_there_are_enough_seconds() -> None:
 
 
 def test_totals_and_averages() -> None:
-    lab = Lab()
+    lab = StoreLab()
     assert info(lab)["putMessageTimesTotal"] == "1"
     assert info(lab)["putMessageAverageSize"] == "0.0"
     lab.put(b"")
@@ -48,7 +49,7 @@ def test_totals_and_averages() -> None:
 
 
 def test_what_fails_on_the_way_into_the_log() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     assert lab.put(properties="k\x01" + "é" * 20_000).status is (
         PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
     )
@@ -58,7 +59,7 @@ def test_what_fails_on_the_way_into_the_log() -> None:
 
 
 def test_how_long_puts_took_is_that_of_the_last_whole_minute() -> None:
-    lab = Lab()
+    lab = StoreLab()
     for _ in range(4):
         lab.put()
     assert info(lab)["putMessageDistributeTime"] == "null"
@@ -72,14 +73,14 @@ def test_how_long_puts_took_is_that_of_the_last_whole_minute() -> None:
 
 
 def test_how_long_it_runs() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.advance((((2 * 24 + 3) * 60 + 4) * 60 + 5) * 1000 + 999)
     assert info(lab)["bootTimestamp"] == str(START_MS)
     assert info(lab)["runtime"] == "[ 2 days, 3 hours, 4 minutes, 5 seconds ]"
 
 
 def test_totals_of_the_last_two_mornings() -> None:
-    lab = Lab(log_bytes=1 << 20)
+    lab = StoreLab(log_bytes=1 << 20)
     lab.put()
     assert lab.store.stats.totals_by_day()["msgPutTotalTodayMorning"] == "0"
     lab.advance(24 * 3_600_000)
@@ -99,7 +100,7 @@ def test_totals_of_the_last_two_mornings() -> None:
 
 
 def test_a_reset_forgets() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put()
     lab.advance(5_000)
     lab.store.reset()

@@ -11,7 +11,8 @@ from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 BIG_LOG = 1 << 24
@@ -43,7 +44,7 @@ def batch(*members: tuple[int, bytes, bytes]) -> bytes:
 def test_sizes(
     body_bytes: int, topic_chars: int, properties_chars: int, status: PutMessageStatus
 ) -> None:
-    lab = Lab(log_bytes=BIG_LOG, max_message_size=1000)
+    lab = StoreLab(log_bytes=BIG_LOG, max_message_size=1000)
     result = lab.put(
         bytes(body_bytes), "t" * topic_chars, 0, "P\x01" + "p" * (properties_chars - 2)
     )
@@ -54,26 +55,26 @@ def test_sizes(
 
 
 def test_properties_that_are_too_long_as_bytes_only() -> None:
-    lab = Lab(log_bytes=BIG_LOG)
+    lab = StoreLab(log_bytes=BIG_LOG)
     result = lab.put(properties="P\x01" + "ä" * 20_000)
     assert result.status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
 
 
 def test_a_new_size_limit_counts_from_the_next_message_on() -> None:
-    lab = Lab(log_bytes=BIG_LOG, max_message_size=10)
+    lab = StoreLab(log_bytes=BIG_LOG, max_message_size=10)
     assert lab.put(bytes(11)).status is ILLEGAL
     lab.config.max_message_size = 11
     assert lab.put(bytes(11)).ok
 
 
 def test_a_slave_takes_no_messages() -> None:
-    lab = Lab(broker_role="SLAVE")
+    lab = StoreLab(broker_role="SLAVE")
     assert lab.put().status is PutMessageStatus.SERVICE_NOT_AVAILABLE
     assert lab.put().reason == ""
 
 
 def test_over_the_memory_limit_messages_are_refused_with_the_reason() -> None:
-    lab = Lab(limit_bytes=1000)
+    lab = StoreLab(limit_bytes=1000)
     while (result := lab.put(bytes(100))).ok:
         pass
     assert lab.store.bytes_used == 4 * (197 + 20)
@@ -97,7 +98,7 @@ def test_over_the_memory_limit_messages_are_refused_with_the_reason() -> None:
 
 
 def test_a_batch_becomes_neighbouring_messages() -> None:
-    lab = Lab()
+    lab = StoreLab()
     lab.put()
     body = batch(
         (1, b"one", b"UNIQ_KEY\x01U1\x02TAGS\x01a"), (2, b"two", b"TAGS\x01b\x02"), (3, b"", b"")
@@ -148,7 +149,7 @@ def test_a_batch_becomes_neighbouring_messages() -> None:
 
 
 def test_a_batch_never_spans_two_files() -> None:
-    lab = Lab(log_bytes=580)
+    lab = StoreLab(log_bytes=580)
     lab.put()
     body = batch(*[(0, bytes(60), b"")] * 3)
     result = lab.store.put_messages(InnerMessage("orders", 0, body)).append_result
@@ -159,7 +160,7 @@ def test_a_batch_never_spans_two_files() -> None:
 
 
 def test_a_batch_of_none_is_stored_as_nothing() -> None:
-    lab = Lab()
+    lab = StoreLab()
     appended = lab.store.put_messages(InnerMessage("t", 0, b"")).append_result
     assert appended is not None
     assert (appended.msg_num, appended.wrote_bytes, appended.msg_id) == (0, 0, "")
@@ -180,7 +181,7 @@ def test_a_batch_of_none_is_stored_as_nothing() -> None:
 def test_batches_that_are_refused(
     body: bytes, sys_flag: int, properties: dict[str, str], status: PutMessageStatus
 ) -> None:
-    lab = Lab(max_message_size=1000)
+    lab = StoreLab(max_message_size=1000)
     message = InnerMessage("t", 0, body, sys_flag=sys_flag, properties=properties)
     assert lab.store.put_messages(message).status is status
     assert lab.store.max_phy_offset == 0
@@ -190,7 +191,7 @@ def test_batches_that_are_refused(
 
 
 def test_the_listener_hears_last_and_can_already_read() -> None:
-    lab = Lab()
+    lab = StoreLab()
     heard: list[tuple[object, ...]] = []
 
     def arriving(*told: object) -> None:
@@ -209,7 +210,7 @@ def test_the_listener_hears_last_and_can_already_read() -> None:
 
 
 def test_without_long_polling_nobody_listens() -> None:
-    lab = Lab(long_polling_enable=False)
+    lab = StoreLab(long_polling_enable=False)
     heard: list[object] = []
     lab.store.message_arriving = lambda *told: heard.append(told)
     lab.put()
@@ -220,7 +221,7 @@ def test_without_long_polling_nobody_listens() -> None:
 
 
 def test_a_deleted_topic_begins_anew_and_its_records_stay() -> None:
-    lab = Lab()
+    lab = StoreLab()
     for topic in ("a", "a", "b"):
         lab.put(topic=topic)
     end = lab.store.max_phy_offset
@@ -235,7 +236,7 @@ def test_a_deleted_topic_begins_anew_and_its_records_stay() -> None:
 
 
 def test_unused_topics_are_cleaned_but_for_two() -> None:
-    lab = Lab()
+    lab = StoreLab()
     topics = ("a", "b", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC")
     for topic in topics:
         lab.put(topic=topic)
@@ -244,7 +245,7 @@ def test_unused_topics_are_cleaned_but_for_two() -> None:
 
 
 def test_a_reset_store_is_as_new_and_costs_under_a_millisecond() -> None:
-    lab = Lab(log_bytes=1 << 30)
+    lab = StoreLab(log_bytes=1 << 30)
     best_ms = 1e9
     for _ in range(3):
         for number in range(100):
@@ -265,7 +266,7 @@ def test_a_reset_store_is_as_new_and_costs_under_a_millisecond() -> None:
 
 
 def test_messages_are_looked_up_by_offset_and_walked_by_queue() -> None:
-    lab = Lab(log_bytes=300)
+    lab = StoreLab(log_bytes=300)
     for body in (b"1", b"2", b"3", b"4"):
         lab.put(body, properties="KEYS\x01k")
     lab.put(b"other", queue_id=1)
@@ -284,7 +285,7 @@ def test_messages_are_looked_up_by_offset_and_walked_by_queue() -> None:
 
 
 def test_ipv6_bits_of_a_client_do_not_make_a_record_unreadable() -> None:
-    lab = Lab()
+    lab = StoreLab()
     assert lab.put(b"hello", sys_flag=0x30).ok
     message = lab.store.look_message_by_offset(0)
     assert message is not None
@@ -292,7 +293,7 @@ def test_ipv6_bits_of_a_client_do_not_make_a_record_unreadable() -> None:
 
 
 def test_a_message_costs_its_record_and_twenty_bytes() -> None:
-    lab = Lab(log_bytes=BIG_LOG)
+    lab = StoreLab(log_bytes=BIG_LOG)
     for _ in range(100):
         lab.put(bytes(100), properties="UNIQ_KEY\x01u\x02KEYS\x01a b")
     assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * 20
@@ -302,7 +303,7 @@ def test_a_message_costs_its_record_and_twenty_bytes() -> None:
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_topic_counts_in_bytes(batch: bool) -> None:
-    lab = Lab()
+    lab = StoreLab()
     for topic, status in (
         ("é" * 63, PutMessageStatus.PUT_OK),
         ("é" * 64, PutMessageStatus.MESSAGE_ILLEGAL),

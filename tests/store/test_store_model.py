@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from fakemq.store.results import GetMessageStatus
-from tests.support.store_lab import START_MS, Lab
+from tests.support.store_lab import StoreLab
+from tests.support.time import START_MS
 
 LOG_BYTES = 1024
 QUEUE_UNITS = 7
@@ -32,7 +33,9 @@ class Stored:
 class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.lab = Lab(log_bytes=LOG_BYTES, queue_units=QUEUE_UNITS, limit_bytes=MEMORY_LIMIT_BYTES)
+        self.lab = StoreLab(
+            log_bytes=LOG_BYTES, queue_units=QUEUE_UNITS, limit_bytes=MEMORY_LIMIT_BYTES
+        )
         self.store = self.lab.store
         self.forget()
 

@@ -6,50 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fakemq.broker.broker import Broker
-from fakemq.clock.clock import Clock
 from fakemq.clock.timers import Timer
-from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.protocol.headers.pull import PullMessageRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
-from tests.support.namesrv import StandingTime
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.peer import Answer, Peer
-from tests.support.world import START_MS, World, send_header
 
 GROUP = "billing"
 TOPIC = "orders"
 SUSPEND_MS = 15_000
 """What Java's push consumer asks for."""
-
-
-class LabWorld(World):
-    """A world whose real time stands still until `outside_time_passes`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = StandingTime()
-        self.clock = Clock(frozen=True, start_at_ms=START_MS, source=self.time)
-        self.journal = Journal(self.clock)
-        self.clock.settle = self.network.settle
-
-    def outside_peer(self, broker: Broker, name: str = "outside") -> Peer:
-        """A client that lives in real time, as one behind a socket does."""
-        return Peer(
-            self.network,
-            self.clock,
-            self.journal,
-            broker.addr,
-            name=name,
-            accept_outside=broker.accept,
-        )
-
-    def outside_time_passes(self, ms: int) -> None:
-        """Outside peers grow older; the frozen cluster does not."""
-        self.time.passed_ms += ms
-        self.clock.fire_due()
-        self.network.settle()
 
 
 def subscription(topic: str = TOPIC, expression: str = "*", **fields: object) -> dict[str, object]:
@@ -152,6 +120,6 @@ def code(answer: Answer) -> int | None:
     return None if answer.response is None else answer.response.code
 
 
-def hold_timers(world: World) -> list[Timer]:
+def hold_timers(lab: BrokerLab) -> list[Timer]:
     """The pending checks of held pulls."""
-    return [timer for timer in world.clock.timers() if timer.kind == "pull_hold"]
+    return [timer for timer in lab.clock.timers() if timer.kind == "pull_hold"]

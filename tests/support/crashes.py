@@ -18,10 +18,10 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import MessageExt, decode_records
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
+from tests.support.broker_lab import send_header
 from tests.support.clients import pull
 from tests.support.peer import Answer, Peer
 from tests.support.transactions import COMMIT, PRODUCERS, ROLLBACK, Half, end_header
-from tests.support.world import send_header
 
 TOPICS = {"orders": 4, "billing": 2}
 LOG_BYTES = 24_576

@@ -7,7 +7,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties
 from fakemq.store.inner_message import InnerMessage
-from tests.support.world import World, send_header
+from tests.support.broker_lab import BrokerLab, send_header
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
@@ -15,11 +15,11 @@ SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 class Delays:
     """A broker with levels of 1, 2 and 3 seconds, and a producer."""
 
-    def __init__(self, world: World, levels: str = "1s 2s 3s", **config: int | str) -> None:
-        self.world = world
+    def __init__(self, lab: BrokerLab, levels: str = "1s 2s 3s", **config: int | str) -> None:
+        self.lab = lab
         self.config = BrokerConfig(message_delay_level=levels, **config)
-        self.broker = world.broker(self.config)
-        self.peer = world.peer(self.broker.addr)
+        self.broker = lab.broker(self.config)
+        self.peer = lab.peer(self.broker.addr)
 
     def send(
         self, level: int, body: bytes = b"x", *, topic: str = "orders", queue_id: int = 0
@@ -47,22 +47,22 @@ class Delays:
     def timers(self) -> list[tuple[str, int]]:
         """The delay levels that are waited for, and for how long."""
         return [
-            (timer.kind, self.world.clock.due_in_ms(timer))
-            for timer in self.world.clock.timers()
+            (timer.kind, self.lab.clock.due_in_ms(timer))
+            for timer in self.lab.clock.timers()
             if timer.kind.startswith("delay_level")
         ]
 
     def pass_ms(self, ms: int) -> None:
-        self.world.clock.advance_ms(ms)
+        self.lab.clock.advance_ms(ms)
 
     def restart(self, how: str) -> None:
         if how == "stop":
             self.broker.stop()
         else:
             self.broker.kill()
-        self.world.network.settle()
+        self.lab.network.settle()
         self.start()
 
     def start(self) -> None:
         self.broker.start()
-        self.peer = self.world.peer(self.broker.addr)
+        self.peer = self.lab.peer(self.broker.addr)

@@ -18,7 +18,8 @@ from fakemq.store.directory_files import DirectoryFiles
 from fakemq.store.disk import Disk
 from fakemq.store.results import PutMessageResult
 from fakemq.store.store import MessageStore
-from tests.support.store_lab import START_MS, Puts
+from tests.support.store_lab import Puts
+from tests.support.time import START_MS
 
 NODE = "broker-a-0"
 

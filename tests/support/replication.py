@@ -12,8 +12,8 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header
 from fakemq.store.store import MessageStore
+from tests.support.broker_lab import send_header
 from tests.support.peer import Answer, Peer
-from tests.support.world import send_header
 
 SMALL = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
 PATIENT_MS = 60_000

@@ -12,7 +12,7 @@ from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 
 
-class Peer:
+class BrokerEnd:
     """The broker's end of one connection."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -39,7 +39,7 @@ def respond(request: RemotingCommand, code: int = 0) -> RemotingCommand:
 class ScriptedBroker:
     """Plays one script per connection, in turn; a failing script fails the test."""
 
-    def __init__(self, *scripts: Callable[[Peer], None]) -> None:
+    def __init__(self, *scripts: Callable[[BrokerEnd], None]) -> None:
         self._scripts = scripts
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(5)
@@ -53,7 +53,7 @@ class ScriptedBroker:
                 connection, _ = self._listener.accept()
                 with connection:
                     connection.settimeout(5)
-                    script(Peer(connection))
+                    script(BrokerEnd(connection))
         except BaseException as error:
             self._failure = error
 

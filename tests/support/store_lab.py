@@ -11,8 +11,7 @@ from fakemq.store.inner_message import InnerMessage
 from fakemq.store.memory_files import GIB, MemoryFiles
 from fakemq.store.results import PutMessageResult
 from fakemq.store.store import MessageStore
-
-START_MS = 1_700_000_000_000
+from tests.support.time import START_MS
 
 
 class Puts:
@@ -41,7 +40,7 @@ class Puts:
         )
 
 
-class Lab(Puts):
+class StoreLab(Puts):
     """A store and everything around it."""
 
     def __init__(

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS
-from fakemq.clock.clock import Clock
-from fakemq.journal.journal import Journal
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import Header
@@ -23,31 +21,14 @@ from fakemq.protocol.topics import (
     TRANS_OP_HALF_TOPIC,
 )
 from fakemq.store.inner_message import InnerMessage
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, beat
-from tests.support.namesrv import StandingTime
 from tests.support.peer import Peer
-from tests.support.world import World, send_header
 
 PRODUCERS = "accounts"
 COMMIT = MessageSysFlag.TRANSACTION_COMMIT_TYPE
 ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
 UNKNOWN = MessageSysFlag.TRANSACTION_NOT_TYPE
-
-
-class RealTimeWorld(World):
-    """A world whose clock is right, so that a producer's time counts; the test makes it pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = StandingTime()
-        self.clock = Clock(source=self.time)
-        self.journal = Journal(self.clock)
-        self.clock.settle = self.network.settle
-
-    def pass_time(self, ms: int) -> None:
-        self.time.passed_ms += ms
-        self.clock.fire_due()
-        self.network.settle()
 
 
 class Half(NamedTuple):
@@ -114,9 +95,9 @@ def asked(peer: Peer) -> list[Check]:
     return found
 
 
-def pass_check(world: World) -> None:
+def pass_check(lab: BrokerLab) -> None:
     """Let time pass until the next look at half messages."""
-    world.pass_time(world.clock.due_in_ms(world.clock.next_of("txn_check")))
+    lab.pass_time(lab.clock.due_in_ms(lab.clock.next_of("txn_check")))
 
 
 def stored(broker: Broker, topic: str = TOPIC) -> list[MessageExt]:
@@ -132,9 +113,9 @@ def discarded(broker: Broker) -> list[MessageExt]:
     return stored(broker, TRANS_CHECK_MAX_TIME_TOPIC)
 
 
-def producer(world: World, broker: Broker, client_id: str = "one") -> Peer:
+def producer(lab: BrokerLab, broker: Broker, client_id: str = "one") -> Peer:
     """A producer of the group, which has said so."""
-    peer = world.peer(broker.addr, client_id)
+    peer = lab.peer(broker.addr, client_id)
     beat(peer, client_id, producers=[PRODUCERS])
     return peer
 

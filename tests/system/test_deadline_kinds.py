@@ -24,10 +24,10 @@ from fakemq.protocol.headers.client import (
 )
 from fakemq.protocol.headers.namesrv import RegisterBrokerRequestHeader
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import send_header
 from tests.support.clients import GROUP, consumer_data, pull_header, subscription
-from tests.support.namesrv import wrapper
+from tests.support.namesrv_lab import wrapper
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 SMALL = {"mappedFileSizeCommitLog": 4096, "fileReservedTime": 0}
 

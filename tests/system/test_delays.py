@@ -10,8 +10,8 @@ from fakemq.cluster import Cluster
 from fakemq.events import DeadLettered, LogAppended, ScheduledDelivered, SentBack
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
+from tests.support.broker_lab import send_header
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 RETRIES = 16
 

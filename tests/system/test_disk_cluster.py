@@ -19,10 +19,10 @@ from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.properties import WAIT_STORE_MSG_OK
+from tests.support.broker_lab import send_header
 from tests.support.clients import beat, consumer_data
 from tests.support.peer import Answer, Peer
 from tests.support.transactions import end_header, send_half
-from tests.support.world import send_header
 
 NODE = "broker-a-0"
 SMALL = {"mappedFileSizeCommitLog": 65_536, "mappedFileSizeConsumeQueue": 2_000}

@@ -17,9 +17,9 @@ from fakemq.protocol.headers.offset import (
     QueryConsumerOffsetRequestHeader,
     SearchOffsetRequestHeader,
 )
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, consumer_data, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 VERSION_5_5_0 = 513
 
@@ -49,11 +49,11 @@ def test_keys_of_our_own_are_known_and_checked_and_told_to_nobody() -> None:
 
 @pytest.fixture
 def peer() -> Peer:
-    world = World()
-    peer = world.peer(world.broker().addr)
+    lab = BrokerLab()
+    peer = lab.peer(lab.broker().addr)
     for _ in range(3):
         send(peer)
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     return peer
 
 

@@ -15,9 +15,10 @@ from fakemq.protocol.bodies.filter import ConsumerFilterTable
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
 from tests.broker.filters.test_java_filters import recorded
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, beat, consumer_data, pull, subscription
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -50,12 +51,12 @@ def dead_time(broker: Broker) -> int | None:
     return found.data.dead_time if found.data.dead else None
 
 
-def history(world: World) -> list[str]:
-    return [event.how for event in world.journal.find(FilterChanged)]
+def history(lab: BrokerLab) -> list[str]:
+    return [event.how for event in lab.journal.find(FilterChanged)]
 
 
-def clean_timers(world: World) -> list[int]:
-    return [timer.due_ms for timer in world.clock.timers() if timer.kind == "filter_data_clean"]
+def clean_timers(lab: BrokerLab) -> list[int]:
+    return [timer.due_ms for timer in lab.clock.timers() if timer.kind == "filter_data_clean"]
 
 
 def test_a_heartbeat_registers_an_expression_and_no_tags(broker: Broker, peer: Peer) -> None:
@@ -88,31 +89,31 @@ def test_what_another_version_changes(
 
 
 def test_the_same_in_a_newer_version_only_counts_on(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5", 1))
-    world.clock.advance(1)
+    lab.clock.advance(1)
     say(peer, sql("a > 5", 2))
     found = broker.filters.find(TOPIC, GROUP)
     assert found is not None
     assert (found.data.born_time, found.data.client_version) == (START_MS, 2)
-    assert history(world) == ["registered"]
+    assert history(lab) == ["registered"]
 
 
 @pytest.mark.parametrize("expression_type", ["XPATH", "sql92"])
 def test_a_type_that_nobody_knows_is_refused(
-    world: World, broker: Broker, peer: Peer, expression_type: str
+    lab: BrokerLab, broker: Broker, peer: Peer, expression_type: str
 ) -> None:
     say(peer, sql("a > 5") | {"expressionType": expression_type})
     assert expression(broker) is None
-    assert history(world) == ["refused"]
+    assert history(lab) == ["refused"]
 
 
 # -- death ------------------------------------------------------------------------------------
 
 
 def test_a_topic_that_is_not_named_any_more_dies_and_comes_back(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
     say(peer, subscription("bills"))
@@ -120,84 +121,84 @@ def test_a_topic_that_is_not_named_any_more_dies_and_comes_back(
     say(peer, sql("of no account, for it has the same version"))
     assert dead_time(broker) is None
     assert expression(broker) == "a > 5"
-    assert history(world) == ["registered", "dead", "revived"]
+    assert history(lab) == ["registered", "dead", "revived"]
 
 
-def test_tags_in_its_place_leave_it_alive(world: World, broker: Broker, peer: Peer) -> None:
+def test_tags_in_its_place_leave_it_alive(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
     say(peer, subscription(subVersion=2))
-    assert history(world) == ["registered"]
+    assert history(lab) == ["registered"]
 
 
 @pytest.mark.parametrize("how", ["unregistered", "closed"])
 def test_the_last_of_a_group_takes_its_filters_along(
-    world: World, broker: Broker, how: str
+    lab: BrokerLab, broker: Broker, how: str
 ) -> None:
-    first, last = world.peer(broker.addr, "first"), world.peer(broker.addr, "last")
+    first, last = lab.peer(broker.addr, "first"), lab.peer(broker.addr, "last")
     for peer in (first, last):
         say(peer, sql("a > 5"))
     for peer in (first, last):
-        assert history(world) == ["registered"]
+        assert history(lab) == ["registered"]
         if how == "unregistered":
             leave(peer)
         else:
             peer.session.close("gone")
-            world.network.settle()
-    assert history(world) == ["registered", "dead"]
+            lab.network.settle()
+    assert history(lab) == ["registered", "dead"]
 
 
 def test_who_falls_silent_leaves_its_filter_alive_as_in_java(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
-    world.clock.advance("70s")
+    lab.clock.advance("70s")
     pull(peer)  # it is there, but says no more of itself
-    world.clock.advance("61s")
+    lab.clock.advance("61s")
     assert broker.consumers.group(GROUP) is None
-    assert history(world) == ["registered"]
+    assert history(lab) == ["registered"]
 
 
 def test_the_dead_are_forgotten_after_a_day_at_the_next_tick(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
-    assert clean_timers(world) == []
-    world.clock.advance("3s")
+    assert clean_timers(lab) == []
+    lab.clock.advance("3s")
     say(peer, sql("a > 5"))
-    world.clock.advance("6s")
+    lab.clock.advance("6s")
     leave(peer)
     due_ms = DAY_MS + 10_000
-    assert clean_timers(world) == [due_ms]
-    world.clock.advance((due_ms - 9_000 - 1) / 1000)
+    assert clean_timers(lab) == [due_ms]
+    lab.clock.advance((due_ms - 9_000 - 1) / 1000)
     assert expression(broker, "bills") == "a < 5"
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert expression(broker, "bills") is None
     # Dead since 9 s: it is due at the very tick.
     assert expression(broker) is None
-    assert clean_timers(world) == []
-    assert history(world)[-2:] == ["removed", "removed"]
+    assert clean_timers(lab) == []
+    assert history(lab)[-2:] == ["removed", "removed"]
 
 
-def test_who_dies_later_is_forgotten_later(world: World, broker: Broker, peer: Peer) -> None:
+def test_who_dies_later_is_forgotten_later(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
     say(peer, sql("a > 5"))
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     say(peer, sql("a < 5", topic="bills"))
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     leave(peer)
     # "bills" came back to life and died again: 10 s after the other.
-    world.clock.advance(DAY_MS / 1000 - 10)
+    lab.clock.advance(DAY_MS / 1000 - 10)
     assert (expression(broker), expression(broker, "bills")) == (None, "a < 5")
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert expression(broker, "bills") is None
 
 
-def test_the_time_of_mourning_is_configured(world: World) -> None:
-    broker = world.broker(BrokerConfig(filter_data_clean_time_span=0))
-    peer = world.peer(broker.addr)
+def test_the_time_of_mourning_is_configured(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(filter_data_clean_time_span=0))
+    peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
     leave(peer)
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert expression(broker) is None
 
 
@@ -205,33 +206,33 @@ def test_the_time_of_mourning_is_configured(world: World) -> None:
 
 
 def test_a_broker_that_starts_again_takes_all_for_dead_since_30_s(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
-    world.clock.advance("60s")
+    lab.clock.advance("60s")
     broker.kill()
-    assert clean_timers(world) == []
-    world.clock.advance("60s")
+    assert clean_timers(lab) == []
+    lab.clock.advance("60s")
     broker.start()
     assert dead_time(broker) == START_MS + 90_000
-    [due_ms] = clean_timers(world)
+    [due_ms] = clean_timers(lab)
     assert due_ms == DAY_MS + 90_000
-    peer = world.peer(broker.addr)
+    peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
     assert dead_time(broker) is None
-    world.clock.advance(DAY_MS / 1000)
+    lab.clock.advance(DAY_MS / 1000)
     assert expression(broker) == "a > 5"
 
 
 def test_a_reset_keeps_the_filters_of_who_is_connected(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
     say(peer, sql("a > 5"))
-    other = world.peer(broker.addr, "other")
+    other = lab.peer(broker.addr, "other")
     say(other, sql("a = 5"), group="another")
     other.session.close("gone")
-    world.network.settle()
+    lab.network.settle()
     broker.reset()
     assert expression(broker) == "a > 5"
     assert expression(broker, "bills") is None
@@ -241,9 +242,9 @@ def test_a_reset_keeps_the_filters_of_who_is_connected(
 # -- the file ---------------------------------------------------------------------------------
 
 
-def test_the_file_is_as_java_writes_it(world: World) -> None:
-    broker = world.broker(BrokerConfig(expect_consumer_num_use_filter=64))
-    peer, leaving = world.peer(broker.addr), world.peer(broker.addr, "leaving")
+def test_the_file_is_as_java_writes_it(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(expect_consumer_num_use_filter=64))
+    peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
     say(peer, sql("a > 5", 3), group="billing")
     say(leaving, sql("a IS NULL", 4), group="shipping")
     leave(leaving, "shipping")
@@ -260,24 +261,24 @@ def test_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> Non
     assert len(bits["bitPos"]) == 3
 
 
-def test_nobody_who_must_go_is_in_the_file(world: World) -> None:
-    broker = world.broker(BrokerConfig(filter_data_clean_time_span=1_000))
-    peer = world.peer(broker.addr)
+def test_nobody_who_must_go_is_in_the_file(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(filter_data_clean_time_span=1_000))
+    peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
     leave(peer)
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     assert fastjson.dumps(broker.filters.table()) == '{"filterDataByTopic":{}}'
 
 
-def test_what_was_written_is_read_again(world: World) -> None:
-    broker = world.broker()
-    peer, leaving = world.peer(broker.addr), world.peer(broker.addr, "leaving")
+def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
+    broker = lab.broker()
+    peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
     say(peer, sql("a > 5"))
     say(leaving, sql("a < 5"), group="shipping")
     leave(leaving, "shipping")
     written = fastjson.dumps_pretty(broker.filters.table()).encode()
-    world.clock.advance("60s")
-    after = world.broker(BrokerConfig(broker_name="after", listen_port=20911))
+    lab.clock.advance("60s")
+    after = lab.broker(BrokerConfig(broker_name="after", listen_port=20911))
     after.filters.load(ConsumerFilterTable.decode(written))
     after.filters.start()
     found = after.filters.find(TOPIC, "shipping")
@@ -285,15 +286,15 @@ def test_what_was_written_is_read_again(world: World) -> None:
     assert found.data.dead_time == START_MS
     assert found.expression.matches({"a": "3"})
     assert dead_time(after) == START_MS + 30_000
-    world.clock.advance((DAY_MS - 60_000) / 1000)
+    lab.clock.advance((DAY_MS - 60_000) / 1000)
     assert after.filters.find(TOPIC, "shipping") is None
     assert expression(after) == "a > 5"
 
 
-def test_a_file_for_other_bits_is_not_read(world: World, broker: Broker, peer: Peer) -> None:
+def test_a_file_for_other_bits_is_not_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
     table = broker.filters.table()
-    other = world.broker(
+    other = lab.broker(
         BrokerConfig(broker_name="other", listen_port=20911, expect_consumer_num_use_filter=64)
     )
     other.filters.load(table)

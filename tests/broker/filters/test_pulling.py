@@ -15,16 +15,16 @@ from fakemq.protocol.subscription import build_subscription_data
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.protocol.topics import retry_topic
 from tests.broker.filters.test_manager import say, sql
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, subscription
 from tests.support.peer import Peer
-from tests.support.world import World, send_header
 
 HEARTBEAT_ONLY = 0
 
 
 @pytest.fixture
-def broker(world: World) -> Broker:
-    return world.broker(BrokerConfig(enable_property_filter=True))
+def broker(lab: BrokerLab) -> Broker:
+    return lab.broker(BrokerConfig(enable_property_filter=True))
 
 
 def send(peer: Peer, *, topic: str = TOPIC, **properties: str) -> None:
@@ -45,7 +45,7 @@ def pull_by_heartbeat(peer: Peer, topic: str = TOPIC, version: int = 1) -> Remot
     return pull(peer, topic=topic, sys_flag=HEARTBEAT_ONLY, sub_version=version)
 
 
-def test_a_pull_with_an_expression_gets_what_it_is_true_of(world: World, peer: Peer) -> None:
+def test_a_pull_with_an_expression_gets_what_it_is_true_of(lab: BrokerLab, peer: Peer) -> None:
     for a in ("3", "7", "x", "8"):
         send(peer, a=a)
     send(peer, b="7")
@@ -53,7 +53,7 @@ def test_a_pull_with_an_expression_gets_what_it_is_true_of(world: World, peer: P
     assert (response.code, response.remark) == (0, "FOUND")
     assert places(response) == [1, 3]
     assert response.ext_fields["nextBeginOffset"] == "5"
-    assert world.journal.find(Delivered)[0].offsets == (1, 3)
+    assert lab.journal.find(Delivered)[0].offsets == (1, 3)
     assert places(pull_sql(peer, "a IS NULL OR a = '3'")) == [0, 4]
     response = pull_sql(peer, "a > 50")
     assert (response.code, response.remark) == (20, "NO_MATCHED_MESSAGE")
@@ -103,9 +103,9 @@ def test_filter_data_that_are_older_than_the_subscription(peer: Peer) -> None:
     )
 
 
-def test_without_property_filters_the_data_are_looked_for_first(world: World) -> None:
-    broker = world.broker()
-    peer = world.peer(broker.addr)
+def test_without_property_filters_the_data_are_looked_for_first(lab: BrokerLab) -> None:
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
     broker.create_topic(TOPIC, 1)
     say(peer, sql("a >"))
     assert pull_by_heartbeat(peer).code == 27
@@ -120,10 +120,10 @@ def test_without_property_filters_the_data_are_looked_for_first(world: World) ->
 # -- held pulls -------------------------------------------------------------------------------
 
 
-def test_only_what_is_wanted_wakes(world: World, broker: Broker, peer: Peer) -> None:
+def test_only_what_is_wanted_wakes(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.create_topic(TOPIC, 1)
     held = long_pull(peer, subscription="a > 5", expression_type="SQL92")
-    sender = world.peer(broker.addr, "sender")
+    sender = lab.peer(broker.addr, "sender")
     for a in ("3", "x"):
         send(sender, a=a)
         assert not held.over
@@ -137,7 +137,7 @@ def test_only_what_is_wanted_wakes(world: World, broker: Broker, peer: Peer) -> 
     [("DELAY = '1'", {"DELAY": "1"}, True), ("WAIT = 'true'", {"WAIT": "true"}, False)],
 )
 def test_who_waits_sees_the_properties_that_are_stored(
-    world: World,
+    lab: BrokerLab,
     broker: Broker,
     peer: Peer,
     expression: str,
@@ -146,28 +146,28 @@ def test_who_waits_sees_the_properties_that_are_stored(
 ) -> None:
     broker.create_topic(TOPIC, 1)
     held = long_pull(peer, subscription=expression, expression_type="SQL92")
-    send(world.peer(broker.addr, "sender"), **properties)
-    world.clock.advance("2s")
+    send(lab.peer(broker.addr, "sender"), **properties)
+    lab.clock.advance("2s")
     assert broker.store.max_offset_in_queue(TOPIC, 0) == 1
     assert held.over is wakes
 
 
 def test_what_is_not_wanted_is_told_at_the_next_check(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
     held = long_pull(peer, subscription="a > 5", expression_type="SQL92")
-    send(world.peer(broker.addr, "sender"), a="3")
-    world.clock.advance(4.999)
+    send(lab.peer(broker.addr, "sender"), a="3")
+    lab.clock.advance(4.999)
     assert not held.over
-    world.clock.advance(0.001)
+    lab.clock.advance(0.001)
     assert held.response is not None
     assert (held.response.code, held.response.remark) == (20, "NO_MATCHED_MESSAGE")
     assert held.response.ext_fields["nextBeginOffset"] == "1"
 
 
 def test_a_reset_leaves_the_filter_of_a_waiting_consumer(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer, a="7")
     say(peer, sql("a > 5"))
@@ -176,7 +176,7 @@ def test_a_reset_leaves_the_filter_of_a_waiting_consumer(
     broker.reset()
     broker.create_topic(TOPIC, 1)
     held = long_pull(peer, sys_flag=flags, sub_version=1)
-    sender = world.peer(broker.addr, "sender")
+    sender = lab.peer(broker.addr, "sender")
     send(sender, a="3")
     assert not held.over
     send(sender, a="7")
@@ -188,10 +188,10 @@ def test_a_reset_leaves_the_filter_of_a_waiting_consumer(
 
 @pytest.mark.parametrize(("support", "found"), [(False, [0, 1, 2, 3, 4]), (True, [0, 3, 4])])
 def test_retries_are_judged_by_the_filter_of_their_real_topic(
-    world: World, support: bool, found: list[int]
+    lab: BrokerLab, support: bool, found: list[int]
 ) -> None:
-    broker = world.broker(BrokerConfig(enable_property_filter=True, filter_support_retry=support))
-    peer = world.peer(broker.addr)
+    broker = lab.broker(BrokerConfig(enable_property_filter=True, filter_support_retry=support))
+    peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"), subscription(retry_topic(GROUP)))
     for a, topic in (("7", TOPIC), ("3", TOPIC), ("x", TOPIC), ("3", "bills")):
         send(peer, topic=retry_topic(GROUP), a=a, **{RETRY_TOPIC: topic})
@@ -199,9 +199,9 @@ def test_retries_are_judged_by_the_filter_of_their_real_topic(
     assert places(pull_by_heartbeat(peer, retry_topic(GROUP))) == found
 
 
-def test_retries_are_judged_by_tags_first(world: World) -> None:
-    broker = world.broker(BrokerConfig(filter_support_retry=True))
-    peer = world.peer(broker.addr)
+def test_retries_are_judged_by_tags_first(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(filter_support_retry=True))
+    peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
     topic = retry_topic(GROUP)
     send(peer, topic=topic, a="7", TAGS="x", **{RETRY_TOPIC: TOPIC})

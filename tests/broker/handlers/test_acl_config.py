@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_nothing_can_be_changed(code: int, expected: int, method: str, peer: Pee
     "code",
     [RequestCode.GET_BROKER_CLUSTER_ACL_INFO, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG],
 )
-def test_who_asks_gets_no_answer(code: int, world: World, peer: Peer) -> None:
+def test_who_asks_gets_no_answer(code: int, lab: BrokerLab, peer: Peer) -> None:
     answer = peer.send(code)
-    world.clock.advance("60s")
+    lab.clock.advance("60s")
     assert answer.over
     assert answer.response is None
     assert not peer.closed

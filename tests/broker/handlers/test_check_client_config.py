@@ -10,9 +10,9 @@ import pytest
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import subscription
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def check(peer: Peer, **fields: Any) -> RemotingCommand:
@@ -39,9 +39,9 @@ def test_anything_else_is_refused_without_property_filters(
 
 
 @pytest.fixture
-def filtering(world: World) -> Peer:
+def filtering(lab: BrokerLab) -> Peer:
     """A client of a broker with enablePropertyFilter."""
-    return world.peer(world.broker(BrokerConfig(enable_property_filter=True)).addr)
+    return lab.peer(lab.broker(BrokerConfig(enable_property_filter=True)).addr)
 
 
 def test_an_expression_is_understood(filtering: Peer) -> None:

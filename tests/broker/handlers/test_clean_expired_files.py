@@ -6,8 +6,8 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import Send
 from tests.support.peer import Peer
-from tests.support.world import Send
 
 
 @pytest.mark.parametrize(

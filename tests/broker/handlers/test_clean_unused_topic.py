@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import Send
 from tests.support.peer import Peer
-from tests.support.world import Send
 
 
 def test_queues_without_a_topic_config_go_and_others_stay(

@@ -9,16 +9,16 @@ from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.client import ConsumeMessageDirectlyResultRequestHeader
 from fakemq.protocol.message import decode_record
+from tests.support.broker_lab import BrokerLab, Send
 from tests.support.clients import GROUP, consume
 from tests.support.peer import Peer
-from tests.support.world import Send, World
 
 CODE = RequestCode.CONSUME_MESSAGE_DIRECTLY
 
 
 @pytest.fixture
-def consumer(world: World, broker: Broker) -> Peer:
-    peer = world.peer(broker.addr, "consumer")
+def consumer(lab: BrokerLab, broker: Broker) -> Peer:
+    peer = lab.peer(broker.addr, "consumer")
     consume(peer)
     peer.requests.clear()
     return peer

@@ -12,16 +12,16 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.send import ConsumerSendMsgBackRequestHeader
 from fakemq.protocol.sysflag import PermName
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.delays import SCHEDULE, Delays
-from tests.support.world import World, send_header
 
 GROUP = "billing"
 RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 
 
 @pytest.fixture
-def delays(world: World) -> Delays:
-    return Delays(world, BrokerConfig().message_delay_level)
+def delays(lab: BrokerLab) -> Delays:
+    return Delays(lab, BrokerConfig().message_delay_level)
 
 
 def sent(delays: Delays, properties: str = "TAGS\x01red", **fields: int) -> int:
@@ -196,8 +196,8 @@ def test_a_group_without_retry_queues_loses_it(delays: Delays, nums: int) -> Non
     assert levels(delays) == []
 
 
-def test_a_group_that_may_not_be(world: World) -> None:
-    delays = Delays(world, auto_create_subscription_group=False)
+def test_a_group_that_may_not_be(lab: BrokerLab) -> None:
+    delays = Delays(lab, auto_create_subscription_group=False)
     response = back(delays, sent(delays))
     assert response.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
     assert response.remark == (
@@ -247,42 +247,42 @@ def test_a_slave_stores_nothing(delays: Delays) -> None:
     assert (response.code, response.remark) == (1, "SERVICE_NOT_AVAILABLE")
 
 
-def test_it_works_at_the_fast_port_too(world: World, delays: Delays) -> None:
+def test_it_works_at_the_fast_port_too(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays)
-    delays.peer = world.peer(delays.broker.vip_addr)
+    delays.peer = lab.peer(delays.broker.vip_addr)
     assert back(delays, offset).code == ResponseCode.SUCCESS
 
 
 # -- the journal ----------------------------------------------------------------------------------
 
 
-def test_the_journal_links_the_message_to_its_retry(world: World, delays: Delays) -> None:
+def test_the_journal_links_the_message_to_its_retry(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays, "UNIQ_KEY\x01id")
     back(delays, offset)
-    assert world.journal.find(SentBack) == [
+    assert lab.journal.find(SentBack) == [
         SentBack(
             node="broker-a-0",
             group=GROUP,
             level=3,
             reconsume_times=1,
             from_phy_offset=offset,
-            phy_offset=world.journal.find(LogAppended, topic=SCHEDULE)[0].phy_offset,
+            phy_offset=lab.journal.find(LogAppended, topic=SCHEDULE)[0].phy_offset,
             origin_msg_id=delays.stored()[0].offset_msg_id,
             msg_id="id",
         )
     ]
 
 
-def test_the_journal_links_the_message_to_its_grave(world: World, delays: Delays) -> None:
+def test_the_journal_links_the_message_to_its_grave(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays, "UNIQ_KEY\x01id")
     back(delays, offset, -1)
-    assert world.journal.find(DeadLettered) == [
+    assert lab.journal.find(DeadLettered) == [
         DeadLettered(
             node="broker-a-0",
             group=GROUP,
             reconsume_times=1,
             from_phy_offset=offset,
-            phy_offset=world.journal.find(LogAppended, topic=DLQ)[0].phy_offset,
+            phy_offset=lab.journal.find(LogAppended, topic=DLQ)[0].phy_offset,
             origin_msg_id=delays.stored()[0].offset_msg_id,
             msg_id="id",
         )

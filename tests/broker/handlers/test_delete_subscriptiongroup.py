@@ -10,9 +10,9 @@ from fakemq.events import GroupChanged
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, consume, pull, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def delete(peer: Peer, group: str = GROUP, **fields: str) -> RemotingCommand:
@@ -67,15 +67,17 @@ def test_a_group_that_is_not_here_is_a_success(peer: Peer) -> None:
     assert delete(peer, "nobody").code == ResponseCode.SUCCESS
 
 
-def test_a_slave_sends_you_to_its_master(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    assert delete(world.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
+def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    assert delete(lab.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_what_was_counted_for_it_goes_where_the_broker_does_that(world: World, drop: bool) -> None:
-    broker = world.broker(BrokerConfig(auto_delete_unused_stats=drop))
-    peer = world.peer(broker.addr)
+def test_what_was_counted_for_it_goes_where_the_broker_does_that(
+    lab: BrokerLab, drop: bool
+) -> None:
+    broker = lab.broker(BrokerConfig(auto_delete_unused_stats=drop))
+    peer = lab.peer(broker.addr)
     send(peer)
     pull(peer)
     delete(peer)

@@ -10,9 +10,9 @@ from fakemq.events import TopicChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.topic import DeleteTopicRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def delete(peer: Peer, topic: str = TOPIC) -> RemotingCommand:
@@ -36,13 +36,13 @@ def test_config_and_queues_go_records_and_offsets_stay(broker: Broker, peer: Pee
     ]
 
 
-def test_name_servers_are_not_told(world: World) -> None:
-    name_server = world.name_server("10.0.0.1:9876")
-    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
+def test_name_servers_are_not_told(lab: BrokerLab) -> None:
+    name_server = lab.name_server("10.0.0.1:9876")
+    broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
     broker.create_topic(TOPIC, 1)
-    world.network.settle()
+    lab.network.settle()
     name_server.requests.clear()
-    delete(world.peer(broker.addr))
+    delete(lab.peer(broker.addr))
     assert name_server.codes() == []
 
 
@@ -63,14 +63,14 @@ def test_once_more_begins_at_0(broker: Broker, peer: Peer) -> None:
 
 
 def test_a_held_pull_hears_of_it_when_its_time_is_over(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer)
     answer = long_pull(peer, 1)
     delete(peer)
-    world.clock.advance("14s")
+    lab.clock.advance("14s")
     assert not answer.over
-    world.clock.advance("6s")
+    lab.clock.advance("6s")
     assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
 
 
@@ -109,15 +109,17 @@ def test_some_topics_may_not_be_deleted(peer: Peer, topic: str, remark: str) -> 
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 
-def test_nor_any_at_a_slave(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    assert delete(world.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
+def test_nor_any_at_a_slave(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    assert delete(lab.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_what_was_counted_for_it_goes_where_the_broker_does_that(world: World, drop: bool) -> None:
-    broker = world.broker(BrokerConfig(auto_delete_unused_stats=drop))
-    peer = world.peer(broker.addr)
+def test_what_was_counted_for_it_goes_where_the_broker_does_that(
+    lab: BrokerLab, drop: bool
+) -> None:
+    broker = lab.broker(BrokerConfig(auto_delete_unused_stats=drop))
+    peer = lab.peer(broker.addr)
     send(peer)
     delete(peer)
     assert (broker.stats.snapshots("TOPIC_PUT_NUMS", TOPIC) is None) is drop

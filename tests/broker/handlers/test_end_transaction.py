@@ -10,6 +10,7 @@ from fakemq.events import HandlerFailed, RequestHandled, TransactionEnded
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.store.results import PutMessageResult, PutMessageStatus
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import TOPIC, send
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -23,7 +24,6 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
-from tests.support.world import World, send_header
 
 NOTHING_SAID = "not set any response code"
 
@@ -137,9 +137,9 @@ def test_what_is_no_half_message(broker: Broker, peer: Peer) -> None:
     assert not broker.journal.find(HandlerFailed)
 
 
-def test_a_slave_ends_nothing(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    response = end(world.peer(broker.addr), Half(0, 0))
+def test_a_slave_ends_nothing(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    response = end(lab.peer(broker.addr), Half(0, 0))
     assert (response.code, response.remark) == (ResponseCode.SLAVE_NOT_AVAILABLE, NOTHING_SAID)
 
 
@@ -181,9 +181,9 @@ def test_a_store_that_refuses(
     assert ops(broker) == [], "it is not through"
 
 
-def test_a_store_without_room_says_so(world: World) -> None:
-    broker = world.broker(memory_limit_bytes=1000)
-    peer = world.peer(broker.addr)
+def test_a_store_without_room_says_so(lab: BrokerLab) -> None:
+    broker = lab.broker(memory_limit_bytes=1000)
+    peer = lab.peer(broker.addr)
     response = end(peer, send_half(peer, body=b"x" * 500))
     assert response.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert (response.remark or "").startswith("Service not available now. Here the memory limit")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.delays import Delays
-from tests.support.world import World
 
 
-def test_levels_that_delivered_come_with_bare_numbers_as_keys(world: World) -> None:
-    delays = Delays(world)
+def test_levels_that_delivered_come_with_bare_numbers_as_keys(lab: BrokerLab) -> None:
+    delays = Delays(lab)
     for level in (3, 1, 3, 2):
         delays.send(level)
     delays.pass_ms(1_000)
@@ -20,6 +20,6 @@ def test_levels_that_delivered_come_with_bare_numbers_as_keys(world: World) -> N
     assert response.body == b'{"offsetTable":{1:1,2:1,3:2}}'
 
 
-def test_no_progress_is_an_empty_table(world: World) -> None:
-    peer = world.peer(world.broker().addr)
+def test_no_progress_is_an_empty_table(lab: BrokerLab) -> None:
+    peer = lab.peer(lab.broker().addr)
     assert peer.ask(RequestCode.GET_ALL_DELAY_OFFSET).body == b'{"offsetTable":{}}'

@@ -6,19 +6,20 @@ import json
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import beat
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 
 def test_it_gives_every_producer_and_no_empty_group(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    gone = world.peer(broker.addr)
+    gone = lab.peer(broker.addr)
     beat(gone, "gone", producers=["empty"])
     gone.close()
     beat(peer, "one", producers=["p"])
-    world.clock.advance("30s")
+    lab.clock.advance("30s")
     beat(peer, "one", producers=["p"])
     response = peer.ask(RequestCode.GET_ALL_PRODUCER_INFO)
     assert (response.code, response.remark) == (0, None)

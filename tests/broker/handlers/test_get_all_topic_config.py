@@ -5,12 +5,12 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 
-def test_all_topics_come_with_their_version(world: World, broker: Broker) -> None:
+def test_all_topics_come_with_their_version(lab: BrokerLab, broker: Broker) -> None:
     # Slaves ask at the VIP port.
-    response = world.peer(broker.vip_addr).ask(RequestCode.GET_ALL_TOPIC_CONFIG)
+    response = lab.peer(broker.vip_addr).ask(RequestCode.GET_ALL_TOPIC_CONFIG)
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
     wrapper = TopicConfigSerializeWrapper.decode(response.body)
     assert wrapper.topic_config_table == broker.topics.snapshot()

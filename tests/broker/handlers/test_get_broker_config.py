@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.peer import Peer
-from tests.support.world import START_MS
+from tests.support.time import START_MS
 
 
 def test_the_config_is_text_and_its_version_a_header(peer: Peer) -> None:

@@ -6,9 +6,10 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import pull, send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World, send_header
+from tests.support.time import START_MS
 
 MIB = 1 << 20
 
@@ -17,11 +18,11 @@ def info(peer: Peer) -> dict[str, str]:
     return KVTable.decode(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
 
 
-def test_what_is_put_and_got(world: World, broker: Broker, peer: Peer) -> None:
+def test_what_is_put_and_got(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     for _ in range(3):
         send(peer)
     pull(peer)
-    world.clock.advance("11s")
+    lab.clock.advance("11s")
     found = info(peer)
     assert found["brokerVersion"] == "407"
     assert found["bootTimestamp"] == str(START_MS)
@@ -32,9 +33,9 @@ def test_what_is_put_and_got(world: World, broker: Broker, peer: Peer) -> None:
     assert found["putTps"] == "0.0  "
 
 
-def test_how_full_the_store_is(world: World) -> None:
-    broker = world.broker(memory_limit_bytes=10 * MIB)
-    peer = world.peer(broker.addr)
+def test_how_full_the_store_is(lab: BrokerLab) -> None:
+    broker = lab.broker(memory_limit_bytes=10 * MIB)
+    peer = lab.peer(broker.addr)
     assert info(peer)["commitLogDiskRatio"] == "0.0"
     assert info(peer)["commitLogDirCapacity"] == "Total : 10.0 MiB, Free : 10.0 MiB."
     peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), bytes(2 * MIB))
@@ -43,44 +44,44 @@ def test_how_full_the_store_is(world: World) -> None:
     assert found["commitLogDirCapacity"] == "Total : 10.0 MiB, Free : 8.0 MiB."
 
 
-def test_how_far_delayed_messages_are_delivered(world: World, peer: Peer) -> None:
+def test_how_far_delayed_messages_are_delivered(lab: BrokerLab, peer: Peer) -> None:
     assert not [key for key in info(peer) if key.startswith("scheduleMessageOffset")]
     for _ in range(2):
         header = send_header(properties="DELAY\x011")
         peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"later")
-        world.clock.advance("2s")
+        lab.clock.advance("2s")
     peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(properties="DELAY\x011"), b"later")
     assert info(peer)["scheduleMessageOffset_1"] == "2,3"
 
 
-def test_when_the_first_message_came_shows_once_java_could_read_it(world: World) -> None:
-    broker = world.broker(BrokerConfig(max_message_size=200))
-    peer = world.peer(broker.addr)
+def test_when_the_first_message_came_shows_once_java_could_read_it(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(max_message_size=200))
+    peer = lab.peer(broker.addr)
     assert info(peer)["earliestMessageTimeStamp"] == "-1"
     send(peer)
     assert info(peer)["earliestMessageTimeStamp"] == "-1"
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     for _ in range(4):
         send(peer)
     assert info(peer)["earliestMessageTimeStamp"] == str(START_MS)
 
 
-def test_the_pool_for_commits_shows_where_it_is_on(world: World) -> None:
-    broker = world.broker(BrokerConfig(transient_store_pool_enable=True))
-    found = info(world.peer(broker.addr))
+def test_the_pool_for_commits_shows_where_it_is_on(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(transient_store_pool_enable=True))
+    found = info(lab.peer(broker.addr))
     assert found["remainTransientStoreBufferNumbs"] == "5"
     assert found["remainHowManyDataToCommit"] == "0 B"
 
 
-def test_a_restart_and_a_reset_begin_anew(world: World, broker: Broker, peer: Peer) -> None:
+def test_a_restart_and_a_reset_begin_anew(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     send(peer)
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     broker.reset()
     assert info(peer)["putMessageSizeTotal"] == "0"
     send(peer)
     broker.kill()
     broker.start()
-    found = info(world.peer(broker.addr))
+    found = info(lab.peer(broker.addr))
     assert (found["putMessageSizeTotal"], found["msgPutTotalTodayNow"]) == ("0", "0")
     assert found["bootTimestamp"] == str(START_MS + 1000)
     assert found["commitLogMaxOffset"] != "0"

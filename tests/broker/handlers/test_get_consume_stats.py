@@ -12,9 +12,10 @@ from fakemq.protocol.bodies.stats import ConsumeStats, OffsetWrapper
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.limits import FRAME_MAX_BYTES
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, consume, pull, send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 
 def stats(peer: Peer, topic: str | None = None, group: str = GROUP) -> ConsumeStats:
@@ -26,10 +27,10 @@ def queue(queue_id: int, topic: str = TOPIC) -> MessageQueue:
     return MessageQueue(topic, "broker-a", queue_id)
 
 
-def test_every_queue_that_can_be_read(world: World, broker: Broker, peer: Peer) -> None:
+def test_every_queue_that_can_be_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.create_topic(TOPIC, 2)
     send(peer)
-    world.clock.advance("5s")
+    lab.clock.advance("5s")
     send(peer)
     broker.offsets.commit(GROUP, TOPIC, 0, 1)
     assert stats(peer).offset_table == {
@@ -71,15 +72,15 @@ def test_a_group_with_members_has_what_it_subscribes_to(broker: Broker, peer: Pe
     assert set(stats(peer, "left", "nobody").offset_table) == {queue(0, "left")}
 
 
-def test_the_rate_is_that_of_the_samples(world: World, broker: Broker, peer: Peer) -> None:
+def test_the_rate_is_that_of_the_samples(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     for _ in range(4):
         send(peer)
     pull(peer)
     broker.offsets.commit(GROUP, TOPIC, 0, 4)
     assert stats(peer).consume_tps == 0.0
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert stats(peer).consume_tps == 0.4
-    world.clock.advance("80s")
+    lab.clock.advance("80s")
     assert stats(peer).consume_tps == 0.0
 
 

@@ -7,14 +7,14 @@ import json
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, consume
-from tests.support.world import World
 
 HEADER = GetConsumerListByGroupRequestHeader(consumer_group=GROUP)
 
 
-def test_it_gives_the_client_ids(world: World, broker: Broker) -> None:
-    first, second = world.peer(broker.addr), world.peer(broker.addr)
+def test_it_gives_the_client_ids(lab: BrokerLab, broker: Broker) -> None:
+    first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
     response = first.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, HEADER)
@@ -22,7 +22,7 @@ def test_it_gives_the_client_ids(world: World, broker: Broker) -> None:
     assert json.loads(response.body) == {"consumerIdList": ["one", "two"]}
 
 
-def test_a_group_without_members_is_refused(world: World, broker: Broker) -> None:
-    response = world.peer(broker.addr).ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, HEADER)
+def test_a_group_without_members_is_refused(lab: BrokerLab, broker: Broker) -> None:
+    response = lab.peer(broker.addr).ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, HEADER)
     assert (response.code, response.remark) == (1, "no consumer for this group, billing")
     assert response.body == b""

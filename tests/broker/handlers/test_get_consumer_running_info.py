@@ -8,26 +8,22 @@ from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
-from tests.support.clients import GROUP, LabWorld, beat, consume, consumer_data
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import GROUP, beat, consume, consumer_data
 from tests.support.peer import Answer, Peer
 
 CODE = RequestCode.GET_CONSUMER_RUNNING_INFO
 
 
 @pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
+def broker(lab: BrokerLab) -> Broker:
+    return lab.broker()
 
 
 @pytest.fixture
-def broker(world: LabWorld) -> Broker:
-    return world.broker()
-
-
-@pytest.fixture
-def consumer(world: LabWorld, broker: Broker) -> Peer:
+def consumer(lab: BrokerLab, broker: Broker) -> Peer:
     """A member of the group, as one behind a socket."""
-    peer = world.outside_peer(broker, "consumer")
+    peer = lab.outside_peer(broker, "consumer")
     consume(peer)
     peer.requests.clear()
     return peer
@@ -92,8 +88,8 @@ def test_who_is_not_there(peer: Peer, consumer: Peer, fields: dict[str, str], re
     assert consumer.requests == []
 
 
-def test_a_client_before_3_1_8_is_not_asked(world: LabWorld, broker: Broker, peer: Peer) -> None:
-    old = world.outside_peer(broker, "old")
+def test_a_client_before_3_1_8_is_not_asked(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+    old = lab.outside_peer(broker, "old")
     beat(old, "old", consumers=[consumer_data()], version=61)
     response = peer.ask(CODE, header("old"))
     assert (response.code, response.remark) == (
@@ -105,15 +101,13 @@ def test_a_client_before_3_1_8_is_not_asked(world: LabWorld, broker: Broker, pee
     )
 
 
-def test_who_is_silent_for_10_s_of_its_own_time(
-    world: LabWorld, peer: Peer, consumer: Peer
-) -> None:
+def test_who_is_silent_for_10_s_of_its_own_time(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
-    world.clock.advance("1m")
+    lab.clock.advance("1m")
     assert not answer.over, "a JVM's time is its own"
-    world.outside_time_passes(9_999)
+    lab.outside_time_passes(9_999)
     assert not answer.over
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     response = answer.response
     assert response is not None
     assert response.code == ResponseCode.CONSUME_MSG_TIMEOUT
@@ -124,22 +118,22 @@ def test_who_is_silent_for_10_s_of_its_own_time(
     )
 
 
-def test_a_lost_consumer_takes_its_10_s_too(world: LabWorld, peer: Peer, consumer: Peer) -> None:
+def test_a_lost_consumer_takes_its_10_s_too(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
-    world.outside_time_passes(4_000)
+    lab.outside_time_passes(4_000)
     consumer.close()
-    world.outside_time_passes(5_999)
+    lab.outside_time_passes(5_999)
     assert not answer.over
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert answer.response is not None
     assert answer.response.code == ResponseCode.CONSUME_MSG_TIMEOUT
 
 
 def test_an_answer_that_comes_too_late_is_nobodys(
-    world: LabWorld, peer: Peer, consumer: Peer
+    lab: BrokerLab, peer: Peer, consumer: Peer
 ) -> None:
     answer = ask(peer)
-    world.outside_time_passes(10_000)
+    lab.outside_time_passes(10_000)
     consumer.answer(0, b"late")
     assert answer.response is not None
     assert answer.response.code == ResponseCode.CONSUME_MSG_TIMEOUT

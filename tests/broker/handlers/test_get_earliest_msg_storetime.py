@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import GetEarliestMsgStoretimeRequestHeader
+from tests.support.broker_lab import BrokerLab, Send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, Send, World
+from tests.support.time import START_MS
 
 HEADER = GetEarliestMsgStoretimeRequestHeader(topic="orders", queue_id=0)
 
 
-def test_it_is_when_the_first_message_was_stored(world: World, peer: Peer, send: Send) -> None:
+def test_it_is_when_the_first_message_was_stored(lab: BrokerLab, peer: Peer, send: Send) -> None:
     send()
-    world.clock.advance("5s")
+    lab.clock.advance("5s")
     send()
     response = peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, HEADER)
     assert response.ext_fields == {"timestamp": str(START_MS)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.offset import GetMinOffsetRequestHeader
+from tests.support.broker_lab import Send
 from tests.support.peer import Peer
-from tests.support.world import Send
 
 
 def ask(peer: Peer, topic: str) -> tuple[int, dict[str, str]]:

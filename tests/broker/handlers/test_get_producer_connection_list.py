@@ -7,9 +7,9 @@ import json
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetProducerConnectionListRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import beat
 from tests.support.peer import Peer
-from tests.support.world import World
 
 HEADER = GetProducerConnectionListRequestHeader(producer_group="p")
 
@@ -28,9 +28,9 @@ def test_it_gives_the_members(peer: Peer) -> None:
 
 
 def test_a_group_whose_producers_are_gone_is_empty(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    other = world.peer(broker.addr)
+    other = lab.peer(broker.addr)
     beat(other, "one", producers=["p"])
     other.close()
     response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)

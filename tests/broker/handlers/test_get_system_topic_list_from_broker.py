@@ -5,20 +5,20 @@ from __future__ import annotations
 from fakemq.config.model import BrokerConfig
 from fakemq.protocol.bodies.route import TopicList
 from fakemq.protocol.codes import RequestCode
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 
 def test_names_of_rocketmq_and_of_the_broker() -> None:
-    world = World()
+    lab = BrokerLab()
     config = BrokerConfig(
         broker_name="b7",
         broker_cluster_name="c7",
         trace_topic_enable=True,
         msg_trace_topic_name="own_trace",
     )
-    broker = world.broker(config)
+    broker = lab.broker(config)
     broker.create_topic("orders", 1)
-    answer = world.peer(broker.addr).ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+    answer = lab.peer(broker.addr).ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
     assert sorted(TopicList.decode(answer.body).topic_list) == [
         "BenchmarkTest",
         "OFFSET_MOVED_EVENT",

@@ -8,17 +8,18 @@ from fakemq.protocol.bodies.stats import TopicOffset, TopicStatsTable
 from fakemq.protocol.bodies.topic import TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.topic import GetTopicStatsInfoRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import TOPIC, send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 HEADER = GetTopicStatsInfoRequestHeader(topic=TOPIC)
 
 
-def test_every_queue_that_can_be_written(world: World, broker: Broker, peer: Peer) -> None:
+def test_every_queue_that_can_be_written(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=1, write_queue_nums=2))
     send(peer)
-    world.clock.advance("5s")
+    lab.clock.advance("5s")
     send(peer)
     response = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, HEADER)
     assert TopicStatsTable.decode(response.body).offset_table == {

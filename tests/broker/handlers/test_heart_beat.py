@@ -12,9 +12,9 @@ from fakemq.events import HandlerFailed
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import VERSION_4_9_7
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, beat, consume, consumer_data
 from tests.support.peer import Peer
-from tests.support.world import World
 
 RETRY = f"%RETRY%{GROUP}"
 
@@ -51,9 +51,9 @@ def test_a_consumer_in_unit_mode_marks_its_retry_topic(broker: Broker, peer: Pee
     assert config.topic_sys_flag == 2
 
 
-def test_where_groups_are_not_made_members_are_kept_all_the_same(world: World) -> None:
-    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
-    assert consume(world.peer(broker.addr)).code == 0
+def test_where_groups_are_not_made_members_are_kept_all_the_same(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
+    assert consume(lab.peer(broker.addr)).code == 0
     assert broker.topics.select(RETRY) is None
     assert GROUP in broker.consumers.snapshot()
 
@@ -85,10 +85,10 @@ def test_fields_of_later_clients_are_ignored(peer: Peer) -> None:
     ],
 )
 def test_a_body_that_is_none_is_answered_with_code_1(
-    world: World, broker: Broker, peer: Peer, body: bytes
+    lab: BrokerLab, broker: Broker, peer: Peer, body: bytes
 ) -> None:
     assert peer.ask(RequestCode.HEART_BEAT, body=body).code == ResponseCode.SYSTEM_ERROR
-    assert world.journal.find(HandlerFailed) == []
+    assert lab.journal.find(HandlerFailed) == []
     assert consume(peer).code == 0
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from tests.support.clients import GROUP, TOPIC, LabWorld, beat, consume, consumer_data
+from tests.support.broker_lab import BrokerLab
+from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data
 from tests.support.peer import Answer, Peer
 
 CODE = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
@@ -14,18 +15,13 @@ STATUS = b'{"messageQueueTable":{{"brokerName":"broker-a","queueId":1,"topic":"o
 
 
 @pytest.fixture
-def world() -> LabWorld:
-    return LabWorld()
+def broker(lab: BrokerLab) -> Broker:
+    return lab.broker()
 
 
 @pytest.fixture
-def broker(world: LabWorld) -> Broker:
-    return world.broker()
-
-
-@pytest.fixture
-def members(world: LabWorld, broker: Broker) -> list[Peer]:
-    peers = [world.outside_peer(broker, name) for name in ("first", "second")]
+def members(lab: BrokerLab, broker: Broker) -> list[Peer]:
+    peers = [lab.outside_peer(broker, name) for name in ("first", "second")]
     for peer in peers:
         consume(peer, peer.name)
     for peer in peers:
@@ -79,21 +75,21 @@ def test_who_says_nothing_of_use_is_left_out(
     assert body(answer) == '{"consumerTable":{},"messageQueueTable":{}}'
 
 
-def test_each_has_5_s(world: LabWorld, peer: Peer, members: list[Peer]) -> None:
+def test_each_has_5_s(lab: BrokerLab, peer: Peer, members: list[Peer]) -> None:
     first, second = members
     answer = ask(peer)
-    world.outside_time_passes(4_999)
+    lab.outside_time_passes(4_999)
     assert second.requests == []
-    world.outside_time_passes(1)
+    lab.outside_time_passes(1)
     assert len(second.requests) == 1
     second.close()
-    world.outside_time_passes(5_000)
+    lab.outside_time_passes(5_000)
     assert body(answer) == '{"consumerTable":{},"messageQueueTable":{}}'
     assert len(first.requests) == 2, "the question, and the news of the other's end"
 
 
-def test_a_client_before_3_0_7_ends_it(world: LabWorld, broker: Broker, peer: Peer) -> None:
-    beat(world.outside_peer(broker), "old", consumers=[consumer_data()], version=20)
+def test_a_client_before_3_0_7_ends_it(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+    beat(lab.outside_peer(broker), "old", consumers=[consumer_data()], version=20)
     response = ask(peer, clientAddr="else").response
     assert response is not None
     assert (response.code, response.remark) == (
@@ -110,9 +106,9 @@ def test_a_group_nobody_is_in(peer: Peer) -> None:
 
 
 def test_a_version_that_java_has_no_name_for(
-    world: LabWorld, broker: Broker, peer: Peer, members: list[Peer]
+    lab: BrokerLab, broker: Broker, peer: Peer, members: list[Peer]
 ) -> None:
-    beat(world.outside_peer(broker), "old", consumers=[consumer_data()], version=-1)
+    beat(lab.outside_peer(broker), "old", consumers=[consumer_data()], version=-1)
     for member in members:
         member.requests.clear()
     answer = ask(peer)

@@ -7,9 +7,9 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import LanguageCode, RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, beat, consume, consumer_data, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 CODE = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
 QUEUES = 2
@@ -17,20 +17,20 @@ LATE_MS = 99_999_999_999_999
 
 
 @pytest.fixture
-def topic(world: World, broker: Broker, peer: Peer) -> str:
+def topic(lab: BrokerLab, broker: Broker, peer: Peer) -> str:
     """Two queues with six messages each, of which the group has consumed three."""
     broker.create_topic(TOPIC, QUEUES)
     for queue_id in range(QUEUES):
         for _ in range(6):
             send(peer, queue_id=queue_id)
         broker.offsets.commit(GROUP, TOPIC, queue_id, 3)
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     return TOPIC
 
 
 @pytest.fixture
-def consumer(world: World, broker: Broker) -> Peer:
-    peer = world.peer(broker.addr, "consumer")
+def consumer(lab: BrokerLab, broker: Broker) -> Peer:
+    peer = lab.peer(broker.addr, "consumer")
     consume(peer)
     peer.requests.clear()
     return peer
@@ -132,9 +132,9 @@ def test_nobody_there(peer: Peer, topic: str) -> None:
 
 
 def test_a_client_before_3_0_7_ends_it(
-    world: World, broker: Broker, peer: Peer, topic: str, consumer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer, topic: str, consumer: Peer
 ) -> None:
-    old, last = (world.peer(broker.addr, name) for name in ("old", "last"))
+    old, last = (lab.peer(broker.addr, name) for name in ("old", "last"))
     beat(old, "old", consumers=[consumer_data()], version=20)
     consume(last, "last")
     for one in (consumer, old, last):

@@ -7,9 +7,9 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message import decode_records
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import pull_header, send
 from tests.support.peer import Peer
-from tests.support.world import World
 
 CODE = RequestCode.LITE_PULL_MESSAGE
 FLAGS = PullSysFlag.SUBSCRIPTION | PullSysFlag.LITE_PULL_MESSAGE
@@ -32,9 +32,9 @@ def test_it_is_held(peer: Peer) -> None:
     assert answer.response.code == ResponseCode.SUCCESS
 
 
-def test_it_can_be_switched_off_even_while_it_is_held(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_ip1="10.1.1.1"))
-    peer = world.peer(broker.addr)
+def test_it_can_be_switched_off_even_while_it_is_held(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_ip1="10.1.1.1"))
+    peer = lab.peer(broker.addr)
     send(peer)
     header = pull_header(1, sys_flag=FLAGS | PullSysFlag.SUSPEND)
     answer = peer.send(CODE, header, timeout_ms=10**9)
@@ -45,13 +45,13 @@ def test_it_can_be_switched_off_even_while_it_is_held(world: World) -> None:
         "the broker[10.1.1.1] for lite pull consumer is forbidden",
     )
     assert peer.ask(RequestCode.PULL_MESSAGE, pull_header()).code == ResponseCode.SUCCESS
-    world.clock.advance("20s")
+    lab.clock.advance("20s")
     assert answer.response is not None
     assert answer.response.code == ResponseCode.NO_PERMISSION
 
 
-def test_the_fast_port_does_not_have_it(world: World, broker: Broker) -> None:
-    response = world.peer(broker.vip_addr).ask(CODE, pull_header())
+def test_the_fast_port_does_not_have_it(lab: BrokerLab, broker: Broker) -> None:
+    response = lab.peer(broker.vip_addr).ask(CODE, pull_header())
     assert (response.code, response.remark) == (
         ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
         " request type 361 not supported",

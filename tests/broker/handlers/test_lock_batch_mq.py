@@ -9,8 +9,8 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 QUEUES = [{"brokerName": "broker-a", "queueId": n, "topic": "orders"} for n in range(2)]
 
@@ -35,10 +35,10 @@ def test_a_5_x_client_says_one_thing_more(peer: Peer) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"mqSet":[{}]}'])
 def test_a_body_that_is_none_is_answered_with_code_1(
-    world: World, broker: Broker, peer: Peer, content: bytes
+    lab: BrokerLab, broker: Broker, peer: Peer, content: bytes
 ) -> None:
     assert peer.ask(RequestCode.LOCK_BATCH_MQ, body=content).code == 1
-    assert world.journal.find(HandlerFailed) == []
+    assert lab.journal.find(HandlerFailed) == []
     assert broker.locks.snapshot() == {}
 
 

@@ -14,6 +14,7 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.sysflag import PullSysFlag
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import (
     GROUP,
     TOPIC,
@@ -27,7 +28,6 @@ from tests.support.clients import (
     subscription,
 )
 from tests.support.peer import Peer
-from tests.support.world import World
 
 FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 HEARTBEAT_ONLY = 0
@@ -58,7 +58,7 @@ def topic(broker: Broker) -> str:
 # -- what is found ----------------------------------------------------------------------------
 
 
-def test_messages_come_as_the_log_has_them(world: World, broker: Broker, peer: Peer) -> None:
+def test_messages_come_as_the_log_has_them(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     for _ in range(3):
         send(peer)
     response = pull(peer, 1)
@@ -72,7 +72,7 @@ def test_messages_come_as_the_log_has_them(world: World, broker: Broker, peer: P
     size = int.from_bytes(response.body[:4], "big")
     assert len(response.body) == 2 * size
     assert response.body.count(b"body") == 2
-    assert world.journal.find(Delivered)[0] == Delivered(
+    assert lab.journal.find(Delivered)[0] == Delivered(
         node=broker.name,
         topic=TOPIC,
         queue_id=0,
@@ -109,13 +109,13 @@ def test_a_binary_request_gets_a_binary_answer(peer: Peer) -> None:
     assert said(response) == (0, "FOUND")
 
 
-def test_tags_select_by_hash(world: World, peer: Peer) -> None:
+def test_tags_select_by_hash(lab: BrokerLab, peer: Peer) -> None:
     for tag in ("a", "b", "", "a"):
         send(peer, tag)
     response = pull(peer, subscription="a || c")
     assert said(response) == (0, "FOUND")
     assert response.body.count(b"body") == 2
-    assert world.journal.find(Delivered)[0].offsets == (0, 3)
+    assert lab.journal.find(Delivered)[0].offsets == (0, 3)
     # "Aa" and "BB" have one hash: the client compares the words.
     send(peer, "BB")
     assert said(pull(peer, 4, subscription="Aa")) == (0, "FOUND")
@@ -130,7 +130,7 @@ def test_nothing_of_the_tag_goes_on_behind_what_was_looked_at(peer: Peer) -> Non
     assert response.body == b""
 
 
-def test_a_subscription_in_class_filter_mode_takes_everything(world: World, peer: Peer) -> None:
+def test_a_subscription_in_class_filter_mode_takes_everything(lab: BrokerLab, peer: Peer) -> None:
     send(peer, "a")
     classes = subscription(expression="some.Filter", classFilterMode=True)
     beat(peer, consumers=[consumer_data(subscriptions=[classes])])
@@ -186,16 +186,16 @@ def test_an_offset_that_was_moved_is_told_in_a_message(broker: Broker, peer: Pee
 # -- the checks, in Java's order --------------------------------------------------------------
 
 
-def test_a_broker_that_may_not_be_read_refuses_first_of_all(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_permission=2, auto_create_subscription_group=False))
-    response = pull(world.peer(broker.addr), topic="nothing", queue_id=99)
+def test_a_broker_that_may_not_be_read_refuses_first_of_all(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_permission=2, auto_create_subscription_group=False))
+    response = pull(lab.peer(broker.addr), topic="nothing", queue_id=99)
     assert said(response) == (16, "the broker[127.0.0.1] pulling message is forbidden")
     assert response.ext_fields == {}
 
 
-def test_a_group_that_does_not_exist(world: World) -> None:
-    broker = world.broker(BrokerConfig(auto_create_subscription_group=False))
-    response = pull(world.peer(broker.addr), topic="nothing")
+def test_a_group_that_does_not_exist(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
+    response = pull(lab.peer(broker.addr), topic="nothing")
     assert said(response) == (26, f"subscription group [billing] does not exist, {FAQ}")
 
 
@@ -295,8 +295,8 @@ def test_a_pull_that_says_nothing_is_a_null_pointer(peer: Peer) -> None:
     assert (response.remark or "").startswith("java.lang.NullPointerException")
 
 
-def test_the_vip_port_does_not_serve_pulls(world: World, broker: Broker) -> None:
-    response = pull(world.peer(broker.vip_addr))
+def test_the_vip_port_does_not_serve_pulls(lab: BrokerLab, broker: Broker) -> None:
+    response = pull(lab.peer(broker.vip_addr))
     assert said(response) == (3, " request type 11 not supported")
 
 
@@ -306,73 +306,73 @@ def test_the_vip_port_does_not_serve_pulls(world: World, broker: Broker) -> None
 COMMIT = PullSysFlag.SUBSCRIPTION | PullSysFlag.COMMIT_OFFSET
 
 
-def committed(world: World) -> list[int]:
-    return [event.offset for event in world.journal.find(OffsetCommitted)]
+def committed(lab: BrokerLab) -> list[int]:
+    return [event.offset for event in lab.journal.find(OffsetCommitted)]
 
 
 def test_a_pull_commits_what_its_client_has_consumed(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer)
     pull(peer, 0, commit_offset=7)
-    assert committed(world) == []
+    assert committed(lab) == []
     pull(peer, 0, sys_flag=COMMIT, commit_offset=7)
-    assert committed(world) == [7]
+    assert committed(lab) == [7]
     assert broker.offsets.query(GROUP, TOPIC, 0) == 7
 
 
 def test_it_commits_whatever_the_answer_but_not_with_a_refusal(
-    world: World, topic: str, peer: Peer
+    lab: BrokerLab, topic: str, peer: Peer
 ) -> None:
     pull(peer, 0, sys_flag=COMMIT, commit_offset=1)  # 19
     pull(peer, 9, sys_flag=COMMIT, commit_offset=2)  # 21
     pull(peer, 0, sys_flag=COMMIT, commit_offset=3, queue_id=9)  # 1
-    assert committed(world) == [1, 2]
+    assert committed(lab) == [1, 2]
 
 
-def test_a_held_pull_commits_once_when_it_comes(world: World, topic: str, peer: Peer) -> None:
+def test_a_held_pull_commits_once_when_it_comes(lab: BrokerLab, topic: str, peer: Peer) -> None:
     answer = long_pull(peer, sys_flag=COMMIT | PullSysFlag.SUSPEND, commit_offset=4)
-    assert committed(world) == [4]
-    assert world.journal.find(PullHeld)
+    assert committed(lab) == [4]
+    assert lab.journal.find(PullHeld)
     send(peer)
     assert answer.response is not None
-    assert committed(world) == [4]
+    assert committed(lab) == [4]
 
 
 # -- slaves -----------------------------------------------------------------------------------
 
 
-def slave(world: World, **config: bool) -> tuple[Broker, Peer]:
+def slave(lab: BrokerLab, **config: bool) -> tuple[Broker, Peer]:
     """A broker that turned slave after it stored one message."""
-    broker = world.broker()
-    peer = world.peer(broker.addr)
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
     send(peer)
     broker.config.assign({"broker_role": "SLAVE", **config})
     return broker, peer
 
 
-def test_a_slave_corrects_no_offset(world: World) -> None:
-    _, peer = slave(world)
+def test_a_slave_corrects_no_offset(lab: BrokerLab) -> None:
+    _, peer = slave(lab)
     response = pull(peer, 5)
     assert said(response) == (20, "OFFSET_OVERFLOW_BADLY")
     assert offsets(response)[0] == 5
 
 
-def test_a_slave_that_checks_offsets_does(world: World) -> None:
-    _, peer = slave(world, offset_check_in_slave=True)
+def test_a_slave_that_checks_offsets_does(lab: BrokerLab) -> None:
+    _, peer = slave(lab, offset_check_in_slave=True)
     response = pull(peer, 5)
     assert said(response) == (21, "OFFSET_OVERFLOW_BADLY")
     assert offsets(response)[0] == 1
 
 
-def test_a_slave_commits_no_offset(world: World) -> None:
-    _, peer = slave(world)
+def test_a_slave_commits_no_offset(lab: BrokerLab) -> None:
+    _, peer = slave(lab)
     assert said(pull(peer, 0, sys_flag=COMMIT, commit_offset=1)) == (0, "FOUND")
-    assert committed(world) == []
+    assert committed(lab) == []
 
 
-def test_with_slave_reading_the_group_says_where_to_go_on(world: World) -> None:
-    broker, peer = slave(world, slave_read_enable=True)
+def test_with_slave_reading_the_group_says_where_to_go_on(lab: BrokerLab) -> None:
+    broker, peer = slave(lab, slave_read_enable=True)
     broker.groups.update(
         SubscriptionGroupConfig(group_name=GROUP, broker_id=3, which_broker_when_consume_slowly=2)
     )

@@ -8,6 +8,7 @@ from fakemq.protocol.bodies.consumequeue import ConsumeQueueData, QueryConsumeQu
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.query import QueryConsumeQueueRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import (
     GROUP,
     TOPIC,
@@ -19,7 +20,7 @@ from tests.support.clients import (
     subscription,
 )
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 
 def ask(
@@ -82,9 +83,9 @@ def test_a_queue_that_is_not_there(peer: Peer) -> None:
 
 
 def test_the_expression_of_a_group_as_java_keeps_it() -> None:
-    world = World()
-    broker = world.broker(BrokerConfig(enable_property_filter=True))
-    peer = world.peer(broker.addr)
+    lab = BrokerLab()
+    broker = lab.broker(BrokerConfig(enable_property_filter=True))
+    peer = lab.peer(broker.addr)
     send(peer)
     by_sql = subscription(expressionType="SQL92", subString="a > 1", subVersion=7)
     beat(peer, consumers=[consumer_data("G", [by_sql | {"topic": TOPIC}])])

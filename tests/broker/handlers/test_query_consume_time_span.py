@@ -7,9 +7,10 @@ from fakemq.clock.calendar import time_text
 from fakemq.protocol.bodies.stats import QueryConsumeTimeSpanBody, QueueTimeSpan
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.group import QueryConsumeTimeSpanRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, TOPIC, send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, World
+from tests.support.time import START_MS
 
 HEADER = QueryConsumeTimeSpanRequestHeader(topic=TOPIC, group=GROUP)
 
@@ -20,12 +21,12 @@ def spans(peer: Peer) -> list[QueueTimeSpan]:
 
 
 def test_times_of_the_first_the_last_and_the_last_consumed(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
     for _ in range(3):
         send(peer)
-        world.clock.advance("1s")
+        lab.clock.advance("1s")
     broker.offsets.commit(GROUP, TOPIC, 0, 2)
     (span,) = spans(peer)
     assert (span.min_time_stamp, span.max_time_stamp) == (START_MS, START_MS + 2000)
@@ -36,11 +37,11 @@ def test_times_of_the_first_the_last_and_the_last_consumed(
 
 
 def test_who_never_committed_is_as_far_as_the_first_message(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
     send(peer)
-    world.clock.advance("1s")
+    lab.clock.advance("1s")
     (span,) = spans(peer)
     assert span.consume_time_stamp == START_MS
     # Java looks for the message at offset -1, and takes its -1 for a time.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.offset import QueryConsumerOffsetRequestHeader
+from tests.support.broker_lab import Send
 from tests.support.peer import Peer
-from tests.support.world import Send
 
 HEADER = QueryConsumerOffsetRequestHeader(consumer_group="g", topic="orders", queue_id=0)
 NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"

@@ -9,8 +9,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.headers.query import QueryMessageRequestHeader
 from fakemq.protocol.message import decode_records
+from tests.support.broker_lab import BrokerLab, Send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, Send, World
+from tests.support.time import START_MS
 
 JAVA_SAME_HASH = ("Aa", "BB")
 """Two strings of one hash code; so are "orders#Aa" and "orders#BB"."""
@@ -49,10 +50,10 @@ def test_every_word_of_the_keys_is_a_key(peer: Peer, send: Send) -> None:
 
 
 def test_how_far_the_index_has_come_is_told_with_what_is_found(
-    world: World, peer: Peer, send: Send
+    lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     send(properties=keys("a"))
-    world.clock.advance("3s")
+    lab.clock.advance("3s")
     last = send(properties=keys("b"))
     assert query(peer, "a").ext_fields == {
         "indexLastUpdateTimestamp": str(START_MS + 3000),
@@ -89,11 +90,11 @@ def test_there_is_a_limit_whatever_is_asked_for(peer: Peer, broker: Broker, send
 
 
 def test_times_count_in_whole_seconds_since_the_index_began(
-    world: World, peer: Peer, send: Send
+    lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     for _ in range(3):
         send(properties=keys("k"))
-        world.clock.advance("1500ms")
+        lab.clock.advance("1500ms")
     begin, end = START_MS + 1000, START_MS + 1001
     assert offsets(query(peer, "k", begin_timestamp=begin, end_timestamp=end)) == [1]
     assert query(peer, "k", end_timestamp=START_MS - 1).code == ResponseCode.QUERY_NOT_FOUND

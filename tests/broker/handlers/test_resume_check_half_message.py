@@ -12,6 +12,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.transaction import ResumeCheckHalfMessageRequestHeader
 from fakemq.protocol.message_id import create_offset_id
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import beat
 from tests.support.peer import Peer
 from tests.support.transactions import (
@@ -25,7 +26,6 @@ from tests.support.transactions import (
     send_half,
     stored,
 )
-from tests.support.world import World
 
 THROWN = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
 
@@ -35,20 +35,20 @@ def resume(peer: Peer, msg_id: str | None) -> RemotingCommand:
     return peer.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
 
 
-def test_what_was_discarded_is_asked_again(world: World) -> None:
-    broker = world.broker(BrokerConfig(transaction_check_max=1))
-    peer = world.peer(broker.addr)
+def test_what_was_discarded_is_asked_again(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(transaction_check_max=1))
+    peer = lab.peer(broker.addr)
     beat(peer, producers=[PRODUCERS])
     send_half(peer, flag=7)
     for _ in range(2):
-        pass_check(world)
+        pass_check(lab)
     (message,) = discarded(broker)
     asked(peer)
     beat(peer, producers=[PRODUCERS])
     response = resume(peer, message.offset_msg_id)
     assert (response.code, response.remark) == (0, None)
     assert halves(broker)[-1].properties["TRANSACTION_CHECK_TIMES"] == "0"
-    pass_check(world)
+    pass_check(lab)
     (check,) = asked(peer)
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == "1"
     end(peer, check.half, COMMIT)
@@ -76,9 +76,9 @@ def test_a_body_that_cannot_be_unpacked(broker: Broker, peer: Peer) -> None:
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, THROWN)
 
 
-def test_a_store_without_room(world: World) -> None:
-    broker = world.broker(memory_limit_bytes=1000)
-    peer = world.peer(broker.addr)
+def test_a_store_without_room(lab: BrokerLab) -> None:
+    broker = lab.broker(memory_limit_bytes=1000)
+    peer = lab.peer(broker.addr)
     half = send_half(peer, body=b"x" * 500)
     response = resume(peer, create_offset_id(broker.store_host, half.commit_log_offset))
     assert response.code == ResponseCode.SYSTEM_ERROR

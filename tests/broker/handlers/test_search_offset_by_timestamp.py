@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import SearchOffsetRequestHeader
+from tests.support.broker_lab import BrokerLab, Send
 from tests.support.peer import Peer
-from tests.support.world import START_MS, Send, World
+from tests.support.time import START_MS
 
 
 def search(peer: Peer, timestamp: int, topic: str = "orders") -> str:
@@ -14,11 +15,11 @@ def search(peer: Peer, timestamp: int, topic: str = "orders") -> str:
 
 
 def test_the_nearest_message_is_found_and_the_last_for_any_later_time(
-    world: World, peer: Peer, send: Send
+    lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     for _ in range(5):
         send()
-        world.clock.advance("10s")
+        lab.clock.advance("10s")
     assert search(peer, START_MS - 1) == "0"
     assert search(peer, START_MS + 20_000) == "2"
     assert search(peer, START_MS + 3_600_000) == "4"

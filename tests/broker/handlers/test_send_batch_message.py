@@ -6,8 +6,8 @@ import struct
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import send_header
 from tests.support.peer import Peer
-from tests.support.world import send_header
 
 
 def member(body: bytes, properties: bytes = b"") -> bytes:

@@ -6,8 +6,8 @@ from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.send import SendMessageResponseHeader
+from tests.support.broker_lab import send_header, v1
 from tests.support.peer import Peer
-from tests.support.world import send_header, v1
 
 MARKS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 

@@ -7,8 +7,8 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed, LogAppended, MessageChecked
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import Send, send_header
 from tests.support.peer import Peer
-from tests.support.world import Send, send_header
 
 FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 

@@ -6,12 +6,12 @@ import pytest
 
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
-from tests.support.world import World, send_header, v1
+from tests.support.broker_lab import BrokerLab, send_header, v1
 
 
 @pytest.mark.parametrize("vip", [False, True])
-def test_it_is_served(world: World, broker: Broker, vip: bool) -> None:
-    peer = world.peer(broker.vip_addr if vip else broker.addr)
+def test_it_is_served(lab: BrokerLab, broker: Broker, vip: bool) -> None:
+    peer = lab.peer(broker.vip_addr if vip else broker.addr)
     header = v1(send_header("DefaultCluster_REPLY_TOPIC"))
     answer = peer.ask(RequestCode.SEND_REPLY_MESSAGE, header, b"x")
     assert answer.remark == "reply message properties[REPLY_TO_CLIENT] is null"

@@ -10,8 +10,8 @@ from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
 from tests.broker.handlers.test_lock_batch_mq import QUEUES, body
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
 def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:
@@ -25,7 +25,7 @@ def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"nonsense"])
 def test_a_body_that_is_none_is_answered_with_code_1(
-    world: World, broker: Broker, peer: Peer, content: bytes
+    lab: BrokerLab, broker: Broker, peer: Peer, content: bytes
 ) -> None:
     assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=content).code == 1
-    assert world.journal.find(HandlerFailed) == []
+    assert lab.journal.find(HandlerFailed) == []

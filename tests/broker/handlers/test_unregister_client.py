@@ -5,12 +5,12 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
+from tests.support.broker_lab import BrokerLab
 from tests.support.clients import GROUP, beat, consumer_data
 from tests.support.peer import Peer
-from tests.support.world import World
 
 
-def test_it_leaves_both_kinds_of_group(world: World, broker: Broker, peer: Peer) -> None:
+def test_it_leaves_both_kinds_of_group(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     beat(peer, "one", consumers=[consumer_data()], producers=["p"])
     header = UnregisterClientRequestHeader(
         client_id="one", producer_group="p", consumer_group=GROUP
@@ -20,7 +20,7 @@ def test_it_leaves_both_kinds_of_group(world: World, broker: Broker, peer: Peer)
     assert broker.consumers.snapshot() == {}
     assert broker.producers.snapshot() == {}
     assert not peer.closed
-    assert [timer for timer in world.clock.timers() if timer.kind == "client_expiry"] == []
+    assert [timer for timer in lab.clock.timers() if timer.kind == "client_expiry"] == []
 
 
 def test_unknown_groups_and_none_at_all_are_fine(peer: Peer) -> None:

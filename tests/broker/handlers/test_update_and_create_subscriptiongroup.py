@@ -8,8 +8,8 @@ from fakemq.broker.broker import Broker
 from fakemq.config.model import BrokerConfig
 from fakemq.events import GroupChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-from tests.support.world import World
 
 BODY = b'{"brokerId":0,"consumeEnable":false,"groupName":"g","retryMaxTimes":3,"unknown":1}'
 
@@ -25,9 +25,9 @@ def test_a_group_is_created_as_given(broker: Broker, peer: Peer) -> None:
     assert [event.how for event in broker.journal.find(GroupChanged)] == ["created", "updated"]
 
 
-def test_a_slave_sends_you_to_its_master(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    peer = world.peer(broker.addr)
+def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert response.remark == (

@@ -8,7 +8,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.events import TopicChanged
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.topic import CreateTopicRequestHeader
-from tests.support.world import World
+from tests.support.broker_lab import BrokerLab
 
 
 def header(topic: str = "orders", **fields: str | int | bool) -> CreateTopicRequestHeader:
@@ -26,9 +26,9 @@ def header(topic: str = "orders", **fields: str | int | bool) -> CreateTopicRequ
     return header
 
 
-def test_a_topic_is_created_and_changed(world: World) -> None:
-    broker = world.broker()
-    peer = world.peer(broker.addr)
+def test_a_topic_is_created_and_changed(lab: BrokerLab) -> None:
+    broker = lab.broker()
+    peer = lab.peer(broker.addr)
     version = broker.topics.data_version
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header())
     # Java forgets to clear the remark that a response begins with.
@@ -63,15 +63,15 @@ def test_a_topic_is_created_and_changed(world: World) -> None:
         ("DefaultCluster", "The topic[DefaultCluster] is conflict with system topic."),
     ],
 )
-def test_some_topics_may_not_be_created(world: World, topic: str, remark: str) -> None:
-    response = world.peer(world.broker().addr).ask(
+def test_some_topics_may_not_be_created(lab: BrokerLab, topic: str, remark: str) -> None:
+    response = lab.peer(lab.broker().addr).ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC, ext_fields={**header().encode(), "topic": topic}
     )
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 
-def test_the_filter_type_must_be_one(world: World) -> None:
-    response = world.peer(world.broker().addr).ask(
+def test_the_filter_type_must_be_one(lab: BrokerLab) -> None:
+    response = lab.peer(lab.broker().addr).ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC, header(topic_filter_type="NONE")
     )
     assert response.code == ResponseCode.SYSTEM_ERROR
@@ -81,9 +81,9 @@ def test_the_filter_type_must_be_one(world: World) -> None:
     )
 
 
-def test_a_slave_sends_you_to_its_master(world: World) -> None:
-    broker = world.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
-    response = world.peer(broker.addr).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header())
+def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+    broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
+    response = lab.peer(broker.addr).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header())
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert response.remark == (
         "Can't modify topic or subscription group from slave broker, "
@@ -91,15 +91,15 @@ def test_a_slave_sends_you_to_its_master(world: World) -> None:
     )
 
 
-def test_the_answer_waits_for_the_name_servers_but_not_forever(world: World) -> None:
-    name_server = world.name_server("10.0.0.1:9876")
-    broker = world.broker(namesrv_addrs=("10.0.0.1:9876", "10.0.0.2:9876"))
-    peer = world.peer(broker.addr)
+def test_the_answer_waits_for_the_name_servers_but_not_forever(lab: BrokerLab) -> None:
+    name_server = lab.name_server("10.0.0.1:9876")
+    broker = lab.broker(namesrv_addrs=("10.0.0.1:9876", "10.0.0.2:9876"))
+    peer = lab.peer(broker.addr)
     name_server.requests.clear()
     name_server.answer = lambda request: None
     answer = peer.send(RequestCode.UPDATE_AND_CREATE_TOPIC, header(), timeout_ms=20_000)
     assert not answer.over
     assert name_server.codes() == [RequestCode.REGISTER_BROKER]
-    world.clock.advance("6s")
+    lab.clock.advance("6s")
     assert answer.response is not None
     assert answer.response.code == ResponseCode.SUCCESS

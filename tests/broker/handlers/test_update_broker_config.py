@@ -11,9 +11,9 @@ from fakemq.protocol.bodies.topic import DataVersion, RegisterBrokerBody
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
+from tests.support.broker_lab import BrokerLab, Send
 from tests.support.clients import pull
 from tests.support.peer import Peer
-from tests.support.world import Send, World
 
 
 def update(peer: Peer, text: str) -> RemotingCommand:
@@ -75,14 +75,14 @@ def test_a_reset_gives_back_what_was(broker: Broker, peer: Peer) -> None:
     ("perm", "pulled"), [(4, ResponseCode.SUCCESS), (2, ResponseCode.NO_PERMISSION)]
 )
 def test_name_servers_hear_of_another_permission_before_the_answer(
-    world: World, perm: int, pulled: ResponseCode
+    lab: BrokerLab, perm: int, pulled: ResponseCode
 ) -> None:
-    name_server = world.name_server("10.0.0.1:9876")
-    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
-    peer = world.peer(broker.addr)
+    name_server = lab.name_server("10.0.0.1:9876")
+    broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
+    peer = lab.peer(broker.addr)
     broker.create_topic("orders", 1)
     seed(broker, "orders", 0, b"x")
-    world.network.settle()
+    lab.network.settle()
     name_server.requests.clear()
     version = broker.topics.data_version.counter
     assert update(peer, f"brokerPermission={perm}").code == ResponseCode.SUCCESS
@@ -93,17 +93,17 @@ def test_name_servers_hear_of_another_permission_before_the_answer(
     assert pull(peer).code == pulled
 
 
-def test_a_permission_that_is_none_is_told_too(world: World) -> None:
-    name_server = world.name_server("10.0.0.1:9876")
-    broker = world.broker(namesrv_addrs=("10.0.0.1:9876",))
+def test_a_permission_that_is_none_is_told_too(lab: BrokerLab) -> None:
+    name_server = lab.name_server("10.0.0.1:9876")
+    broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
     name_server.requests.clear()
     name_server.answer = lambda request: None
-    answer = world.peer(broker.addr).send(
+    answer = lab.peer(broker.addr).send(
         RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=abc", timeout_ms=20_000
     )
     assert name_server.codes() == [RequestCode.REGISTER_BROKER]
     assert not answer.over
-    world.clock.advance("6s")
+    lab.clock.advance("6s")
     assert answer.response is not None
     assert broker.config.broker_permission == 6
 

@@ -8,9 +8,9 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.admin import ViewBrokerStatsDataRequestHeader
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import GROUP, TOPIC, pull, send
 from tests.support.peer import Peer
-from tests.support.world import World, send_header
 
 NOTHING = BrokerStatsItem()
 
@@ -31,13 +31,13 @@ def delayed() -> SendMessageRequestHeaderV2:
 
 
 def test_sends_and_pulls_are_sampled_each_ten_seconds(
-    world: World, broker: Broker, peer: Peer
+    lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     for _ in range(4):
         send(peer)
     pull(peer)
     assert view(peer, "TOPIC_PUT_NUMS", TOPIC) == BrokerStatsData(NOTHING, NOTHING, NOTHING)
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     assert view(peer, "TOPIC_PUT_NUMS", TOPIC).stats_minute == BrokerStatsItem(4, 0.4, 1.0)
     assert view(peer, "GROUP_GET_NUMS", f"{TOPIC}@{GROUP}").stats_minute == (
         BrokerStatsItem(4, 0.4, 4.0)
@@ -45,26 +45,26 @@ def test_sends_and_pulls_are_sampled_each_ten_seconds(
     assert view(peer, "BROKER_GET_NUMS", "DefaultCluster").stats_minute == (
         BrokerStatsItem(4, 0.4, 0.0)
     )
-    world.clock.advance("10m")
-    peer = world.peer(broker.addr)  # the other one has been idle for too long
+    lab.clock.advance("10m")
+    peer = lab.peer(broker.addr)  # the other one has been idle for too long
     data = view(peer, "TOPIC_PUT_NUMS", TOPIC)
     assert data.stats_minute == NOTHING
     assert data.stats_hour == BrokerStatsItem(4, 4 / 600, 1.0)
 
 
-def test_sizes_are_those_of_the_records(world: World, peer: Peer) -> None:
+def test_sizes_are_those_of_the_records(lab: BrokerLab, peer: Peer) -> None:
     send(peer)
     pulled = len(pull(peer).body)
-    world.clock.advance("10s")
+    lab.clock.advance("10s")
     for name, key in (("TOPIC_PUT_SIZE", TOPIC), ("GROUP_GET_SIZE", f"{TOPIC}@{GROUP}")):
         minute = view(peer, name, key).stats_minute
         assert minute is not None
         assert minute.sum == pulled
 
 
-def test_a_delayed_message_is_put_twice_and_got_once(world: World, peer: Peer) -> None:
+def test_a_delayed_message_is_put_twice_and_got_once(lab: BrokerLab, peer: Peer) -> None:
     peer.ask(RequestCode.SEND_MESSAGE_V2, delayed(), b"later")
-    world.clock.advance("20s")
+    lab.clock.advance("20s")
     schedule = "SCHEDULE_TOPIC_XXXX"
     for name, key in (
         ("TOPIC_PUT_NUMS", schedule),

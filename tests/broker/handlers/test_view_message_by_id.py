@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import ViewMessageRequestHeader
+from tests.support.broker_lab import Send
 from tests.support.peer import Peer
-from tests.support.world import Send
 
 
 def test_the_stored_record_comes_back_as_it_is(peer: Peer, send: Send) -> None:

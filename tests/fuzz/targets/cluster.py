@@ -23,7 +23,7 @@ from fakemq.protocol.header_json import decode_json_header
 from tests.fuzz import golden
 from tests.fuzz.target import Offence, Target, outcome
 from tests.fuzz.targets.wire import received
-from tests.support.clients import LabWorld
+from tests.support.broker_lab import BrokerLab
 from tests.support.echo import Echo
 
 NAMESRV_ADDR = "127.0.0.1:9876"
@@ -84,11 +84,11 @@ def pack(parts: list[bytes]) -> bytes:
 # -- playing --------------------------------------------------------------------------------------
 
 
-class Lab:
+class FuzzedCluster:
     """One broker registered at one name server, on a frozen clock, and four connections."""
 
     def __init__(self) -> None:
-        self.world = LabWorld()
+        self.world = BrokerLab()
         world = self.world
         clock = NodeClock(world.clock, "namesrv-0")
         self.namesrv = NameServer("namesrv-0", NamesrvConfig(), clock, world.journal)
@@ -163,7 +163,7 @@ class Lab:
 def play(data: bytes) -> None:
     """No handler fails, nothing escapes, what is asked is answered or costs the connection."""
     compile_sql.cache_clear()  # an input means the same whatever was played before
-    lab = Lab()
+    lab = FuzzedCluster()
     for part in unpack(data):
         lab.send(Part.of(part))
     lab.pass_ms(_MAY_BE_HELD_MS)

@@ -22,10 +22,10 @@ from fakemq.handles.faults import Faults
 from fakemq.handles.faults.placing import Fault
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
+from tests.support.broker_lab import BrokerLab, send_header
 from tests.support.clients import consumer_data
 from tests.support.tcp import TcpPeer
 from tests.support.transactions import PRODUCERS, asked, producer, send_half
-from tests.support.world import World, send_header
 
 NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 
@@ -152,17 +152,17 @@ def fakemq_answer(opaque: int) -> bytes:
 
 
 def test_checks_are_of_their_message() -> None:
-    world = World()
-    broker = world.broker()
-    peer = producer(world, broker)
+    lab = BrokerLab()
+    broker = lab.broker()
+    peer = producer(lab, broker)
     send_half(peer)
     action = ReorderCalls(2)
     scope = Scope(code=39, topic="orders", group=PRODUCERS)
     placed = broker.faults.place(TO_CLIENT, action, "reorder", scope, ALWAYS)
-    world.clock.advance("60s")
+    lab.clock.advance("60s")
     assert (asked(peer), action.waiting, placed.fired) == ([], 1, 1)
     action.release()
-    world.network.settle()
+    lab.network.settle()
     assert len(asked(peer)) == 1
 
 
@@ -172,9 +172,9 @@ def test_whatever_is_reordered_nothing_is_lost(
     count: int, calls: list[int], released_after: int
 ) -> None:
     sent: list[int] = []
-    world = World()
-    broker = world.broker()
-    world.peer(broker.addr)
+    lab = BrokerLab()
+    broker = lab.broker()
+    lab.peer(broker.addr)
     (session,) = broker.sessions
     action = ReorderCalls(count)
     for number, call in enumerate(calls):

@@ -17,8 +17,8 @@ from fakemq.handles.faults.placing import Fault, Often
 from fakemq.net.faults.links import LinkPlan
 from fakemq.net.memory import MemoryLink
 from fakemq.protocol.codes import RequestCode
+from tests.support.broker_lab import send_header
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 SEND = RequestCode.SEND_MESSAGE_V2
 LINKS = (("clients", "broker-a"), ("broker-a", "namesrv-0"), ("broker-a-1", "broker-a"))

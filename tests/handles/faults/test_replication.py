@@ -15,14 +15,14 @@ from fakemq.handles.faults import Fault, Faults
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
 from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
-from tests.support.late_producer import NO_SLAVE, OK, SLAVE_TIMEOUT, Lab
+from tests.support.cluster_lab import NO_SLAVE, OK, SLAVE_TIMEOUT, ClusterLab
 from tests.support.tcp import TcpPeer
 
 MASTER, SLAVE = "broker-a-0", "broker-a-1"
 
 
-def pair(**config: str) -> Lab:
-    return Lab(slaves=1, role="SYNC_MASTER", config=config)
+def pair(**config: str) -> ClusterLab:
+    return ClusterLab(slaves=1, role="SYNC_MASTER", config=config)
 
 
 # -- holding a slave --------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_a_hold_outlives_restarts_and_too_much_behind_is_no_slave() -> None:
 
 
 def test_a_slave_that_is_held_leaves_the_most_to_its_master() -> None:
-    with Lab(slaves=1, config={"mappedFileSizeCommitLog": 32 << 20}) as lab:
+    with ClusterLab(slaves=1, config={"mappedFileSizeCommitLog": 32 << 20}) as lab:
         with lab.mq.faults.hold_slave(SLAVE):
             lab.mq.seed("orders", [bytes(1 << 20)] * 12)
             lab.mq.clock.advance("15s")
@@ -133,7 +133,7 @@ def test_acks_that_are_withheld(broker: str) -> None:
 
 
 def test_one_of_two_slaves_is_heard() -> None:
-    with Lab(slaves=2, role="SYNC_MASTER") as lab, lab.mq.faults.withhold_acks(SLAVE):
+    with ClusterLab(slaves=2, role="SYNC_MASTER") as lab, lab.mq.faults.withhold_acks(SLAVE):
         assert lab.send() == OK
 
 
@@ -223,7 +223,7 @@ def test_a_slave_that_lost_its_end_goes_on_from_there(
     tmp_path_factory: pytest.TempPathFactory, how: str, on_disk: bool
 ) -> None:
     store = str(tmp_path_factory.mktemp("store")) if on_disk else "memory"
-    with Lab(slaves=1, role="SYNC_MASTER", store=store) as lab:
+    with ClusterLab(slaves=1, role="SYNC_MASTER", store=store) as lab:
         ends = [lab.end_of(SLAVE)]
         for number in range(4):
             lab.send(b"%d" % number)
@@ -303,14 +303,14 @@ def test_the_old_master_back_before_the_slave_is_promoted() -> None:
     ],
 )
 def test_what_makes_no_sense(place: Callable[[Faults], Fault]) -> None:
-    with Lab(slaves=1) as lab:
+    with ClusterLab(slaves=1) as lab:
         with pytest.raises(ConfigError):
             place(lab.mq.faults)
         assert lab.mq.faults.all() == []
 
 
 def test_who_is_no_slave_is_told_who_is() -> None:
-    with Lab(masters=2, slaves=1) as lab:
+    with ClusterLab(masters=2, slaves=1) as lab:
         slaves = "broker-a-0 is no slave; there are: broker-a-1, broker-b-1"
         with pytest.raises(ConfigError, match=slaves):
             lab.mq.faults.truncate_slave("broker-a", lose_bytes=1)

@@ -18,9 +18,9 @@ from fakemq.events.faults import FaultHit
 from fakemq.handles.faults.requests import At
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.send import SendMessageResponseHeader
+from tests.support.broker_lab import send_header
 from tests.support.clients import pull_header
 from tests.support.tcp import TcpPeer, refuses
-from tests.support.world import send_header
 
 SEND = RequestCode.SEND_MESSAGE_V2
 

@@ -13,7 +13,7 @@ from fakemq.events.store import StoreRecovered, UnsyncedLost
 from fakemq.handles.faults import Fault, Faults
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.headers.query import QueryMessageRequestHeader
-from tests.support.late_producer import DISK_TIMEOUT, OK, Lab
+from tests.support.cluster_lab import DISK_TIMEOUT, OK, ClusterLab
 
 REFUSED = ResponseCode.SERVICE_NOT_AVAILABLE
 MASTER, SLAVE = "broker-a-0", "broker-a-1"
@@ -29,7 +29,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_a_disk_that_is_full_refuses_at_once_and_until_it_is_removed(store: str) -> None:
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         assert lab.send() == OK
         with lab.mq.faults.disk_full("broker-a") as fault:
             assert [lab.send(), lab.send()] == [REFUSED] * 2
@@ -43,7 +43,7 @@ def test_a_disk_that_is_full_refuses_at_once_and_until_it_is_removed(store: str)
 
 
 def test_a_disk_is_full_until_the_last_fault_that_fills_it_is_removed() -> None:
-    with Lab() as lab:
+    with ClusterLab() as lab:
         with lab.mq.faults.disk_full("broker-a"):
             with lab.mq.faults.disk_full("broker-a", must_fire=False):
                 pass
@@ -52,7 +52,7 @@ def test_a_disk_is_full_until_the_last_fault_that_fills_it_is_removed() -> None:
 
 
 def test_a_disk_that_is_full_takes_what_a_master_sends(store: str) -> None:
-    with Lab(store=store, slaves=1, role="SYNC_MASTER") as lab:
+    with ClusterLab(store=store, slaves=1, role="SYNC_MASTER") as lab:
         fault = lab.mq.faults.disk_full(SLAVE, must_fire=False)
         assert lab.send() == OK
         assert lab.mq.faults.unused() == []
@@ -65,7 +65,7 @@ def test_a_disk_that_is_full_takes_what_a_master_sends(store: str) -> None:
 
 @pytest.mark.parametrize("kept_bytes", [None, 0, 3, 8, 40, 89])
 def test_a_last_write_that_is_torn_is_cut(store: str, kept_bytes: int | None) -> None:
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         for body in (b"one", b"two", b"three"):
             lab.send(body)
         end = lab.end_of(MASTER)
@@ -86,7 +86,7 @@ def test_a_last_write_that_is_torn_is_cut(store: str, kept_bytes: int | None) ->
 
 
 def test_a_tear_waits_for_a_kill_and_for_a_record(store: str) -> None:
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         fault = lab.mq.faults.tear_last_write("broker-a")
         broker = lab.mq.broker("broker-a")
         broker.kill()
@@ -107,7 +107,7 @@ def test_a_tear_waits_for_a_kill_and_for_a_record(store: str) -> None:
 
 
 def test_a_flush_that_is_lost_was_acknowledged_and_is_gone(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
+    with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         assert lab.send(b"safe") == OK
         safe = lab.end_of(MASTER)
         fault = lab.mq.faults.lose_flush("broker-a", always=True)
@@ -122,7 +122,7 @@ def test_a_flush_that_is_lost_was_acknowledged_and_is_gone(tmp_path: Path) -> No
 
 
 def test_a_later_flush_makes_up_for_a_lost_one(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
+    with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.lose_flush("broker-a", on_call=2)
         assert [lab.send(b"%d" % number) for number in range(3)] == [OK] * 3
         assert fault.fired == 1
@@ -132,7 +132,7 @@ def test_a_later_flush_makes_up_for_a_lost_one(tmp_path: Path) -> None:
 
 
 def test_a_flush_that_fails(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
+    with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.fail_flush("broker-a")
         assert lab.send(b"one") == DISK_TIMEOUT
         assert fault.fired == 1
@@ -144,7 +144,7 @@ def test_a_flush_that_fails(tmp_path: Path) -> None:
 
 
 def test_a_flush_that_fails_behind_the_answer(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path)) as lab:
+    with ClusterLab(store=str(tmp_path)) as lab:
         lab.mq.faults.fail_flush("broker-a")
         assert lab.send(b"one") == OK
         lab.mq.clock.advance("10s")
@@ -152,7 +152,7 @@ def test_a_flush_that_fails_behind_the_answer(tmp_path: Path) -> None:
 
 
 def test_a_flush_that_is_slow(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
+    with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "2s")
         first, second = lab.begin(b"one"), lab.begin(b"two")
         assert [one.kind for one in lab.mq.clock.advance("1999ms")].count("slow_flush") == 0
@@ -162,7 +162,7 @@ def test_a_flush_that_is_slow(tmp_path: Path) -> None:
 
 
 def test_a_flush_that_takes_longer_than_anybody_waits(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
+    with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "8s", always=True)
         assert lab.send(b"one", "5s") == DISK_TIMEOUT
         second = lab.begin(b"two")
@@ -178,7 +178,7 @@ def test_a_flush_that_takes_longer_than_anybody_waits(tmp_path: Path) -> None:
 
 
 def test_slow_flushes_of_who_does_not_wait(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path)) as lab:
+    with ClusterLab(store=str(tmp_path)) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "30s")
         lab.mq.clock.advance("1s")
         assert lab.send(b"one") == OK
@@ -193,7 +193,7 @@ def test_slow_flushes_of_who_does_not_wait(tmp_path: Path) -> None:
 
 def test_a_byte_of_a_body_flips(store: str) -> None:
     """It is delivered so; a start after a crash, or a clean one, reads as far as there."""
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         for body in (b"one", b"two", b"three"):
             lab.send(body)
         message = lab.mq.messages("orders")[1]
@@ -207,7 +207,7 @@ def test_a_byte_of_a_body_flips(store: str) -> None:
 
 
 def test_a_byte_flips_back_and_at_the_slave_only(store: str) -> None:
-    with Lab(store=store, slaves=1, role="SYNC_MASTER") as lab:
+    with ClusterLab(store=store, slaves=1, role="SYNC_MASTER") as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
         lab.mq.faults.flip_byte(message, broker=SLAVE)
@@ -221,7 +221,7 @@ def test_a_byte_flips_back_and_at_the_slave_only(store: str) -> None:
 
 
 def test_a_byte_of_a_queues_entry_flips(store: str) -> None:
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
         store_of = lab.mq._core.broker(MASTER).store
@@ -236,14 +236,14 @@ def test_a_byte_of_a_queues_entry_flips(store: str) -> None:
 
 
 def test_a_byte_of_the_index_flips(store: str) -> None:
-    with Lab(store=store) as lab:
+    with ClusterLab(store=store) as lab:
         (message,) = lab.mq.seed("orders", [b"one"], keys="k1 k2")
         assert [lab_found(lab, key) for key in ("k1", "k2")] == [True, True]
         lab.mq.faults.flip_byte(message, where="index")
         assert [lab_found(lab, key) for key in ("k1", "k2")] == [True, False]
 
 
-def lab_found(lab: Lab, key: str) -> bool:
+def lab_found(lab: ClusterLab, key: str) -> bool:
     header = QueryMessageRequestHeader(
         topic="orders", key=key, max_num=32, begin_timestamp=0, end_timestamp=1 << 60
     )
@@ -251,7 +251,7 @@ def lab_found(lab: Lab, key: str) -> bool:
 
 
 def test_a_byte_that_is_not_there(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path), slaves=1) as lab:
+    with ClusterLab(store=str(tmp_path), slaves=1) as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
         flip = lab.mq.faults.flip_byte
@@ -279,12 +279,12 @@ def test_a_byte_that_is_not_there(tmp_path: Path) -> None:
     ],
 )
 def test_a_store_in_memory_flushes_nothing(place: Callable[[Faults], Fault]) -> None:
-    with Lab() as lab, pytest.raises(ConfigError, match="store of broker-a-0 is in memory"):
+    with ClusterLab() as lab, pytest.raises(ConfigError, match="store of broker-a-0 is in memory"):
         place(lab.mq.faults)
 
 
 def test_values_that_cannot_be(tmp_path: Path) -> None:
-    with Lab(store=str(tmp_path)) as lab:
+    with ClusterLab(store=str(tmp_path)) as lab:
         with pytest.raises(ConfigError, match="kept_bytes=-1"):
             lab.mq.faults.tear_last_write("broker-a", kept_bytes=-1)
         with pytest.raises(ConfigError, match="delay=0: expected more than nothing"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import get_kv, put_kv
+from tests.support.namesrv_lab import get_kv, put_kv
 from tests.support.peer import Peer
 
 

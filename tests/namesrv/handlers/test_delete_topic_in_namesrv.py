@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import NamesrvLab, register, route, topic
+from tests.support.namesrv_lab import NamesrvLab, register, route, topic
 from tests.support.peer import Peer
 
 

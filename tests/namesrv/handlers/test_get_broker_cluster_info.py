@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import register, topic
+from tests.support.namesrv_lab import register, topic
 from tests.support.peer import Peer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.namesrv import namesrv_config
+from tests.support.namesrv_lab import namesrv_config
 from tests.support.peer import Peer
 
 

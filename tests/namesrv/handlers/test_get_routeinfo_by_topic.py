@@ -7,7 +7,7 @@ import pytest
 from fakemq.config.model import NamesrvConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
-from tests.support.namesrv import NamesrvLab, register, route, topic
+from tests.support.namesrv_lab import NamesrvLab, register, route, topic
 from tests.support.peer import Peer
 
 STANDARD = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import get_kv, list_kv, put_kv
+from tests.support.namesrv_lab import get_kv, list_kv, put_kv
 from tests.support.peer import Peer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from fakemq.events import BrokerRegistered
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic, wrapper
+from tests.support.namesrv_lab import NamesrvLab, broker_fields, register, route, topic, wrapper
 from tests.support.peer import Peer
 
 

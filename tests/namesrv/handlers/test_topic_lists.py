@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import register, topic
+from tests.support.namesrv_lab import register, topic
 from tests.support.peer import Peer
 
 

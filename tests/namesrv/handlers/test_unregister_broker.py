@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemq.events import BrokerGone
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import NamesrvLab, broker_fields, register, route, topic
+from tests.support.namesrv_lab import NamesrvLab, broker_fields, register, route, topic
 from tests.support.peer import Peer
 
 

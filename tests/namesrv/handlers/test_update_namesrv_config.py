@@ -6,7 +6,7 @@ from fakemq.config.model import NamesrvConfig
 from fakemq.events import HandlerFailed, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
-from tests.support.namesrv import NamesrvLab, namesrv_config
+from tests.support.namesrv_lab import NamesrvLab, namesrv_config
 from tests.support.peer import Peer
 
 

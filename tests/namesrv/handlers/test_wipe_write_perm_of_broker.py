@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fakemq.protocol.codes import RequestCode
-from tests.support.namesrv import perms, register, topic
+from tests.support.namesrv_lab import perms, register, topic
 from tests.support.peer import Peer
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fakemq.events import ClockMoved, ClockSkewed, Scheduled, ScheduledDelivered
 from fakemq.sim.invariants.delays import too_early
-from tests.support.made_up import history
+from tests.support.histories import history
 
 SCHEDULED = Scheduled(
     node="broker-a-0",

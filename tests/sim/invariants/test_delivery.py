@@ -18,7 +18,7 @@ from fakemq.events import (
 from fakemq.sim.events import Decided
 from fakemq.sim.history import History, Violation
 from fakemq.sim.invariants import delivery
-from tests.support.made_up import consumed, history, sent
+from tests.support.histories import consumed, history, sent
 
 GROUPS = {"workers": ("orders",), "ledger": ("payments",)}
 LOST_LETTER_AT = 9_000

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fakemq.sim.invariants.durability import lost_messages, promises
 from fakemq.sim.plan import ClusterPlan
-from tests.support.made_up import history, sent
+from tests.support.histories import history, sent
 
 CLUSTER = ClusterPlan(
     masters=1,

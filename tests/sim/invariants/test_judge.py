@@ -9,7 +9,7 @@ import pytest
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.drawing import draw_plan
 from fakemq.sim.run import SimulationRun
-from tests.support.made_up import sent
+from tests.support.histories import sent
 
 PROMISES_NOTHING = next(
     plan

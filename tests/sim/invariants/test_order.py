@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fakemq.events.store import UnsyncedLost
 from fakemq.sim.invariants.order import out_of_order
-from tests.support.made_up import consumed, history, sent
+from tests.support.histories import consumed, history, sent
 
 CRASH = UnsyncedLost(node="broker-a-0", pages=9, lost_pages=3, log_offset=100, log_bytes=50)
 

@@ -39,7 +39,7 @@ class Case(NamedTuple):
     """What the cause of every finding begins with."""
 
 
-class World:
+class AuditLab:
     """Stores, answers and deliveries as rows, made by hand."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class World:
         return Audit(pipeline.tables(spark, asked, there), asked)
 
 
-def stuck_and_out_of_order(world: World) -> None:
+def stuck_and_out_of_order(world: AuditLab) -> None:
     """One behind the delivered that never came, one that came late, one of another tag."""
     world.messages("stuck", ("s0", "s1", "s2", "s3"))
     for name, offset, at_ms in (("s0", 0, 1), ("s2", 2, 2)):
@@ -151,7 +151,7 @@ def stuck_and_out_of_order(world: World) -> None:
     world.cases["tagged"] = Case({"t0": Verdict.DELIVERED, "t2": Verdict.DELIVERED})
 
 
-def delivered_again(world: World) -> None:
+def delivered_again(world: AuditLab) -> None:
     """With an offset that went back, after a failure, and as a retry that is there, or is gone."""
     world.messages("set-back", ("b0", "b1", "b2"))
     for at_ms, (name, offset) in enumerate((("b0", 0), ("b1", 1), ("b2", 2), ("b2", 2))):
@@ -182,7 +182,7 @@ def delivered_again(world: World) -> None:
     )
 
 
-def sent_and_stored(world: World) -> None:
+def sent_and_stored(world: AuditLab) -> None:
     """A send that was tried twice, one that is lost, one promised nothing, one that expired."""
     world.messages("sent-twice", ("t", "t"))
     world.ack("sent-twice", "t")
@@ -204,7 +204,7 @@ def sent_and_stored(world: World) -> None:
     )
 
 
-def brokers_and_nodes(world: World) -> None:
+def brokers_and_nodes(world: AuditLab) -> None:
     """One queue id at two brokers; a slave whose master went on without it; unwatched groups."""
     world.messages("two", ("x0", "x1"))
     world.messages("two", ("y0", "y1"), node="b-0")
@@ -229,7 +229,7 @@ def brokers_and_nodes(world: World) -> None:
 def test_every_case_has_its_verdict_and_nothing_else_is_judged(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    world = World()
+    world = AuditLab()
     for cases in (stuck_and_out_of_order, delivered_again, sent_and_stored, brokers_and_nodes):
         cases(world)
     rows = world.audit(spark, tmp_path).verdicts.collect()

@@ -10,8 +10,8 @@ from fakemq.config.options import ClusterOptions
 from fakemq.events import AppendRefused, LogAppended
 from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from tests.support.broker_lab import send_header
 from tests.support.tcp import TcpPeer
-from tests.support.world import send_header
 
 START = "2023-11-14T22:13:20Z"
 OK, NO_SLAVE = ResponseCode.SUCCESS, ResponseCode.SLAVE_NOT_AVAILABLE
@@ -19,7 +19,7 @@ SLAVE_TIMEOUT = ResponseCode.FLUSH_SLAVE_TIMEOUT
 DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
 
 
-class Lab:
+class ClusterLab:
     """``mq``, with one topic ``orders`` of one queue, and who sends to its master."""
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
-from tests.support.scripted_broker import Peer, respond
+from tests.support.scripted_broker import BrokerEnd, respond
 
 NOTIFY, RUNNING_INFO = 40, 307
 
 
-def answers(peer: Peer) -> None:
+def answers(peer: BrokerEnd) -> None:
     peer.send(respond(peer.receive()))
 
 
-def asks_before_it_answers(peer: Peer) -> None:
+def asks_before_it_answers(peer: BrokerEnd) -> None:
     """Code 40, then a request that wants an answer, both with the opaque of the heartbeat."""
     request = peer.receive()
     peer.send(
@@ -24,26 +24,26 @@ def asks_before_it_answers(peer: Peer) -> None:
     assert (response.is_response, response.code, response.opaque) == (True, 3, request.opaque)
 
 
-def answers_in_reverse(peer: Peer) -> None:
+def answers_in_reverse(peer: BrokerEnd) -> None:
     first, second = peer.receive(), peer.receive()
     peer.send(respond(second, second.code), respond(first, first.code))
 
 
-def stays_silent(peer: Peer) -> None:
+def stays_silent(peer: BrokerEnd) -> None:
     peer.receive()
     assert peer.socket.recv(1) == b"", "the client closes what gave no answer"
 
 
-def hangs_up(peer: Peer) -> None:
+def hangs_up(peer: BrokerEnd) -> None:
     peer.receive()
 
 
-def talks_nonsense(peer: Peer) -> None:
+def talks_nonsense(peer: BrokerEnd) -> None:
     peer.receive()
     peer.socket.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
 
 
-def answers_what_nobody_asked(peer: Peer) -> None:
+def answers_what_nobody_asked(peer: BrokerEnd) -> None:
     request = peer.receive()
     late = respond(request, 9)
     late.opaque += 100

@@ -8,10 +8,10 @@ from fakemq.journal.journal import Journal
 from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
-from tests.support.namesrv import StandingTime
+from tests.support.time import ManualTime
 
 
-class LabLink:
+class RecordingLink:
     """Keeps what is written."""
 
     local_addr, remote_addr = "here:1", "there:2"
@@ -43,19 +43,19 @@ class LabLink:
         self.reading = True
 
 
-class Lab:
+class SessionLab:
     """The node whose session it is, and the far end of the link."""
 
     name = "lab"
 
     def __init__(self, *, outside: bool = False) -> None:
-        self.time = StandingTime()
+        self.time = ManualTime()
         self.real = Clock(frozen=True, source=self.time)
         self.clock = NodeClock(self.real, self.name)
         self.journal = Journal(self.real)
         self.gone: list[Session] = []
         self.requests: list[RemotingCommand] = []
-        self.link = LabLink(outside)
+        self.link = RecordingLink(outside)
         self.session = Session(self.link, self, self.take)
         self.far = Connection()
 

@@ -12,29 +12,16 @@ from fakemq.protocol.bodies.body import Body
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData, QueueData, TopicRouteData
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from tests.support.time import ManualTime
 
 T = TypeVar("T")
 Answer = RemotingCommand | RemotingError | None
 
 NAMESRV = "ns:9876"
 A, B = "a:10911", "b:10911"
-NOW_MS = 1_700_000_000_000
 
 
-class Stopwatch:
-    """Time as the test turns it."""
-
-    def __init__(self) -> None:
-        self.passed_ms = 0
-
-    def wall_ms(self) -> int:
-        return NOW_MS + self.passed_ms
-
-    def elapsed_ms(self) -> int:
-        return self.passed_ms
-
-
-class Play(Generic[T]):
+class ScriptedOperation(Generic[T]):
     """An operation that is answered by hand; ``result`` is there once it is ``over``."""
 
     def __init__(self, operation: Operation[T], *answers: Answer) -> None:
@@ -107,10 +94,10 @@ def sent(queue_id: int = 0, offset: int = 0) -> RemotingCommand:
     return answer(msgId="0A", queueId=queue_id, queueOffset=offset, MSG_REGION="DefaultRegion")
 
 
-def client(*brokers: str, time: Stopwatch | None = None, **options: object) -> ClientInstance:
+def client(*brokers: str, time: ManualTime | None = None, **options: object) -> ClientInstance:
     """A client that knows the route of ``orders`` over these brokers."""
     config = ClientConfig(seed=1, **options)  # type: ignore[arg-type]  # the test's own choice
-    instance = ClientInstance(NAMESRV, config, time=time or Stopwatch(), ip="10.0.0.1", pid=7)
+    instance = ClientInstance(NAMESRV, config, time=time or ManualTime(), ip="10.0.0.1", pid=7)
     if brokers:
         instance.routes.put("orders", route(*brokers), 0)
     return instance

@@ -18,7 +18,7 @@ TOO_MUCH = 12
 """The code of a request whose answer fits no frame."""
 
 
-class Lab:
+class ListenerLab:
     """A node behind a listener."""
 
     name = "lab"
@@ -55,14 +55,14 @@ class Lab:
 
 def listening(
     port: Port,
-    use: Callable[[Lab, Listener], Awaitable[None]],
+    use: Callable[[ListenerLab, Listener], Awaitable[None]],
     *,
     held_max_bytes: int = HELD_MAX_BYTES,
 ) -> None:
     """Run ``use`` on a loop on which a node listens at ``port``."""
 
     async def main() -> None:
-        lab = Lab()
+        lab = ListenerLab()
         lab.held = HeldBytes(held_max_bytes)
         listener = Listener(port, lab.accept, lab.held, lab.refused.append)
         listener.open()

@@ -20,16 +20,23 @@ from fakemq.store.store import MessageStore
 from fakemq.text_files import DiskTextFile
 from tests.support.namesrv_double import NameServerDouble
 from tests.support.peer import Peer
+from tests.support.time import START_MS, ManualTime
 
-START_MS = 1_700_000_000_000
 MEMORY_LIMIT_BYTES = 64 * 1024 * 1024
 
 
-class World:
-    """One clock, one network, one journal, and what a test puts into them."""
+class BrokerLab:
+    """One clock, one network, one journal, and the brokers that a test starts there.
 
-    def __init__(self) -> None:
-        self.clock = Clock(frozen=True, start_at_ms=START_MS)
+    Real time is the test's: `outside_time_passes` moves it. A clock that is not ``frozen`` follows
+    it, so that the time of clients counts.
+    """
+
+    def __init__(self, *, frozen: bool = True) -> None:
+        self.time = ManualTime()
+        self.clock = Clock(
+            frozen=frozen, start_at_ms=START_MS if frozen else None, source=self.time
+        )
         self.journal = Journal(self.clock)
         self.network = MemoryNetwork()
         self.clock.settle = self.network.settle
@@ -62,11 +69,31 @@ class World:
         return broker
 
     def pass_time(self, ms: int) -> None:
-        """Let time pass, in the way of this world: here by moving the clock."""
-        self.clock.advance_ms(ms)
+        """Let the cluster's time pass."""
+        if self.clock.frozen:
+            self.clock.advance_ms(ms)
+        else:
+            self.outside_time_passes(ms)
+
+    def outside_time_passes(self, ms: int) -> None:
+        """Let real time pass: outside peers grow older, a frozen cluster does not."""
+        self.time.passed_ms += ms
+        self.clock.fire_due()
+        self.network.settle()
 
     def peer(self, addr: str, name: str = "peer") -> Peer:
         return Peer(self.network, self.clock, self.journal, addr, name=name)
+
+    def outside_peer(self, broker: Broker, name: str = "outside") -> Peer:
+        """A client that lives in real time, as one behind a socket does."""
+        return Peer(
+            self.network,
+            self.clock,
+            self.journal,
+            broker.addr,
+            name=name,
+            accept_outside=broker.accept,
+        )
 
     def name_server(self, addr: str) -> NameServerDouble:
         return NameServerDouble(self.network, self.clock, self.journal, addr)

@@ -17,28 +17,14 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand
 from fakemq.text_files import TextFile
 from tests.support.peer import Peer
-
-START_MS = 1_700_000_000_000
-
-
-class StandingTime:
-    """Real time that a test moves by hand: what outside peers live by."""
-
-    def __init__(self) -> None:
-        self.passed_ms = 0
-
-    def wall_ms(self) -> int:
-        return START_MS + self.passed_ms
-
-    def elapsed_ms(self) -> int:
-        return self.passed_ms
+from tests.support.time import ManualTime
 
 
 class NamesrvLab:
     """Name servers sharing a clock, a journal and a network, and nothing else."""
 
     def __init__(self) -> None:
-        self.time = StandingTime()
+        self.time = ManualTime()
         self.clock = Clock(frozen=True, source=self.time)
         self.journal = Journal(self.clock)
         self.network = MemoryNetwork()
