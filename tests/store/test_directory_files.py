@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-import mmap
 import gc
+import mmap
 import os
 import random
 import sys
