@@ -13,7 +13,7 @@ from time import process_time
 
 from bench.measure import Figure, Plan, best_cpu_s
 from bench.requests import BODY, Sink, frames, held_pull_fields, send_fields
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.core import inspection
 from fakemq.core.cluster import ClusterCore
 from fakemq.net.session import Session

@@ -13,7 +13,7 @@ from functools import partial
 from bench.measure import Figure, Plan, best_cpu_s
 from conformance.wire import requests
 from fakemq.broker.broker import Broker
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.dispatch.answers import Reply
 from fakemq.events import RequestHandled, RequestReceived

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, Unpack
 import click
 
 from fakemq import __version__
-from fakemq.config.options import (
-    ClusterOptions,
+from fakemq.config.options import OPTIONS, ClusterOptions
+from fakemq.config.spec import (
     ClusterSpec,
     broker_spec,
     cluster_spec,
@@ -69,6 +69,27 @@ def _print_option(function: F) -> F:
     )(function)
 
 
+def _cluster_options(function: F) -> F:
+    """Add the options of `fakemq.config.options.OPTIONS`, in the table's order."""
+    for option in reversed(OPTIONS):
+        if option.flag == "-":
+            continue
+        function = click.option(
+            option.spelling,
+            option.name,
+            # A flag's type and a list's default are click's own.
+            type=int if option.kind == "number" else None,
+            default=None if option.kind == "list" else option.default,
+            show_default=option.kind != "flag",
+            is_flag=option.kind == "flag",
+            multiple=option.kind == "list",
+            metavar=option.metavar,
+            envvar=option.env,
+            help=option.help + (f"  [default: {option.chosen}]" if option.chosen else ""),
+        )(function)
+    return function
+
+
 def _warn(message: str) -> None:
     click.echo(f"Warning: {message}", err=True)
 
@@ -85,110 +106,8 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
 
 
 @main.command()
-@click.option("--listen", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--advertise",
-    metavar="HOST",
-    help="Address that clients are told.  [default: the one listened on]",
-)
-@click.option(
-    "--namesrv-port",
-    type=int,
-    metavar="PORT",
-    help="Port of the first name server; the others follow. 0 takes free ones.  [default: 9876]",
-)
-@click.option("--namesrvs", type=int, default=1, show_default=True, help="How many name servers.")
-@click.option(
-    "--broker-port",
-    type=int,
-    metavar="PORT",
-    help="Port of the first broker; the others are 20 apart. Port-2 (VIP) and port+1 (HA) are taken"
-    " too. 0 takes free ones.  [default: 10911]",
-)
-@click.option(
-    "--masters", type=int, default=1, show_default=True, help="How many: broker-a, broker-b, ..."
-)
-@click.option("--slaves", type=int, default=0, show_default=True, help="Slaves of each master.")
-@click.option(
-    "--store",
-    metavar="memory|DIR",
-    help="Keep everything in memory, or each broker's in DIR/<broker>.  [default: memory]",
-)
-@click.option(
-    "--store-from",
-    metavar="DIR",
-    help="Begin with a copy of the stores in DIR, fakemq's or Java's; they stay as they are.",
-)
-@click.option(
-    "--memory-limit",
-    default="1GiB",
-    show_default=True,
-    metavar="SIZE",
-    help="How much a store in memory may hold; past it sends are refused.",
-)
-@click.option(
-    "--role",
-    metavar="ASYNC_MASTER|SYNC_MASTER",
-    help="Whether masters wait for their slaves.  [default: ASYNC_MASTER]",
-)
-@click.option(
-    "--flush",
-    metavar="ASYNC_FLUSH|SYNC_FLUSH",
-    help="Whether a send waits for the disk.  [default: ASYNC_FLUSH]",
-)
-@click.option(
-    "--clock",
-    default="real",
-    show_default=True,
-    metavar="real|frozen",
-    help="A frozen clock moves only when told to.",
-)
-@click.option(
-    "--start-at",
-    metavar="ISO8601",
-    help="Where the clock starts; UTC unless it says.  [default: now]",
-)
-@click.option("--seed", type=int, metavar="N", help="Fixes every random choice.")
-@click.option(
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="NAME:QUEUES",
-    help="Create a topic at the start. May be repeated.",
-)
-@click.option(
-    "--control-port",
-    type=int,
-    metavar="PORT",
-    help="Steer the cluster over HTTP and JSON at this port; see docs/control.md. 0 takes a free"
-    " one.  [default: no such port]",
-)
-@click.option(
-    "--control-listen",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address of the control port, whatever --listen says.",
-)
-@click.option(
-    "--control-token",
-    envvar="FAKEMQ_CONTROL_TOKEN",
-    metavar="TOKEN",
-    help="What requests to the control port must carry, as Authorization: Bearer TOKEN. In the"
-    " environment, as FAKEMQ_CONTROL_TOKEN, nobody else sees it.",
-)
-@click.option("--ready-file", metavar="PATH", help="Written, as JSON, when everything listens.")
-@click.option(
-    "-c",
-    "config",
-    multiple=True,
-    metavar="FILE.properties",
-    help="RocketMQ's own broker config. One is for every broker, several are for one each, in"
-    " order. Options given here beat it.",
-)
-@click.option("--strict", is_flag=True, help="An unknown key in a config is an error.")
+@_cluster_options
 @_print_option
-@click.option("--journal", metavar="FILE", help="Write all that happens to this file.")
 @click.pass_context
 def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptions]) -> None:
     """A whole cluster: name servers and brokers. The default command.
@@ -200,7 +119,7 @@ def serve(ctx: click.Context, print_config: bool, **options: Unpack[ClusterOptio
         options["control_port"] is None
         and ctx.get_parameter_source("control_token") is click.core.ParameterSource.ENVIRONMENT
     ):
-        options["control_token"] = None  # which is for whoever does want a control port
+        options["control_token"] = None  # the environment's token is not for this cluster
     spec = cluster_spec(**options, warn=_warn)
     if print_config:
         several = len(spec.broker_configs) > 1

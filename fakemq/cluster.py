@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq.clock.durations import Duration, span_ms
 from fakemq.clock.machine_time import real_elapsed_ms
-from fakemq.config.options import ClusterOptions, cluster_spec, require_options
+from fakemq.config.options import ClusterOptions
+from fakemq.config.spec import cluster_spec
 from fakemq.core import inspection
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
@@ -31,7 +32,7 @@ from fakemq.handles.messages import Contents, Life
 from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.faults import Fault, Faults
 
@@ -54,7 +55,6 @@ class ClusterBase(Contents):
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
-        require_options(options)
         self._take(cluster_spec(**options, free_ports=True))
 
     def _take(self, spec: ClusterSpec) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import fakemq
 from fakemq.cli import main
 from fakemq.config.model import BrokerConfig, NamesrvConfig
-from fakemq.config.options import ClusterSpec, cluster_spec
+from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.errors import FakemqError
 from fakemq.serving import foreground
 from fakemq.serving.ready import ReadyBroker, ReadyInfo, ready_line, write_ready_file

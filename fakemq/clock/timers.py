@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Callable
 from enum import Enum
 
+from fakemq.errors import did_you_mean
+
 
 class Domain(Enum):
     """Which time a timer counts."""
@@ -181,17 +183,7 @@ def pending_of(kind: str, timers: list[Timer]) -> list[Timer]:
     pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
     if not pending:
         kinds = ", ".join(sorted({timer.kind for timer in timers})) or "none"
-        meant = _kinds_like(kind)
-        raise LookupError(
-            f"no {kind!r} is pending; pending are: {kinds}{meant and f'; is {meant} meant?'}"
-        )
+        exists = base_kind(kind) in DOMAINS
+        hint = "" if exists else did_you_mean(kind, DOMAINS, cutoff=0.5, lists=False)
+        raise LookupError(f"no {kind!r} is pending; pending are: {kinds}{hint}")
     return pending
-
-
-def _kinds_like(kind: str) -> str:
-    """Which kinds may be meant by one that there is not; nothing if it is one, or unlike any."""
-    if base_kind(kind) in DOMAINS:
-        return ""
-    from difflib import get_close_matches  # only for who errs
-
-    return " or ".join(get_close_matches(kind, DOMAINS, cutoff=0.5))

@@ -1,14 +1,35 @@
-"""What tests say of faults, checked: ConfigError with what was wrong and what would be right."""
+"""Checks of values that users give: each returns the value, or raises ConfigError.
+
+The error names the value and what would be right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+import os
+from collections.abc import Iterable, Mapping, Sequence
 
-from fakemq.config.options import one_of, whole
 from fakemq.errors import ConfigError
+from fakemq.protocol.topics import topic_name_error
 
-__all__ = ["content", "fields", "flag", "near", "one_of", "share", "text", "whole"]
+
+def whole(name: str, value: object, low: int | None, high: int | None = None) -> int:
+    """Return a whole number within limits; ConfigError for anything else, True included."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or (low is not None and value < low)
+        or (high is not None and value > high)
+    ):
+        limits = "" if low is None else f", {low} or more"
+        limits = limits if high is None else f" from {low} to {high}"
+        raise ConfigError(f"{name}={value!r}: expected a whole number{limits}")
+    return value
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise ConfigError(f"{name}={value!r}: expected {' or '.join(choices)}")
+    return value
 
 
 def flag(name: str, value: object) -> bool:
@@ -56,7 +77,31 @@ def fields(name: str, value: object) -> dict[str, str]:
     return found
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """What may be meant by a word that is none of those known, to be put behind an error."""
-    found = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
+def path_text(name: str, value: str | os.PathLike[str] | None) -> str | None:
+    """Return a path as text, None for None."""
+    path = value if value is None else os.fspath(value)
+    if path == "":
+        raise ConfigError(f"{name} is empty: expected a path")
+    return path
+
+
+def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
+    """Name → queues, from that or from ``NAME:QUEUES`` texts; ConfigError for what cannot be."""
+    if not isinstance(topics, Mapping):
+        pairs: dict[str, int] = {}
+        for text in [topics] if isinstance(topics, str) else topics:
+            name, _, number = text.rpartition(":")
+            if not (name and number.isascii() and number.isdigit() and len(number) < 10):
+                raise ConfigError(f"topic {text!r}: expected NAME:QUEUES, such as orders:8")
+            if name in pairs:
+                raise ConfigError(f"topic {name} is given twice; once is enough")
+            pairs[name] = int(number)
+        topics = pairs
+    if not topics:
+        return {}
+    for name, queues in topics.items():
+        error = topic_name_error(name)
+        if error is not None:
+            raise ConfigError(f"topic {name!r}: {error}")
+        whole(f"queues of topic {name}", queues, 1)
+    return dict(topics)

@@ -21,7 +21,7 @@ from fakemq.config.model import (
     parsed,
     text_of,
 )
-from fakemq.errors import ConfigError, ConfigWarning
+from fakemq.errors import ConfigError, ConfigWarning, did_you_mean
 
 ConfigSource: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
 """The path of a ``.properties`` file, or a mapping of RocketMQ's keys to values or their text."""
@@ -103,16 +103,11 @@ def _file_entries(path: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _hint(name: str, kind: type[Config]) -> str:
-    """Say what an unknown key was probably meant to be."""
+    """Say where an unknown key belongs, or which key it may stand for."""
     for other, whose in _WHOSE.items():
         if other is not kind and name in keys_of(other):
             return f"it belongs in a {whose} file ({_java_class(keys_of(other)[name])})"
-    import difflib
-
-    known = list(keys_of(kind))
-    folded = {key.lower(): key for key in known}
-    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.0)
-    return f"RocketMQ 4.9.7 does not have it; the nearest it has is {folded[close[0]]}"
+    return f"RocketMQ 4.9.7 does not have it{did_you_mean(name, keys_of(kind))}"
 
 
 def _java_class(key: Key) -> str:

@@ -146,7 +146,7 @@ def _are_addresses(text: str) -> bool:
 
 
 def _are_delay_levels(text: str) -> bool:
-    from fakemq.store.delay_levels import parse_delay_levels  # few configs have levels of their own
+    from fakemq.protocol.delay_levels import parse_delay_levels  # few configs set the levels
 
     return bool(parse_delay_levels(text))
 

@@ -9,9 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fakemq.config.model import Config, keys_of, text_of
-from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
-from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.limits import CONFIG_BODY_MAX_BYTES
 
@@ -19,8 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def properties_of(body: bytes) -> dict[str, str]:
-    """The properties in a request's body; Refused if they cannot be read, or are too many."""
+UNREADABLE = "string2Properties error"
+"""Java's remark to a body that `properties_of` cannot read."""
+
+
+def properties_of(body: bytes) -> dict[str, str] | None:
+    """Return the properties in a request's body; None if it is malformed or too large."""
     import javaproperties  # seldom needed, and the server starts without
 
     try:
@@ -30,14 +32,14 @@ def properties_of(body: bytes) -> dict[str, str]:
         text = body.decode("utf-8", "replace").encode().decode("latin-1")
         return javaproperties.loads(logical_lines(text))
     except ValueError:
-        raise Refused(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
+        return None
 
 
 def logical_lines(text: str) -> str:
-    """A properties text without comments and line continuations, meaning the same.
+    """Return a properties text without comments and line continuations, with the same meaning.
 
-    javaproperties would join the lines itself, in a time that grows with the square of their
-    number. Source: java.util.Properties.LineReader
+    javaproperties joins such lines itself, in a time that grows with the square of their number.
+    Source: java.util.Properties.LineReader
     """
     lines: list[str] = []
     begun: list[str] = []
@@ -55,14 +57,14 @@ def logical_lines(text: str) -> str:
 
 def _whole(begun: list[str]) -> str:
     line = "".join(begun)
-    # Only what a line begins with makes it a comment, and not what the next one goes on with.
+    # Only the first character of a logical line makes it a comment, not that of a continuation.
     return f"\\{line}" if line[:1] in ("#", "!") else line
 
 
 def update(config: Config, properties: Mapping[str, str]) -> list[str]:
-    """Set what can be set; gives a warning for each key or value that changed nothing.
+    """Set the keys that can be set; return a warning for each key or value without effect.
 
-    Every word but "true" is false, as Java reads them.
+    Every word but "true" is false, as in Java.
     """
     keys = keys_of(type(config))
     warnings = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 
 import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Done, Refusal, endpoint
+from fakemq.errors import did_you_mean
 from fakemq.handles.faults.placing import Fault, FaultPlacing
 from fakemq.handles.faults.requests import GateFault
 
@@ -119,8 +119,8 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
     there = dict(placings(control.mq.faults))
     place = there.get(body.fault)
     if place is None:
-        close = get_close_matches(body.fault, there, n=3) or sorted(there)
-        raise Refusal(400, f"there is no fault {body.fault!r}; there is: {', '.join(close)}")
+        hint = did_you_mean(body.fault, sorted(there))
+        raise Refusal(400, f"there is no fault {body.fault!r}{hint}")
     call = _call(body.fault, place)
     for name in body.kwargs.keys() - _arguments(place).keys():
         raise Refusal(400, f"{body.fault} has no argument {name!r}; expected {call}")

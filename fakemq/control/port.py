@@ -17,7 +17,7 @@ from fakemq.control.control import Control
 from fakemq.serving.listener import Port
 
 if TYPE_CHECKING:
-    from fakemq.config.options import ControlSpec
+    from fakemq.config.spec import ControlSpec
     from fakemq.serving.server import ClusterServer
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fakemq.broker.image import NodeImage
     from fakemq.clock.axis import ClockState
     from fakemq.config.model import BrokerConfig
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
     from fakemq.core.views import Deadline
 

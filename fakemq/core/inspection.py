@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
 from fakemq.core.views import Deadline, Delayed, Delivery, Member, Message, Queue
+from fakemq.errors import did_you_mean
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.journal import Entry, line
 from fakemq.protocol.errors import RemoteProtocolError
@@ -100,14 +101,12 @@ def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> Non
     there = topics(core)
     if topic in there:
         return
-    from difflib import get_close_matches  # only for who errs
-
     kept = topic.strip(_NUMBERING)
     alike = [name for name in there if name.strip(_NUMBERING) != kept]
-    near = get_close_matches(topic, alike, 1, cutoff=0.8)
-    if near or not may_come:
-        hint = f"is {near[0]} meant?" if near else f"there are: {', '.join(there)}"
-        raise LookupError(f"no topic {topic!r}; {hint}")
+    hint = did_you_mean(topic, alike, cutoff=0.8, lists=False)
+    if hint or not may_come:
+        hint = hint or f"; there are: {', '.join(there)}"
+        raise LookupError(f"no topic {topic!r}{hint}")
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
+from fakemq.errors import did_you_mean
 from fakemq.events.core import Event
 
 MODULES = (
@@ -37,9 +37,7 @@ def kind_named(name: str) -> type[Event]:
     known = kinds()
     kind = known.get(name)
     if kind is None:
-        near = get_close_matches(name, known, 1)
-        hint = f"; is {near[0]} meant?" if near else f"; there are: {', '.join(sorted(known))}"
-        raise ValueError(f"no kind of event is called {name!r}{hint}")
+        raise ValueError(f"no kind of event is called {name!r}{did_you_mean(name, sorted(known))}")
     return kind
 
 

@@ -6,14 +6,13 @@ Only a cluster with faults loads this.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from fakemq.broker.broker import Broker
 from fakemq.config import checked
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import Scope
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, HeartbeatData
@@ -172,9 +171,7 @@ def _code(codes: type[CodeT], value: CodeT | int | str, what: str, most: int) ->
     if isinstance(value, str):
         if value in codes.__members__:
             return codes[value]
-        near = get_close_matches(value.upper(), codes.__members__, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ConfigError(f"there is no {what} {value!r}{hint}")
+        raise ConfigError(f"there is no {what} {value!r}{did_you_mean(value, codes.__members__)}")
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} {value!r}: expected a name, a number or a {codes.__name__}")
     return checked.whole(what, int(value), 0, most)
@@ -250,7 +247,7 @@ def node_called(core: ClusterCore, name: str) -> Broker | NameServer:
         return core.broker(name)
     except LookupError as error:
         there = [*core.brokers, *(one.name for one in core.name_servers)]
-        hint = checked.near(name, there)
+        hint = did_you_mean(name, there, lists=False)
         names = ", ".join(one.name for one in core.name_servers)
         raise LookupError(f"{error}; name servers: {names or 'none'}{hint}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.config.options import checked_topics, whole
+from fakemq.config.checked import topic_queues, whole
 from fakemq.core import inspection
 from fakemq.core.views import Delayed, Message, Queue
 from fakemq.errors import ConfigError
@@ -59,7 +59,7 @@ class Contents:
         LookupError if no master runs.
         """
         core = self._core
-        checked_topics({topic: queues})
+        topic_queues({topic: queues})
         self._thread().call(lambda: core.create_topic(topic, queues))
 
     def seed(
@@ -78,7 +78,7 @@ class Contents:
         was stored there; with a ``DELAY`` among the ``properties`` that is nothing yet. ConfigError
         for what no broker would store, FakemqError where one refuses it for now.
         """
-        checked_topics({topic: 1})
+        topic_queues({topic: 1})
         more = checked_properties(properties or {})
         core, payloads = self._core, inspection.payloads(bodies)
         if queue is not None:

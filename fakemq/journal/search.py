@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import TypeAlias, TypeVar, cast
 
 from fakemq.clock.durations import Instant, instant_ms
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named, types_of
 from fakemq.journal.journal import Entry, Journal
@@ -55,9 +54,8 @@ def _checked(kind: type[Event], fields: dict[str, object]) -> dict[str, object]:
     known = fields_of(kind)
     for name in fields:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"is {near[0]} meant?" if near else f"there are: {', '.join(sorted(known))}"
-            raise ValueError(f"{kind.__name__} has no field {name!r}; {hint}")
+            hint = did_you_mean(name, sorted(known))
+            raise ValueError(f"{kind.__name__} has no field {name!r}{hint}")
     values = {name: _value(name, value) for name, value in fields.items()}
     for name, value in values.items():
         types = types_of(kind, name)
@@ -80,8 +78,7 @@ def _value(name: str, value: object) -> object:
     try:
         return codes[value]
     except KeyError:
-        near = get_close_matches(value, codes.__members__, 1)
-        hint = f"; is {near[0]} meant?" if near else ""
+        hint = did_you_mean(value, codes.__members__)
         raise ValueError(f"{name}={value!r} is no {codes.__name__}{hint}") from None
 
 

@@ -17,7 +17,7 @@ from fakemq.store.descriptors import raise_descriptor_limit
 if TYPE_CHECKING:
     from types import FrameType
 
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
 
 
 def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:

@@ -8,7 +8,7 @@ from fakemq.serving import foreground
 from fakemq.serving.ready import ReadyInfo, ready_line, remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
 
 
 def serve(spec: ClusterSpec) -> int:

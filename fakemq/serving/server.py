@@ -19,7 +19,7 @@ from fakemq.serving.listener import BrokerPorts, Listener, Port, TcpConnector
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.config.files import ConfigSource
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
     from fakemq.control.port import ControlPort
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile

@@ -14,7 +14,7 @@ from fakemq.serving.driver import EventLoop
 from fakemq.serving.server import ClusterServer
 
 if TYPE_CHECKING:
-    from fakemq.config.options import ClusterSpec
+    from fakemq.config.spec import ClusterSpec
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fakemq.clock.node_clock import NodeClock
-from fakemq.config.options import ClusterSpec, cluster_spec
+from fakemq.config.spec import ClusterSpec, cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.randomness import Randomness
 from fakemq.sim.consumers import Consumer

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import cast
 
 import msgspec
 
 from fakemq.client.blocking import Client
 from fakemq.client.options import ClientOptions
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.protocol.command import SerializeType
 from fakemq.spark.options import PASS_THROUGH, Options
 
@@ -75,10 +74,10 @@ def connection_of(options: Options) -> Connection:
     settings: dict[str, object] = {}
     for name, text in given.items():
         if name not in spelt:
-            near = spelt[get_close_matches(name, spelt, 1, cutoff=0.0)[0]]
+            known = [PASS_THROUGH + one for one in _SETTINGS]
+            word = PASS_THROUGH + name
             raise ConfigError(
-                f"{options.source}: there is no setting {PASS_THROUGH}{name};"
-                f" the nearest is {PASS_THROUGH}{near}"
+                f"{options.source}: there is no setting {word}{did_you_mean(word, known)}"
             )
         ours, read, wanted = _SETTINGS[spelt[name]]
         try:

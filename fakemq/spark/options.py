@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypeVar
 
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 
 T = TypeVar("T")
 
@@ -25,15 +24,13 @@ class Options:
         self._given = {name.lower(): value for name, value in given.items()}
 
     def require_known(self, known: Iterable[str]) -> None:
-        """ConfigError for an option that is not in ``known``, naming the nearest that is."""
+        """Raise ConfigError for an option that is not in ``known``, with a hint."""
         spelt = {name.lower(): name for name in known}
         for name in self._given:
             if name in spelt or name.startswith(PASS_THROUGH):
                 continue
-            near = get_close_matches(name, spelt, 1, cutoff=0.0)
-            raise ConfigError(
-                f"{self.source}: there is no option {name}; the nearest is {spelt[near[0]]}"
-            )
+            hint = did_you_mean(name, spelt.values())
+            raise ConfigError(f"{self.source}: there is no option {name}{hint}")
 
     def text(self, name: str) -> str | None:
         """The value of an option, stripped; None if it was not given."""

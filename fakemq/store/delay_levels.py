@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.errors import NumberFormatError
-from fakemq.protocol.header import parse_int, parse_long
+from fakemq.protocol.delay_levels import parse_delay_levels
+from fakemq.protocol.header import parse_int
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from fakemq.store.inner_message import InnerMessage
 
-_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_LONGEST_MS = 1 << 62
-"""About 146 million years; Java's sums would overflow some way beyond."""
-
 
 def delay_level_to_queue_id(level: int) -> int:
     """The queue of a level in the schedule topic."""
@@ -38,25 +34,6 @@ def delay_level_to_queue_id(level: int) -> int:
 def queue_id_to_delay_level(queue_id: int) -> int:
     """The level whose messages are in a queue of the schedule topic."""
     return queue_id + 1
-
-
-def parse_delay_levels(text: str) -> dict[int, int]:
-    """Delays in milliseconds by level, from ``"1s 5s 10s"``; units are s, m, h and d.
-
-    Raises ValueError where a Java broker would not start. Numbers may have a sign: what is due
-    before it was stored is due at once.
-    Source: ScheduleMessageService.java#parseDelayLevel (4.9.7)
-    """
-    table: dict[int, int] = {}
-    for level, word in enumerate(text.rstrip(" ").split(" "), 1):
-        try:
-            delay_ms = _UNITS_MS[word[-1:]] * parse_long(word[:-1])
-        except (KeyError, NumberFormatError):
-            raise ValueError(f"{word!r} is no delay") from None
-        if abs(delay_ms) > _LONGEST_MS:
-            raise ValueError(f"{word!r} is too long a delay")
-        table[level] = delay_ms
-    return table
 
 
 class DelayLevels:

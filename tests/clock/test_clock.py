@@ -174,9 +174,9 @@ def test_the_next_timer_of_a_kind(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("wanted", "meant"),
     [
-        ("broker", "; is broker_expiry or register_broker meant[?]"),
-        ("txn", "; is txn_check meant[?]"),
-        ("delay", "; is delay_level meant[?]"),
+        ("broker", "; did you mean broker_expiry[?]"),
+        ("txn", "; did you mean txn_check[?]"),
+        ("delay", "; did you mean delay_level[?]"),
         ("xyz", ""),
         ("delay_level_4", ""),
     ],

@@ -215,9 +215,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("brokerNam", "RocketMQ 4.9.7 does not have it; the nearest it has is brokerName"),
-        ("BROKERNAME", "RocketMQ 4.9.7 does not have it; the nearest it has is brokerName"),
-        ("isEnableBatchPush", "the nearest it has is enableBatchPush"),
+        ("brokerNam", "RocketMQ 4.9.7 does not have it; did you mean brokerName?"),
+        ("BROKERNAME", "RocketMQ 4.9.7 does not have it; did you mean brokerName?"),
+        ("isEnableBatchPush", "did you mean enableBatchPush?"),
         ("kvConfigPath", "it belongs in a name server's file (NamesrvConfig)"),
     ],
 )

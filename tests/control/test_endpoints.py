@@ -280,7 +280,7 @@ def test_every_placing_of_a_fault_is_a_kind(http_client: Http) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"fault": "silense"}, "there is no fault 'silense'; there is: silence"),
+        ({"fault": "silense"}, "there is no fault 'silense'; did you mean silence?"),
         (
             {"fault": "silence"},
             "silence() missing 1 required positional argument: 'broker'; expected silence(broker",

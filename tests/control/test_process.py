@@ -67,7 +67,7 @@ def test_the_ready_line_and_file_name_it(tmp_path: Path) -> None:
 
 IMPORTED = """
 import sys
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.serving import foreground
 def ready(info):
     print(*sys.modules)

@@ -26,8 +26,8 @@ from tests.support.control import Http
         ({"fault": "flip_byte", "args": [7]}, 400, "message=7: expected a message, its id, or"),
         ({"fault": "flip_byte", "args": [{"topic": "orders", "of": 1}]}, 400, "or its place with"),
         ({"fault": "drop", "args": ["SEND_MESSAGE"], "kwargs": {"times": 1.5}}, 400, "times=1.5"),
-        ({"fault": "nosuch"}, 400, "there is no fault 'nosuch'; there is: bandwidth, believe"),
-        ({"fault": "silense"}, 400, "there is: silence"),
+        ({"fault": "nosuch"}, 400, "there is no fault 'nosuch'; there are: bandwidth, believe"),
+        ({"fault": "silense"}, 400, "did you mean silence?"),
     ],
 )
 def test_a_fault(

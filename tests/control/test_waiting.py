@@ -75,7 +75,7 @@ def test_codes_are_found_by_name(mq: fakemq.Cluster, http_client: Http) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("kind=Deliverd", "no kind of event is called 'Deliverd'; is Delivered meant?"),
+        ("kind=Deliverd", "no kind of event is called 'Deliverd'; did you mean Delivered?"),
         ("kind=Delivered&where=topics=a", "Delivered has no topics; it has: group, "),
         ("where=topic", "where=topic: expected FIELD=VALUE, such as where=topic=orders"),
         ("limit=many", "Expected `int`"),
@@ -141,7 +141,7 @@ def test_nobody_is_level_with_a_topic_that_does_not_exist(http_client: Http) -> 
     assert answer.status == 408
     assert answer.error == "not after 20 ms of real time: no topic 'ordesr' yet"
     answer = http_client.ask("GET", "/v1/topics/ordesr/messages")
-    assert (answer.status, answer.error) == (404, "no topic 'ordesr'; is orders meant?")
+    assert (answer.status, answer.error) == (404, "no topic 'ordesr'; did you mean orders?")
 
 
 def test_there_is_nothing_to_wait_for(http_client: Http) -> None:

@@ -157,7 +157,7 @@ def test_a_topic_that_is_mistyped_is_no_claim() -> None:
             lambda: mq.diagnosis("ordesr"),
             lambda: mq.delayed("ordesr"),
         ):
-            with pytest.raises(LookupError, match=r"no topic 'ordesr'; is orders meant\?"):
+            with pytest.raises(LookupError, match=r"no topic 'ordesr'; did you mean orders\?"):
                 claim()
         mq.assert_nothing_sent("refunds")  # one that a producer may have made
         mq.assert_nothing_sent("orders-2")

@@ -18,7 +18,8 @@ from tests.support.imports import (
 
 LAYERS = (
     "protocol",
-    "errors randomness text_files events",
+    "errors randomness text_files",
+    "events",
     "clock",
     "journal config client",
     "faults",
@@ -48,8 +49,6 @@ UPWARD = {
     for line in """
     __main__ -> cli
     biographies.biographer -> handles.handles
-    config.model -> store.delay_levels
-    config.updates -> dispatch.answers
     control.control -> cluster
     control.openapi -> fakemq
     control.waiting -> cluster

@@ -65,8 +65,8 @@ def test_a_code_by_its_name(mq: fakemq.Cluster) -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "text"),
     [
-        ("LogApended", {}, "no kind of event is called 'LogApended'; is LogAppended meant?"),
-        ("LogAppended", {"topc": "a"}, "LogAppended has no field 'topc'; is topic meant?"),
+        ("LogApended", {}, "no kind of event is called 'LogApended'; did you mean LogAppended?"),
+        ("LogAppended", {"topc": "a"}, "LogAppended has no field 'topc'; did you mean topic?"),
         (
             "ClockMoved",
             {"zzz": 1},
@@ -75,7 +75,7 @@ def test_a_code_by_its_name(mq: fakemq.Cluster) -> None:
         (
             "RequestReceived",
             {"code": "SEND_MESAGE"},
-            "code='SEND_MESAGE' is no RequestCode; is SEND_MESSAGE meant?",
+            "code='SEND_MESAGE' is no RequestCode; did you mean SEND_MESSAGE?",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from fakemq.client.errors import (
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Call
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand

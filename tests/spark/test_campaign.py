@@ -92,7 +92,7 @@ def test_seeds_are_told_to_the_source(seeds: Sequence[int]) -> None:
         ({"seeds": "1", "minutes": "nan"}, "option minutes is 'nan', where a number is wanted"),
         ({"seeds": "1", "minutes": "ten"}, "option minutes is 'ten', where a number is wanted"),
         ({"seeds": "1", "tasks": "0"}, "option tasks is '0', where a whole number from 1 on"),
-        ({"seed": "1"}, "there is no option seed; the nearest is seeds"),
+        ({"seed": "1"}, "there is no option seed; did you mean seeds?"),
     ],
 )
 def test_what_cannot_be_is_named(options: dict[str, str], error: str) -> None:

@@ -73,7 +73,7 @@ def test_only_the_columns_that_are_named_are_made(spark: SparkSession, stores: P
     rows = reader(spark).schema("damage string, node string").load(both)
     counts = {row.node: row["count"] for row in rows.groupBy("node").count().collect()}
     assert counts == {"broker-a-0": 30, "broker-a-1": 30}
-    with pytest.raises(Exception, match=r"has no column bdy; the nearest is"):
+    with pytest.raises(Exception, match=r"has no column bdy; did you mean"):
         reader(spark).schema("bdy binary").load(str(stores)).collect()
     with pytest.raises(Exception, match=r"column offset is long, not string"):
         reader(spark).schema("offset string").load(str(stores)).collect()
@@ -102,7 +102,7 @@ def test_damage_is_a_row_or_an_error(spark: SparkSession, stores: Path, tmp_path
         ("nowhere", {}, "nowhere: there is no such directory"),
         ("hdfs://host/store", {}, "only local directories can be read"),
         ("broker-a-0/config", {}, "no store: neither it nor a directory in it has any of"),
-        ("", {"veiw": "log"}, "there is no option veiw; the nearest is view"),
+        ("", {"veiw": "log"}, "there is no option veiw; did you mean view"),
         ("", {"view": "queues"}, "option view is 'queues', where log, consumequeue or index"),
         ("", {"mode": "STRICT"}, "option mode is 'STRICT', where PERMISSIVE, DROPMALFORMED or"),
     ],

@@ -7,10 +7,11 @@ import pytest
 from fakemq.config.model import BrokerConfig
 from fakemq.errors import ConfigError
 from fakemq.events import AppendRefused
+from fakemq.protocol.delay_levels import parse_delay_levels
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.delay_levels import DelayLevels, parse_delay_levels
+from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
 from tests.support.store_lab import StoreLab

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fakemq.broker.broker import Broker
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.events import LogAppended
 from fakemq.events.store import StoreRecovered, UnsyncedLost

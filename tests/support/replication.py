@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from fakemq.broker.broker import Broker
-from fakemq.config.options import ClusterOptions, cluster_spec
+from fakemq.config.options import ClusterOptions
+from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.ha.service import HAService
 from fakemq.protocol.codes import RequestCode, ResponseCode

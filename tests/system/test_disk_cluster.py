@@ -12,7 +12,7 @@ import pytest
 import fakemq
 from fakemq.client.blocking import Client
 from fakemq.client.messages import Message, SendStatus
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.errors import StoreError
 from fakemq.events.store import StoreRecovered, UnsyncedLost

@@ -116,7 +116,7 @@ def test_absurd_durations_are_refused(mq: Cluster) -> None:
 SIGNALLED = """
 import os, signal, threading, urllib.error, urllib.request
 from fakemq.core.cluster import ClusterCore
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.serving import foreground
 
 class Asked(ClusterCore):

@@ -10,7 +10,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client, Message
-from fakemq.config.options import cluster_spec
+from fakemq.config.spec import cluster_spec
 from fakemq.protocol.message_id import decode_offset_id
 
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.registration import when_registered
 from fakemq.config.unsupported import missing
-from fakemq.config.updates import properties_of, update
-from fakemq.dispatch.answers import Parked, Reply, Request
+from fakemq.config.updates import UNREADABLE, properties_of, update
+from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.protocol import table
-from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.table import NoHeader
 
 _NAME = RequestCode.UPDATE_BROKER_CONFIG.name
@@ -33,6 +33,8 @@ def update_broker_config(
     if not request.body:
         return Reply()
     properties = properties_of(request.body)
+    if properties is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, UNREADABLE)
     trial = broker.config.copy()
     update(trial, properties)
     not_there = {name: why for name, why in missing(trial).items() if name in properties}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.config import checked
+from fakemq.errors import did_you_mean
 from fakemq.handles.faults.calls import CallFaults
 from fakemq.handles.faults.leases import LeaseFaults
 from fakemq.handles.faults.links import LinkFaults
@@ -52,9 +52,8 @@ class Faults(
 
         def __getattr__(self, name: str) -> object:
             known = [one for one in dir(self) if not one.startswith("_")]
-            hint = checked.near(name, known)
-            there = "" if hint else f"; there are: {', '.join(known)}"
-            raise AttributeError(f"no fault {name!r}{hint}{there}", name=name, obj=self)
+            hint = did_you_mean(name, known)
+            raise AttributeError(f"no fault {name!r}{hint}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<faults {self.placed()}>"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from fakemq.clock.durations import Duration, Size, duration_ms, size_bytes
 from fakemq.config import checked
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ALWAYS, Point, When
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, require_known, when_said
 
@@ -216,13 +216,10 @@ def _end(core: ClusterCore, end: str) -> str:
     try:
         return core.broker(end).name
     except LookupError as error:
-        from difflib import get_close_matches  # only for who errs
-
-        near = get_close_matches(end, [CLIENTS, *names, *core.brokers], n=2)
-        meant = f"; is {' or '.join(near)} meant?" if near else ""
+        hint = did_you_mean(end, [CLIENTS, *names, *core.brokers], lists=False)
         raise LookupError(
             f"no end of a link {end!r}: {error}, and {', '.join([*names, CLIENTS])};"
-            f" a client id has an @, a peer outside is an IP address, or one with a port{meant}"
+            f" a client id has an @, a peer outside is an IP address, or one with a port{hint}"
         ) from None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.config import checked
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ALWAYS, Placed, Point, Scope, When
 from fakemq.handles.handles import Handle, Running
 
@@ -57,7 +57,7 @@ def require_known(options: Iterable[str], known: Collection[str]) -> None:
     """TypeError, as for any unknown argument, for an option of a fault that is not ``known``."""
     for name in options:
         if name not in known:
-            raise TypeError(f"a fault has no {name}={checked.near(name, known)}")
+            raise TypeError(f"a fault has no {name}={did_you_mean(name, known)}")
 
 
 def when_said(often: Often, usually: UsuallyT) -> When | UsuallyT:

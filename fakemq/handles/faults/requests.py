@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, get
 
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import Placed, Point
 from fakemq.faults.request_scope import (
     Where,
@@ -268,7 +268,7 @@ def _parted(limits: Limits) -> tuple[Where, Often, str]:
     """Where, how often and at which point; TypeError for what none of them knows."""
     at = limits.get("at", "before_store")
     if at not in get_args(At):
-        hint = checked.near(str(at), get_args(At))
+        hint = did_you_mean(str(at), get_args(At), lists=False)
         raise ConfigError(f"at={at!r}: expected one of {', '.join(get_args(At))}{hint}")
     where, often = parted({name: of for name, of in limits.items() if name != "at"})
     return where, often, at

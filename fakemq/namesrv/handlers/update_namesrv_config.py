@@ -13,7 +13,7 @@ common/Configuration.java#update (4.9.7)
 
 from __future__ import annotations
 
-from fakemq.config.updates import properties_of, update
+from fakemq.config.updates import UNREADABLE, properties_of, update
 from fakemq.dispatch.answers import Refused, Reply, Request
 from fakemq.namesrv.namesrv import NameServer, handles
 from fakemq.protocol import table
@@ -27,6 +27,8 @@ PATH_KEYS = ("kvConfigPath", "configStorePath")
 @handles(table.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(node: NameServer, request: Request[NoHeader]) -> Reply[NoHeader]:
     properties = properties_of(request.body)
+    if properties is None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, UNREADABLE)
     if any(key in properties for key in PATH_KEYS):
         raise Refused(ResponseCode.NO_PERMISSION, "Can not update config path")
     for text in update(node.config, properties):

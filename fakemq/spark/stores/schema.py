@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 from fakemq.spark.records.schema import MESSAGE_FIELDS, PROPERTIES_FIELD, TIMESTAMP
 from fakemq.spark.stores.options import CONSUME_QUEUE, INDEX, LOG, NAME
 
@@ -93,11 +92,10 @@ def wanted_schema(options: StoreOptions, wanted: StructType) -> pa.Schema:
     chosen = []
     for field in wanted.fields:
         if field.name not in known:
-            near = get_close_matches(field.name, known, 1, cutoff=0.0)[0]
             more = "; option includeProperties adds it" if field.name == "properties" else ""
             raise ConfigError(
-                f"{NAME}: view {options.view} has no column {field.name};"
-                f" the nearest is {near}{more}"
+                f"{NAME}: view {options.view} has no column {field.name}"
+                f"{did_you_mean(field.name, known)}{more}"
             )
         ddl, arrow = known[field.name]
         if field.dataType.simpleString() != _SIMPLE.get(ddl, ddl):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -35,10 +34,9 @@ def check_columns(source: str, schema: StructType, *, topic_given: bool) -> None
     for field in schema.fields:
         name = spelt.get(field.name.lower())
         if name is None:
-            near = spelt[get_close_matches(field.name.lower(), spelt, 1, cutoff=0.0)[0]]
             raise ConfigError(
-                f"{source}: column {field.name} cannot be written; the nearest that can is {near},"
-                f" all are {', '.join(WRITE_COLUMNS)}"
+                f"{source}: column {field.name} cannot be written; these can:"
+                f" {', '.join(WRITE_COLUMNS)}{did_you_mean(field.name, WRITE_COLUMNS, lists=False)}"
             )
         if name in seen:
             raise ConfigError(f"{source}: column {name} is there twice")

@@ -14,12 +14,13 @@ from fakemq.broker.filters.sql_parser import compile_sql
 from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.clock.durations import duration_ms, instant_ms, size_bytes
 from fakemq.config import files as config_files
+from fakemq.config.checked import topic_queues
 from fakemq.config.files import load
 from fakemq.config.model import BrokerConfig, NamesrvConfig
-from fakemq.config.options import checked_topics
 from fakemq.config.updates import properties_of, update
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
+from fakemq.protocol.delay_levels import parse_delay_levels
 from fakemq.protocol.errors import LocalProtocolError, NumberFormatError, RemoteProtocolError
 from fakemq.protocol.header import parse_bool, parse_int, parse_long
 from fakemq.protocol.hosts import format_host, parse_host, record_host
@@ -30,7 +31,6 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
-from fakemq.store.delay_levels import parse_delay_levels
 from tests.broker.filters import test_java_filters
 from tests.fuzz import golden
 from tests.fuzz.target import Offence, Target, chosen, outcome, same, sound, text_of
@@ -134,7 +134,7 @@ SHORT: dict[str, tuple[Callable[[str], object], type[Exception], bytes]] = {
     "size": (size_bytes, ConfigError, b"1.5GiB"),
     "instant": (instant_ms, ConfigError, b"2024-02-29T12:00:00.5+01:00"),
     "delays": (parse_delay_levels, ValueError, b"1s 5s 10m 2h -1d"),
-    "topic": (lambda text: checked_topics([text]), ConfigError, b"orders:8"),
+    "topic": (lambda text: topic_queues([text]), ConfigError, b"orders:8"),
     "offset_id": (_offset_id, RemoteProtocolError, b"7F00000100002A9F0000000000000539"),
     "unique_id": (
         lambda text: unique_id_time_ms(text, 1_700_000_000_000),
@@ -184,7 +184,7 @@ _SQL_WORDS = tuple(
     b".5 1L + - a b , \0 \x01 \x02".split(b" ")
 )
 _SHORT_TRACES = (
-    *("fakemq.clock.durations", "fakemq.store.delay_levels", "fakemq.config.options", "message_id"),
+    *("fakemq.clock.durations", "delay_levels", "fakemq.config.checked", "message_id"),
     *("hosts", "java", "header"),
 )
 

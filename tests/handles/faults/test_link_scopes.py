@@ -241,8 +241,8 @@ def test_a_link_without_faults_has_no_lanes() -> None:
 @pytest.mark.parametrize(
     ("place", "error", "text"),
     [
-        (lambda f: f.hold("broker-a", "brokr-b"), LookupError, "is broker-"),
-        (lambda f: f.hold("broker-a", "client"), LookupError, "is clients meant"),
+        (lambda f: f.hold("broker-a", "brokr-b"), LookupError, "did you mean broker-"),
+        (lambda f: f.hold("broker-a", "client"), LookupError, "did you mean clients"),
         (lambda f: f.hold("broker-a", "broker-a-0"), ConfigError, "expected two ends"),
         (lambda f: f.hold("clients", "a@b"), ConfigError, "one of them a node"),
         (lambda f: f.latency("broker-a", "clients", 0), ConfigError, "more than nothing"),

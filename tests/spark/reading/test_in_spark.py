@@ -87,7 +87,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
     [
         ({"subscribe": "order"}, "topic order has no route with readable queues at name server"),
         ({"nameServer": "127.0.0.1:1"}, "connect to [127.0.0.1:1] failed"),
-        ({"startingOffset": "latest"}, "the nearest is startingOffsets"),
+        ({"startingOffset": "latest"}, "did you mean startingOffsets?"),
         ({"sql": "a > 5"}, "The broker does not support consumer to filter message by SQL92"),
     ],
 )

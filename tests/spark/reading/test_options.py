@@ -93,8 +93,8 @@ def test_the_broker_chooses_by_tags_or_by_sql() -> None:
         ({"minPartitions": "many"}, "from 1 on"),
         ({"maxOffsetsPerTrigger": "5"}, "means nothing to a batch"),
         ({"nameServer": "localhost"}, "host:port"),
-        ({"startingOfsets": "latest"}, "the nearest is startingOffsets"),
-        ({"rocketmq__sendMsgTimeot": "5"}, "the nearest is rocketmq.sendMsgTimeout"),
+        ({"startingOfsets": "latest"}, "did you mean startingOffsets?"),
+        ({"rocketmq__sendMsgTimeot": "5"}, "did you mean rocketmq.sendMsgTimeout?"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(given: dict[str, str], told: str) -> None:

@@ -37,7 +37,7 @@ def test_whatever_spark_asks_for_gets_the_reason(ask: Callable[[Any], object]) -
     given = {"nameServer": "127.0.0.1:9876", "subscribe": "orders", "maxOffsetPerTrigger": "3"}
     reader = RocketMQDataSource(given).streamReader(StructType())
     assert isinstance(reader, RefusedStreamReader)
-    with pytest.raises(ConfigError, match="the nearest is maxOffsetsPerTrigger"):
+    with pytest.raises(ConfigError, match="did you mean maxOffsetsPerTrigger"):
         ask(reader)
 
 

@@ -55,6 +55,6 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(spark: SparkSession) 
             to(cluster, frame).save()
         with pytest.raises(Exception, match="mode overwrite cannot be"):
             to(cluster, frame.drop("partition")).mode("overwrite").save()
-        with pytest.raises(Exception, match="no option topci; the nearest is topic"):
+        with pytest.raises(Exception, match="no option topci; did you mean topic"):
             to(cluster, frame.drop("partition")).option("topci", "x").save()
         assert "orders" not in cluster.topics()

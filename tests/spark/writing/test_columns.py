@@ -57,7 +57,7 @@ def test_all_there_are() -> None:
         ({"value": TEXT, "queueId": TEXT}, "column queueId is of type string, where int or bigint"),
         (
             {"value": TEXT, "keys": TEXT},
-            "column keys cannot be written; the nearest that can is key, all are value, key, tags",
+            "column keys cannot be written; these can: value, key, tags, .*; did you mean key",
         ),
         ({"value": TEXT, "Value": TEXT}, "column value is there twice"),
         ({"value": TEXT, "broker": TEXT}, "broker says nothing without a column queueId"),

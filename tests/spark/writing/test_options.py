@@ -39,7 +39,7 @@ def test_what_is_said() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("topics", "orders", "there is no option topics; the nearest is topic"),
+        ("topics", "orders", "there is no option topics; did you mean topic?"),
         ("topic", " ", "option topic is '', where the name of a topic is wanted"),
         ("batchSize", "0", "option batchSize is '0', where a whole number from 1 on is wanted"),
         ("batchSize", "40000", "option batchSize is '40000', where .* from 1 to 32767"),

@@ -1,0 +1,245 @@
+"""The specification of a cluster: a plain value, made here for the command line and for Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Unpack
+
+import msgspec
+
+from fakemq.clock.durations import instant_ms, size_bytes
+from fakemq.config.checked import one_of, path_text, topic_queues, whole
+from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
+from fakemq.config.keys import CHOICES
+from fakemq.config.layout import (
+    BROKER_PORT,
+    MEMORY,
+    lay_out,
+    local_address,
+    lone_broker,
+    refuse_shared_ports,
+)
+from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
+from fakemq.config.options import DEFAULTS, ClusterOptions, require_options
+from fakemq.config.unsupported import require_broker
+from fakemq.errors import ConfigError
+from fakemq.protocol.hosts import bracketed
+
+NAMESRV_PORT = 9876
+CLOCKS = ("real", "frozen")
+EVERYWHERE = "0.0.0.0"
+"""Where mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
+
+
+class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the control port is, and what its users must know."""
+
+    port: int
+    listen: str
+    token: str | None
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether nobody outside this machine reaches it."""
+        return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
+
+
+class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a cluster is started from; ports of 0 are free ones, not yet chosen."""
+
+    listen: str
+    advertised_host: str
+    """What clients are told: never a wildcard address."""
+    namesrv_ports: tuple[int, ...]
+    """One for each name server; none for a lone broker, whose config has ``namesrv_addr``."""
+    namesrv_config: NamesrvConfig
+    broker_configs: tuple[BrokerConfig, ...]
+    """broker-a-0, broker-a-1 …, broker-b-0 …; none for a lone name server."""
+    store: str = MEMORY
+    """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
+    store_from: str | None = None
+    """A folder with stores whose copies the brokers begin with, and come back to with a reset."""
+    memory_limit_bytes: int = 1 << 30
+    ram_size_bytes: int | None = None
+    """What brokers take for the machine's RAM when they ask what is still in memory; None asks."""
+    clock: str = "real"
+    start_at_ms: int | None = None
+    seed: int | None = None
+    topics: dict[str, int] = {}
+    control: ControlSpec | None = None
+    ready_file: str | None = None
+    journal_path: str | None = None
+
+    @property
+    def cluster_name(self) -> str:
+        """The brokerClusterName of the first broker: ``DefaultCluster`` unless a config says so."""
+        return self.broker_configs[0].broker_cluster_name if self.broker_configs else ""
+
+
+def cluster_spec(
+    *, free_ports: bool = False, warn: Warn = warn_user, **options: Unpack[ClusterOptions]
+) -> ClusterSpec:
+    """Return the cluster that the options describe; `options.OPTIONS` says what they mean.
+
+    An option given beats what ``config`` sets, and that beats the defaults. None means "not given".
+    Ports not given are 9876 and 10911, or free ones with ``free_ports``; 0 is always a free one.
+    ``config`` is a file or a mapping of RocketMQ's keys for all brokers, or several in their order.
+    ``topics`` maps names to queues, or lists ``NAME:QUEUES``. Raise ConfigError, NotYetSupported,
+    and TypeError for an unknown option.
+    """
+    require_options(options)
+    given = DEFAULTS.copy()
+    given.update(options)
+    listen, advertise = given["listen"].strip("[]"), given["advertise"]
+    broker_port, store, role = given["broker_port"], given["store"], given["role"]
+    ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
+    advertised = bracketed(advertise or _reachable_at(listen))
+    namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
+    brokers = lay_out(
+        masters=whole("masters", given["masters"], 1),
+        slaves=whole("slaves", given["slaves"], 0),
+        sources=_sources(given["config"], given["strict"], warn),
+        advertise=advertised,
+        base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
+        keep_ports=broker_port is not None,
+        flags=_flags(advertise and advertised, given["flush"]),
+        role=role if role is None else one_of("role", role, CHOICES["BrokerRole"][:2]),
+        store=store if store is None else os.fspath(store),
+    )
+    refuse_shared_ports(brokers, namesrv_ports)
+    require_supported(brokers)
+    control_listen = given["control_listen"].strip("[]")
+    return ClusterSpec(
+        listen=listen,
+        advertised_host=advertised,
+        namesrv_ports=namesrv_ports,
+        namesrv_config=NamesrvConfig(listen_port=namesrv_ports[0]),
+        broker_configs=brokers,
+        store=path_text("store", store) or MEMORY,
+        store_from=path_text("store_from", given["store_from"]),
+        memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
+        ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
+        clock=one_of("clock", given["clock"], CLOCKS),
+        start_at_ms=None if start_at is None else instant_ms(start_at, name="start_at"),
+        seed=seed if seed is None else whole("seed", seed, None),
+        topics=topic_queues(given["topics"]),
+        control=_control(given["control_port"], control_listen, given["control_token"]),
+        ready_file=path_text("ready_file", given["ready_file"]),
+        journal_path=path_text("journal", given["journal"]),
+    )
+
+
+def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
+    """The control port that the options ask for, if they do; ConfigError if it cannot be."""
+    if port is None:
+        if token:
+            raise ConfigError("control_token= is for a control port: give control_port=, too")
+        return None
+    _port("control_port", port, 0)
+    if token == "":
+        raise ConfigError("control_token is empty: expected some text, or no token at all")
+    spec = ControlSpec(port=port, listen=listen, token=token)
+    if not (token or spec.on_loopback):
+        raise ConfigError(
+            f"control_listen={listen}: who can reach the control port can do anything to the"
+            " cluster; away from loopback it needs a control_token"
+        )
+    from importlib.util import find_spec
+
+    if find_spec("uvicorn") is None or find_spec("starlette") is None:
+        raise ConfigError(
+            f"control_port={port} needs an extra that is not installed:"
+            " pip install 'fakemq[control]'"
+        )
+    return spec
+
+
+def _reachable_at(listen: str) -> str:
+    return local_address() if listen in ("", EVERYWHERE, "::") else listen
+
+
+def namesrv_spec(
+    source: ConfigSource | None = None, *, strict: bool = False, warn: Warn = warn_user
+) -> ClusterSpec:
+    """Return one name server and nothing else, as mqnamesrv is: reachable from everywhere."""
+    config = NamesrvConfig()
+    if source is not None:
+        config.assign(load(source, NamesrvConfig, strict=strict, warn=warn).values)
+    return ClusterSpec(
+        listen=EVERYWHERE,
+        advertised_host=local_address(),
+        namesrv_ports=(config.listen_port,),
+        namesrv_config=config,
+        broker_configs=(),
+    )
+
+
+def broker_spec(
+    source: ConfigSource | None = None,
+    *,
+    namesrv_addr: str | None = None,
+    strict: bool = False,
+    warn: Warn = warn_user,
+) -> ClusterSpec:
+    """Return one broker and nothing else, as mqbroker is: reachable from everywhere.
+
+    It is named after the host and advertises the host's address; its name servers are those given
+    here, else in the file, else in the environment's NAMESRV_ADDR, else none.
+    """
+    config = lone_broker(source, namesrv_addr=namesrv_addr, strict=strict, warn=warn)
+    return ClusterSpec(
+        listen=EVERYWHERE,
+        advertised_host=config.broker_ip1,
+        namesrv_ports=(),
+        namesrv_config=NamesrvConfig(),
+        broker_configs=(config,),
+    )
+
+
+def require_supported(brokers: Iterable[BrokerConfig]) -> None:
+    """Raise NotYetSupported if one of these brokers needs what is not there."""
+    for broker in brokers:
+        require_broker(broker)
+
+
+def _flags(advertise: str | None, flush: str | None) -> dict[str, Value]:
+    """Options that stand for config keys, if given."""
+    flags: dict[str, Value] = {}
+    if advertise:
+        flags |= {"broker_ip1": advertise, "broker_ip2": advertise}
+    if flush is not None:
+        flags["flush_disk_type"] = one_of("flush", flush, CHOICES["FlushDiskType"])
+    return flags
+
+
+def _sources(
+    config: ConfigSource | Iterable[ConfigSource], strict: bool, warn: Warn
+) -> Sequence[Settings]:
+    if isinstance(config, str | os.PathLike | Mapping):
+        loaded = [load(config, BrokerConfig, strict=strict, warn=warn)]
+    else:
+        loaded = [
+            load(source, BrokerConfig, name=f"config[{index}]", strict=strict, warn=warn)
+            for index, source in enumerate(config)
+        ]
+    for settings in loaded:
+        # A file from a real cluster must not register a fake broker there.
+        addr = settings.values.pop("namesrv_addr", None)
+        if addr is not None:
+            warn(
+                f"{settings.where['namesrv_addr']}: namesrvAddr={addr} has no effect here: brokers"
+                " register with this cluster's own name servers"
+                " (one broker for others: python -m fakemq broker -n ADDR)"
+            )
+    return loaded
+
+
+def _namesrv_ports(first: int | None, count: int, free_ports: bool) -> tuple[int, ...]:
+    port = _port("namesrv_port", first, 0 if free_ports else NAMESRV_PORT)
+    count = whole("namesrvs", count, 1)
+    return tuple(port and port + number for number in range(count))
+
+
+def _port(name: str, port: int | None, default: int) -> int:
+    return default if port is None else whole(name, port, 0, 65535)
