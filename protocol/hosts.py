@@ -59,6 +59,7 @@ def parse_host(text: str) -> Host:
     return host
 
 
+@lru_cache(maxsize=4096)
 def record_host(addr: str) -> Host:
     """Return the IP address and port of ``host:port`` as a record keeps them.
 

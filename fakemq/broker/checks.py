@@ -19,12 +19,14 @@ from fakemq.protocol.topics import FAQ, RETRY_PREFIX, topic_name_error
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.dispatch.answers import Request
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 
     SendHeader: TypeAlias = SendMessageRequestHeader | SendMessageRequestHeaderV2
+    SendRequest: TypeAlias = Request[SendMessageRequestHeader] | Request[SendMessageRequestHeaderV2]
 
 
 def check_topic_name(topic: str) -> None:
@@ -86,7 +88,9 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
             ResponseCode.NO_PERMISSION,
             f"the broker[{broker.config.broker_ip1}] sending message is forbidden",
         )
-    check_topic_name(topic)
+    error = topic_name_error(topic)
+    if error is not None:
+        raise Refused(ResponseCode.SYSTEM_ERROR, error)
     if topic in NOT_ALLOWED_SEND_TOPICS:
         raise Refused(
             ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."

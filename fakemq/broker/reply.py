@@ -28,23 +28,21 @@ from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendHeader
-    from fakemq.net.session import Session
+    from fakemq.broker.checks import SendHeader, SendRequest
 
 SendReply = Reply[SendMessageResponseHeader]
 
 
-def reply(
-    broker: Broker, session: Session, command: RemotingCommand, header: SendHeader
-) -> SendReply | Parked[SendMessageResponseHeader]:
+def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessageResponseHeader]:
     """Push the reply and store it; answers when the client has, or had its time to.
 
     Whether the push succeeded is the answer's code; where the reply is stored, if it is, stands in
     its header either way. A reply that cannot be stored is no failure.
     """
+    header = request.header
     marks = answer_marks(broker)
     try:
-        topic = check_send(broker, header, session)
+        topic = check_send(broker, header, request.session)
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue_id(broker, topic.write_queue_nums)
@@ -55,12 +53,12 @@ def reply(
     message = InnerMessage(
         header.topic,
         queue_id,
-        command.body,
+        request.body,
         properties=properties,
         properties_string=text,
         flag=header.flag,
         born_timestamp_ms=header.born_timestamp,
-        born_host=record_host(session.remote_addr),
+        born_host=record_host(request.session.remote_addr),
         store_host=broker.store_host,
         reconsume_times=header.reconsume_times or 0,
         wait_store_msg_ok=parse_bool(properties.get(WAIT_STORE_MSG_OK, "true")),
@@ -78,7 +76,9 @@ def reply(
     def answered(answer: RemotingCommand | None) -> None:
         pushed = answer is not None and answer.code == ResponseCode.SUCCESS
         why = None if pushed else f"push reply message to {client_id}fail."
-        outcome = outcome_of(broker, command.code, lambda: _stored(broker, message, why, marks))
+        outcome = outcome_of(
+            broker, request.command.code, lambda: _stored(broker, message, why, marks)
+        )
         if isinstance(outcome, Parked):
             outcome.when_resolved(parked.resolve)
         else:

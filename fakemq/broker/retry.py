@@ -6,7 +6,7 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack, #ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.dispatch.answers import Refused
 from fakemq.events.core import DeadLettered, SentBack
@@ -26,7 +26,7 @@ from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendHeader
+    from fakemq.broker.checks import SendRequest
     from fakemq.protocol.bodies.group import SubscriptionGroupConfig
     from fakemq.protocol.bodies.topic import TopicConfig
     from fakemq.protocol.command import RemotingCommand
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 DLQ_NUMS_PER_GROUP = 1
 FIRST_RETRY_LEVEL = 3
 """The first retry waits for this level, each further one for the next."""
+
+
+class Destination(NamedTuple):
+    """Where a sent message is stored, unless its delay level or transaction diverts it."""
+
+    topic: str
+    config: TopicConfig
+    queue_id: int
 
 
 def send_back(
@@ -108,25 +116,21 @@ def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> I
 
 
 def retry_or_dead_letter(
-    broker: Broker,
-    command: RemotingCommand,
-    header: SendHeader,
-    topic: TopicConfig,
-    queue_id: int,
-) -> tuple[str, TopicConfig, int]:
-    """Where a send goes: one to a retry topic that has used up its tries is a dead letter.
+    broker: Broker, request: SendRequest, destination: Destination
+) -> Destination:
+    """Return where a send to a retry topic goes: the DLQ, if its tries are used up.
 
-    Clients send so what they cannot send back. Its delay level stays, so that a dead letter may be
-    long in coming: Java clears the level before it sets the properties.
+    Clients send there what they could not send back (code 36). The delay level stays, so that a
+    dead letter may be delayed: Java clears the level before it sets the properties.
     """
-    name = header.topic
-    if not name.startswith(RETRY_PREFIX):
-        return name, topic, queue_id
-    group = _group(broker, name.removeprefix(RETRY_PREFIX))
-    if (header.reconsume_times or 0) < _most_tries(command, header.max_reconsume_times, group):
-        return name, topic, queue_id
-    name = dlq_topic(name.removeprefix(RETRY_PREFIX))
-    return name, broker.topics.create_in_send_back(name, DLQ_NUMS_PER_GROUP), 0
+    header = request.header
+    name = destination.topic.removeprefix(RETRY_PREFIX)
+    tries = _most_tries(request.command, header.max_reconsume_times, _group(broker, name))
+    if (header.reconsume_times or 0) < tries:
+        return destination
+    topic = dlq_topic(name)
+    config = broker.topics.create_in_send_back(topic, DLQ_NUMS_PER_GROUP)
+    return destination._replace(topic=topic, config=config, queue_id=0)
 
 
 def dead_lettered(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
 from fakemq.broker.durable import when_durable
-from fakemq.broker.retry import dead_lettered, retry_or_dead_letter
+from fakemq.broker.retry import Destination, dead_lettered, retry_or_dead_letter
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.header import parse_bool
 from fakemq.protocol.headers.send import SendMessageResponseHeader
-from fakemq.protocol.hosts import record_host
+from fakemq.protocol.hosts import own_host, record_host
 from fakemq.protocol.properties import (
     CLUSTER,
     MSG_REGION,
@@ -33,37 +33,51 @@ from fakemq.store.results import PutMessageResult, PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
-    from fakemq.broker.checks import SendHeader
-    from fakemq.net.session import Session
-    from fakemq.protocol.bodies.topic import TopicConfig
-    from fakemq.protocol.command import RemotingCommand
+    from fakemq.broker.checks import SendRequest
 
 _STORED = {
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-"""The message is in the log all the same, whatever the code says about its copies."""
+"""The codes of messages that are in the log, but perhaps not on disk or at a slave."""
 
 
 def send(
-    broker: Broker, session: Session, command: RemotingCommand, header: SendHeader
+    broker: Broker, request: SendRequest
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
-    """Store what was sent and answer; every answer carries MSG_REGION and TRACE_ON."""
+    """Store a sent message or batch and answer; every answer carries MSG_REGION and TRACE_ON."""
+    header = request.header
     marks = answer_marks(broker)
     try:
-        topic = check_send(broker, header, session)
+        config = check_send(broker, header, request.session)
         queue_id = header.queue_id
         if queue_id < 0:
-            queue_id = random_queue_id(broker, topic.write_queue_nums)
-        if header.batch:
-            result = _put_batch(broker, session, command, header, topic, queue_id)
-        else:
-            result = _put_one(broker, session, command, header, topic, queue_id)
-        reply = _reply(broker, result, queue_id)
+            queue_id = random_queue_id(broker, config.write_queue_nums)
+        destination = Destination(header.topic, config, queue_id)
+        put = _put_batch if header.batch else _put_one
+        message, result = put(broker, request, destination)
+        status, appended = result.status, result.append_result
+        code = ResponseCode.SUCCESS if status is PutMessageStatus.PUT_OK else _STORED.get(status)
+        if appended is not None:
+            # The store may have diverted the message: it is counted where it was stored.
+            broker.stats.sent(
+                message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
+            )
+        if code is None or appended is None:
+            raise refusal(broker, result)
     except Refused as refused:
         return Reply(code=refused.code, remark=refused.remark, ext_fields=marks)
-    reply.ext_fields = marks
+    reply = Reply(
+        # A dead letter, too, is answered with the queue id that the producer chose.
+        SendMessageResponseHeader(
+            msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
+        ),
+        code=code,
+        ext_fields=marks,
+    )
+    if result.flush_to is None and result.replicate_to is None:
+        return reply
     return reply_when_durable(broker, result, reply)
 
 
@@ -74,10 +88,10 @@ def reply_when_durable(
     *,
     tells: bool = True,
 ) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
-    """The answer once the message is as safe as the broker's roles ask: the place for SYNC waits.
+    """Return the answer, parked until the message is as safe as the broker's roles ask.
 
-    With ASYNC_MASTER that is at once, unless there is a disk to flush to with SYNC_FLUSH. Whether
-    it was in time is the answer's code, if it ``tells``.
+    There are two waits: for the disk with SYNC_FLUSH, and for a slave with SYNC_MASTER. With
+    ``tells`` a wait that timed out sets the answer's code.
     """
     if result.flush_to is None and result.replicate_to is None:
         return reply
@@ -93,86 +107,67 @@ def reply_when_durable(
 
 
 def _put_one(
-    broker: Broker,
-    session: Session,
-    command: RemotingCommand,
-    header: SendHeader,
-    topic: TopicConfig,
-    queue_id: int,
-) -> PutMessageResult:
-    name, topic, queue_id = retry_or_dead_letter(broker, command, header, topic, queue_id)
-    message = _message(broker, session, command, header, name, topic, queue_id)
-    # A waiting client says so with every message; the log goes without, in the order with it.
+    broker: Broker, request: SendRequest, destination: Destination
+) -> tuple[InnerMessage, PutMessageResult]:
+    header = request.header
+    if destination.topic.startswith(RETRY_PREFIX):
+        destination = retry_or_dead_letter(broker, request, destination)
+    message = _message(broker, request, destination)
     properties = message.properties
+    # A producer that waits sends WAIT with every message. Java takes it out of the properties,
+    # makes the text to store, and puts it back at the end: later texts have that order.
     message.properties_string = encode_properties_as_java(properties, without=WAIT_STORE_MSG_OK)
-    if WAIT_STORE_MSG_OK in properties:  # Java has taken it out for that, and puts it back
+    if WAIT_STORE_MSG_OK in properties:
         properties[WAIT_STORE_MSG_OK] = properties.pop(WAIT_STORE_MSG_OK)
-    if parse_bool(properties.get(TRANSACTION_PREPARED, "")):
+    prepared = properties.get(TRANSACTION_PREPARED)
+    if prepared and parse_bool(prepared):
         if broker.config.reject_transaction_message:
             raise Refused(
                 ResponseCode.NO_PERMISSION,
                 f"the broker[{broker.config.broker_ip1}] sending transaction message is forbidden",
             )
-        return _counted(broker, message, broker.transactions.prepare_message(message))
+        return message, broker.transactions.prepare_message(message)
     result = broker.store.put_message(message)
-    if name != header.topic:
+    if destination.topic != header.topic:
         dead_lettered(broker, header.topic.removeprefix(RETRY_PREFIX), message, result)
-    return _counted(broker, message, result)
+    return message, result
 
 
 def _put_batch(
-    broker: Broker,
-    session: Session,
-    command: RemotingCommand,
-    header: SendHeader,
-    topic: TopicConfig,
-    queue_id: int,
-) -> PutMessageResult:
-    required(command.body or None, "MessageExtBatch", "body")
-    message = _message(broker, session, command, header, header.topic, topic, queue_id)
+    broker: Broker, request: SendRequest, destination: Destination
+) -> tuple[InnerMessage, PutMessageResult]:
+    required(request.body or None, "MessageExtBatch", "body")
+    message = _message(broker, request, destination)
     message.properties_string = encode_properties_as_java(message.properties)
-    return _counted(broker, message, broker.store.put_messages(message))
+    return message, broker.store.put_messages(message)
 
 
-def _counted(broker: Broker, message: InnerMessage, result: PutMessageResult) -> PutMessageResult:
-    appended = result.append_result
-    if appended is not None:
-        broker.stats.sent(message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes)
-    return result
-
-
-def _message(
-    broker: Broker,
-    session: Session,
-    command: RemotingCommand,
-    header: SendHeader,
-    name: str,
-    topic: TopicConfig,
-    queue_id: int,
-) -> InnerMessage:
+def _message(broker: Broker, request: SendRequest, destination: Destination) -> InnerMessage:
+    """Return the message to store; its ``properties_string`` is still to be set."""
+    header, config = request.header, broker.config
     sys_flag = header.sys_flag
-    if topic.topic_filter_type == "MULTI_TAG":
+    if destination.config.topic_filter_type == "MULTI_TAG":
         sys_flag |= MessageSysFlag.MULTI_TAGS
     properties = decode_properties(header.properties or "")
-    properties[CLUSTER] = broker.config.broker_cluster_name
+    properties[CLUSTER] = config.broker_cluster_name
     wait = properties.get(WAIT_STORE_MSG_OK)
     return InnerMessage(
-        name,
-        queue_id,
-        command.body,
+        destination.topic,
+        destination.queue_id,
+        request.command.body,
         properties=properties,
         flag=header.flag,
         sys_flag=sys_flag,
         born_timestamp_ms=header.born_timestamp,
-        born_host=record_host(session.remote_addr),
-        store_host=broker.store_host,
+        born_host=record_host(request.session.remote_addr),
+        store_host=own_host(config.broker_ip1, config.listen_port),
         reconsume_times=header.reconsume_times or 0,
         wait_store_msg_ok=not wait or parse_bool(wait),
     )
 
 
 def answer_marks(broker: Broker) -> dict[str, str]:
-    """What every answer to a send carries: clients read it without a look whether it is there."""
+    """Return the fields of every answer to a send; clients read them without a check."""
     return {
         MSG_REGION: broker.config.region_id,
         TRACE_SWITCH: "true" if broker.config.trace_on else "false",
@@ -180,7 +175,10 @@ def answer_marks(broker: Broker) -> dict[str, str]:
 
 
 def random_queue_id(broker: Broker, write_queue_nums: int) -> int:
-    """A queue for who does not care; Refused, as Java divides by their number, if there is none."""
+    """Return a random queue id, for a producer that sent a negative one.
+
+    Raise Refused for a topic without queues: Java divides by their number.
+    """
     if write_queue_nums <= 0:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -189,22 +187,6 @@ def random_queue_id(broker: Broker, write_queue_nums: int) -> int:
             ".randomQueueId(SendMessageProcessor.java:689)",
         )
     return broker.randomness.randrange(write_queue_nums)
-
-
-def _reply(
-    broker: Broker, result: PutMessageResult, queue_id: int
-) -> Reply[SendMessageResponseHeader]:
-    status = result.status
-    code = ResponseCode.SUCCESS if status is PutMessageStatus.PUT_OK else _STORED.get(status)
-    appended = result.append_result
-    if code is None or appended is None:
-        raise refusal(broker, result)
-    return Reply(
-        SendMessageResponseHeader(
-            msg_id=appended.msg_id, queue_id=queue_id, queue_offset=appended.logics_offset
-        ),
-        code=code,
-    )
 
 
 def refusal(broker: Broker, result: PutMessageResult) -> Refused:

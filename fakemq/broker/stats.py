@@ -56,7 +56,7 @@ class BrokerStatsManager:
         Java counts by queue what came into the schedule topic, and no other.
         Source: broker/processor/SendMessageProcessor.java#handlePutMessageResult (4.9.7)
         """
-        now_ms = self._now_ms()
+        now_ms = self._clock.elapsed_ms() - self._began_ms
         if topic == SCHEDULE_TOPIC:
             self._add_queue(now_ms, "PUT", f"{topic}@{queue_id}", num, size_bytes)
         self._put(now_ms, topic, num, size_bytes)

@@ -26,4 +26,4 @@ if TYPE_CHECKING:
 def send_batch_message(
     broker: Broker, request: Request[SendMessageRequestHeaderV2]
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
-    return send(broker, request.session, request.command, request.header)
+    return send(broker, request)

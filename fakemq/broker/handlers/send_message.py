@@ -28,4 +28,4 @@ if TYPE_CHECKING:
 def send_message(
     broker: Broker, request: Request[SendMessageRequestHeader]
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
-    return send(broker, request.session, request.command, request.header)
+    return send(broker, request)

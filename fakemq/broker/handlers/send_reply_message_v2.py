@@ -26,4 +26,4 @@ if TYPE_CHECKING:
 def send_reply_message_v2(
     broker: Broker, request: Request[SendMessageRequestHeaderV2]
 ) -> Reply[SendMessageResponseHeader] | Parked[SendMessageResponseHeader]:
-    return reply(broker, request.session, request.command, request.header)
+    return reply(broker, request)
