@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.broker import addresses
+from fakemq.broker.client_calls import ClientCalls
 from fakemq.broker.client_expiry import ClientExpiry
 from fakemq.broker.consumers import ConsumerManager
 from fakemq.broker.delay import ScheduleMessageService
@@ -26,14 +28,13 @@ from fakemq.broker.topics import TopicConfigManager
 from fakemq.broker.transactions import TransactionalMessageService
 from fakemq.dispatch.answers import Reply
 from fakemq.dispatch.dispatcher import Dispatcher
-from fakemq.dispatch.node import NodeState
+from fakemq.dispatch.node import NodeContext, NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
 from fakemq.net.session import Link, Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
-from fakemq.protocol.hosts import own_host
 from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
@@ -89,21 +90,44 @@ class Broker:
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
         """For messages that no producer sent."""
-        self.topics = TopicConfigManager(self)
-        self.groups = SubscriptionGroupManager(self)
-        self.offsets = ConsumerOffsetManager(self)
-        self.registration = Registration(self)
-        self.producers = ProducerManager(self)
-        self.consumers = ConsumerManager(self)
-        self.filters = ConsumerFilterManager(self)
-        self.holds = PullRequestHoldService(self)
-        self.locks = RebalanceLockManager(self)
-        self.client_expiry = ClientExpiry(self)
-        self.positions = PullPositions(clock)
+        self.node = node = NodeContext(name, config, clock, journal, self.faults, randomness)
+        # Each part gets the node and the parts made before it. There are three exceptions, where
+        # two parts need each other; each is a callable that finds the later part when it is called:
+        # 1. Topics are registered, and what is registered is the topics.
+        # 2. Filters live as long as their group has members, and members bring the filters.
+        # 3. The transaction check puts messages back by the service whose timer starts the check.
+        # The config files come first, because tables write them, and are connected at the end.
+        self.persistence = files = Persistence(
+            node, is_running=lambda: self.running, clear_tables=self._clear_tables
+        )
         self.stats = BrokerStatsManager(clock, config)
-        self.delay = ScheduleMessageService(self)
-        self.transactions = TransactionalMessageService(self)
-        self.persistence = Persistence(self)
+        self.topics = TopicConfigManager(
+            node, files.topics, register_soon=lambda: self.registration.register_soon()
+        )
+        self.groups = SubscriptionGroupManager(node, files.groups)
+        self.offsets = ConsumerOffsetManager(node, store, files.offsets)
+        self.registration = Registration(
+            node, self.topics, outbound=lambda: self.outbound, on_master=self._on_master
+        )
+        self.calls = ClientCalls(node, client_ids=self.client_ids)
+        self.producers = ProducerManager(node)
+        self.filters = ConsumerFilterManager(
+            node, files.filters, subscriptions=lambda group: self.consumers.subscriptions(group)
+        )
+        self.consumers = ConsumerManager(node, self.filters, send_oneway=self.calls.send_oneway)
+        self.client_expiry = ClientExpiry(node, self.producers, self.consumers)
+        self.locks = RebalanceLockManager(node, self.consumers)
+        self.positions = PullPositions(clock)
+        self.holds = PullRequestHoldService(node, store)
+        self.delay = ScheduleMessageService(node, store, self.stats, files.delays)
+        self.transactions = TransactionalMessageService(
+            node, store, self.topics, check=self._check_transactions
+        )
+        files.topics.connect(self.topics)
+        files.offsets.connect(self.offsets)
+        files.groups.connect(self.groups)
+        files.filters.connect(self.filters)
+        files.delays.connect(self.delay)
         self.ha: HAService | None = None
         """Replication, where there is anything to replicate; from a start on to its end."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
@@ -114,22 +138,22 @@ class Broker:
     @property
     def addr(self) -> str:
         """``host:port`` that clients get from the route, and that message ids carry."""
-        return f"{self.config.broker_ip1}:{self.config.listen_port}"
+        return addresses.client_addr(self.config)
 
     @property
     def store_host(self) -> Host:
         """`addr` as records keep it."""
-        return own_host(self.config.broker_ip1, self.config.listen_port)
+        return addresses.store_host(self.config)
 
     @property
     def vip_addr(self) -> str:
         """The fast port: every code but pulls."""
-        return f"{self.config.broker_ip1}:{self.config.listen_port - 2}"
+        return addresses.vip_addr(self.config)
 
     @property
     def ha_addr(self) -> str:
         """Where slaves connect: the next port, whatever haListenPort says."""
-        return f"{self.config.broker_ip2}:{self.config.listen_port + 1}"
+        return addresses.ha_addr(self.config)
 
     # -- connections --------------------------------------------------------------------------
 
@@ -159,6 +183,14 @@ class Broker:
         if self.state is NodeState.PAUSED:
             session.pause()
         return session
+
+    def client_ids(self, session: Session) -> set[str]:
+        """Return the ids of the clients that registered on a connection by heartbeats."""
+        return {
+            channel.client_id
+            for members in (self.producers, self.consumers)
+            for channel in members.channels_of(session)
+        }
 
     def session_closed(self, session: Session) -> None:
         """A client is gone: its producers, consumers and held pulls with it."""
@@ -316,8 +348,8 @@ class Broker:
         self.offsets.reset()
         self.store.reset()
         self.stats.start()
-        self.delay.reset()
-        self.transactions.reset()
+        self.delay.reset(running=self.running)
+        self.transactions.reset(running=self.running)
         self.positions.reset()  # before the held pulls, which are answered by it
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
@@ -344,7 +376,7 @@ class Broker:
         self.persistence.load_texts(dict(image.texts))
         self.stats.start()
         self.delay.start()
-        self.transactions.reset()
+        self.transactions.reset(running=self.running)
         self.positions.reset(lambda key: max(0, self.offsets.query(*key)))  # before the held pulls
         self._forget_clients()
         self.filters.start()
@@ -375,6 +407,37 @@ class Broker:
 
     def _new_unique_ids(self) -> UniqueIdGenerator:
         return UniqueIdGenerator("127.0.0.1", 0, zlib.crc32(self.name.encode()))
+
+    def _clear_tables(self) -> None:
+        """Put the tables that have files into the state of a first start.
+
+        Filters of groups with members stay.
+        """
+        self.topics.reset()
+        self.groups.reset()
+        self.offsets.reset()
+        self.filters.reset()
+        self.delay.forget()
+
+    def _on_master(self, addr: str | None, ha_addr: str | None) -> None:
+        if self.ha is not None:
+            self.ha.master_is(addr, ha_addr)
+
+    def _check_transactions(self) -> None:
+        from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
+
+        check(
+            Parts(
+                node=self.node,
+                store=self.store,
+                topics=self.topics,
+                offsets=self.offsets,
+                producers=self.producers,
+                stats=self.stats,
+                calls=self.calls,
+                transactions=self.transactions,
+            )
+        )
 
     def _forget_clients(self) -> None:
         self.producers.reset()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.client_channel import TO_CLIENT
-from fakemq.faults.request_scope import clients_of, happening
+from fakemq.broker.client_calls import TO_CLIENT
+from fakemq.faults.request_scope import happening
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.client_calls import ClientCalls
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
 
@@ -30,7 +32,7 @@ CALLS = (
 class Call(NamedTuple):
     """What a broker is about to send a client."""
 
-    broker: Broker
+    node: NodeContext[BrokerConfig]
     session: Session
     send: Callable[[], None]
     """Sends it; again sends it again."""
@@ -59,7 +61,7 @@ class DelayCall(CallFault):
         self._ms = ms
 
     def befall(self, call: Call) -> None:
-        journal = call.broker.journal
+        journal = call.node.journal
         cause = journal.cause
 
         def send() -> None:
@@ -67,7 +69,7 @@ class DelayCall(CallFault):
                 call.send()
 
         call.lose()
-        call.broker.clock.call_later(self._ms, send, kind="late_by_fault")
+        call.node.clock.call_later(self._ms, send, kind="late_by_fault")
 
 
 class DuplicateCall(CallFault):
@@ -118,7 +120,7 @@ class ReorderCalls(CallFault):
 
 
 def meet_call(
-    broker: Broker,
+    calls: ClientCalls,
     session: Session,
     command: RemotingCommand,
     send: Callable[[], None],
@@ -127,12 +129,13 @@ def meet_call(
     """Whether a fault takes what a broker is about to send; then that has happened."""
     row = next((row for row in table.rows() if row.code == command.code), None)
     header = None if row is None else row.request_header.decode(command.ext_fields)
-    clients = clients_of(broker, session)
-    what = happening(broker.name, command.code, header, command.body, clients)
-    placed = broker.faults.choose(TO_CLIENT, what)
+    node = calls.node
+    clients = {session.remote_addr, *calls.client_ids(session)}
+    what = happening(node.name, command.code, header, command.body, clients)
+    placed = node.faults.choose(TO_CLIENT, what)
     if placed is None:
         return False
     on = f"{code_name(command.code)} to {session.remote_addr}"
-    with broker.journal.because(placed.hit(broker.name, on)):
-        placed.action.befall(Call(broker, session, send, lose))
+    with node.journal.because(placed.hit(node.name, on)):
+        placed.action.befall(Call(node, session, send, lose))
     return True

@@ -8,19 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import MemberChanged
-from fakemq.faults.plan import Point
 from fakemq.protocol.bodies.connection import Connection
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
-    from fakemq.broker.call_faults import CallFault
     from fakemq.clock.node_clock import NodeClock
     from fakemq.net.session import Session
     from fakemq.protocol.codes import LanguageCode
-    from fakemq.protocol.command import RemotingCommand
-
-TO_CLIENT: Point[CallFault] = Point("to_client")
-"""A broker is about to send a client a request."""
 
 CHANNEL_EXPIRED_TIMEOUT_MS = 120_000
 """A member that sent no heartbeat for longer than this is put out by the next scan."""
@@ -91,17 +84,3 @@ class ClientChannelInfo:
 
     def __repr__(self) -> str:
         return f"<client {self.client_id} at {self.session.remote_addr}>"
-
-
-def tell_client(broker: Broker, session: Session, command: RemotingCommand) -> None:
-    """Send a client a request that wants no answer."""
-
-    def send() -> None:
-        session.invoke_oneway(command)
-
-    if broker.faults.at(TO_CLIENT):
-        from fakemq.broker.call_faults import meet_call  # few clusters have faults
-
-        if meet_call(broker, session, command, send, lambda: None):
-            return
-    send()

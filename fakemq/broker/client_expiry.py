@@ -16,7 +16,10 @@ from fakemq.broker.client_channel import CHANNEL_EXPIRED_TIMEOUT_MS
 from fakemq.clock.timers import Timer, next_tick_ms
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.consumers import ConsumerManager
+    from fakemq.broker.producers import ProducerManager
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
 
 SCAN_PERIOD_MS = 10_000
@@ -26,26 +29,33 @@ SCAN_PERIOD_MS = 10_000
 class ClientExpiry:
     """One timer per connection that producers or consumers registered on."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        producers: ProducerManager,
+        consumers: ConsumerManager,
+    ) -> None:
+        self._node = node
+        self._producers = producers
+        self._consumers = consumers
         self._timers: dict[Session, Timer] = {}
         self._started_ms: dict[bool, int] = {}
         self.start()
 
     def start(self) -> None:
         """Put the scan grid's origin at this moment, on both axes."""
-        clock = self._broker.clock
+        clock = self._node.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def watch(self, session: Session) -> None:
         """Set the deadline anew; called when members of this connection were heard or left."""
-        clock = self._broker.clock
+        clock = self._node.clock
         clock.cancel(self._timers.pop(session, None))
         heard_ms = [
             channel.heard_ms
             for channel in chain(
-                self._broker.producers.channels_of(session),
-                self._broker.consumers.channels_of(session),
+                self._producers.channels_of(session),
+                self._consumers.channels_of(session),
             )
         ]
         if not heard_ms or session.closed:
@@ -67,16 +77,16 @@ class ClientExpiry:
 
     def expire(self, session: Session) -> None:
         """Put out all members of this connection, as if nothing had been heard of them for long."""
-        now_ms = self._broker.clock.elapsed_ms(outside=session.outside)
-        for members in (self._broker.producers, self._broker.consumers):
+        now_ms = self._node.clock.elapsed_ms(outside=session.outside)
+        for members in (self._producers, self._consumers):
             for channel in members.channels_of(session):
                 channel.heard_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS - 1
-        self._broker.clock.cancel(self._timers.pop(session, None))
+        self._node.clock.cancel(self._timers.pop(session, None))
         self._scan(session)
 
     def session_closed(self, session: Session) -> None:
         """A connection is gone."""
-        self._broker.clock.cancel(self._timers.pop(session, None))
+        self._node.clock.cancel(self._timers.pop(session, None))
 
     def reset(self) -> None:
         """Forget every connection that is gone."""
@@ -90,9 +100,7 @@ class ClientExpiry:
         self._scan(session)
 
     def _scan(self, session: Session) -> None:
-        expired = [
-            members.expire(session) for members in (self._broker.producers, self._broker.consumers)
-        ]
+        expired = [members.expire(session) for members in (self._producers, self._consumers)]
         if any(expired):
             session.close(f"no heartbeat for {CHANNEL_EXPIRED_TIMEOUT_MS // 1000} s")
         else:

@@ -6,18 +6,20 @@ DefaultConsumerIdsChangeListener.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import ClientChannelInfo, tell_client
+from fakemq.broker.client_channel import ClientChannelInfo
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.filters.manager import ConsumerFilterManager
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.heartbeat import ConsumerData, SubscriptionData
 
@@ -80,8 +82,17 @@ class ConsumerGroupInfo:
 class ConsumerManager:
     """One broker's consumer groups by name; a group without members is not here."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        filters: ConsumerFilterManager,
+        *,
+        send_oneway: Callable[[Session, RemotingCommand], None],
+    ) -> None:
+        self._node = node
+        self._filters = filters
+        self._send_oneway = send_oneway
+        """Sends a client a request without an answer."""
         self._table: dict[str, ConsumerGroupInfo] = {}
         self._groups_of: dict[Session, set[str]] = {}
 
@@ -106,7 +117,7 @@ class ConsumerManager:
         changed = info.update_subscriptions(data.subscription_data_set) or joined
         if changed and notify:
             self._notify(info)
-        self._broker.filters.register(group, data.subscription_data_set)
+        self._filters.register(group, data.subscription_data_set)
         return changed
 
     def unregister(self, group: str, session: Session, notify: bool) -> None:
@@ -159,6 +170,11 @@ class ConsumerManager:
         """The group, if it has members."""
         return self._table.get(name)
 
+    def subscriptions(self, group: str) -> Mapping[str, SubscriptionData] | None:
+        """Return what a group subscribes to, by topic; None for a group without members."""
+        info = self._table.get(group)
+        return None if info is None else info.subscriptions
+
     def find_channel(self, group: str, client_id: str) -> ClientChannelInfo | None:
         """A member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""
         info = self._table.get(group)
@@ -199,17 +215,17 @@ class ConsumerManager:
         if not info.channels:
             self._table.pop(info.group, None)
             if how != "expired":  # Java's scan forgets to say so
-                self._broker.filters.unregister(info.group)
+                self._filters.unregister(info.group)
 
     def _notify(self, info: ConsumerGroupInfo) -> None:
-        if not self._broker.config.notify_consumer_ids_changed_enable:
+        if not self._node.config.notify_consumer_ids_changed_enable:
             return
         fields = NotifyConsumerIdsChangedRequestHeader(consumer_group=info.group).encode()
         for session in list(info.channels):
             command = RemotingCommand(
                 RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ext_fields=dict(fields)
             )
-            tell_client(self._broker, session, command)
+            self._send_oneway(session, command)
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
-        self._broker.journal.add(channel.changed(self._broker.name, "consumer", group, how))
+        self._node.journal.add(channel.changed(self._node.name, "consumer", group, how))

@@ -28,10 +28,14 @@ from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.persistence import ConfigFile
+    from fakemq.broker.stats import BrokerStatsManager
     from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.store import MessageStore
 
 FIRST_DELAY_TIME_MS = 1_000
 """Nothing is delivered earlier after a start."""
@@ -62,28 +66,36 @@ class _Level:
 class ScheduleMessageService:
     """The levels of one broker. A slave has none: its master delivers."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        store: MessageStore,
+        stats: BrokerStatsManager,
+        file: ConfigFile[DelayOffsetSerializeWrapper],
+    ) -> None:
+        self._node = node
+        self._store = store
+        self._stats = stats
+        self._file = file
         self._levels: dict[int, _Level] = {}
         self._offset_table: dict[int, int] = {}
         self._persisted: dict[int, int] = {}
         self._persist_timer: Timer | None = None
         self._persists = 0
         self._started_ms = 0
-        broker.store.message_scheduled = self._scheduled
-        broker.clock.on_jump.append(self._look_again)
+        store.message_scheduled = self._scheduled
+        node.clock.on_jump.append(self._look_again)
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to deliver; a broker that starts again goes on from its saved progress."""
-        broker = self._broker
-        levels = broker.store.delay_levels
-        levels.read(broker.config.message_delay_level)
+        config, levels = self._node.config, self._store.delay_levels
+        levels.read(config.message_delay_level)
         self._load()
-        if broker.config.is_slave:
+        if config.is_slave:
             return
-        self._started_ms = broker.clock.elapsed_ms()
+        self._started_ms = self._node.clock.elapsed_ms()
         self._levels = {
             number: _Level(number, delay_ms, self._offset_table.get(number, 0))
             for number, delay_ms in levels.table.items()
@@ -93,19 +105,19 @@ class ScheduleMessageService:
     def stop(self, *, persist: bool) -> None:
         """Deliver nothing more; progress that is not persisted is forgotten by the next start."""
         for level in self._levels.values():
-            self._broker.clock.cancel(level.timer)
+            self._node.clock.cancel(level.timer)
         self._levels = {}
-        self._broker.clock.cancel(self._persist_timer)
+        self._node.clock.cancel(self._persist_timer)
         self._persist_timer = None
-        if persist and not self._broker.config.is_slave:
+        if persist and not self._node.config.is_slave:
             self._persist()
 
-    def reset(self) -> None:
-        """Nothing is delayed any more."""
+    def reset(self, *, running: bool) -> None:
+        """Forget all progress; begin again if the broker is ``running``."""
         self.stop(persist=False)
         self._offset_table = {}
         self.forget()
-        if self._broker.running:
+        if running:
             self.start()
 
     # -- progress -----------------------------------------------------------------------------
@@ -151,7 +163,7 @@ class ScheduleMessageService:
         so after ten seconds: if it crashed again before, it would pass over what came instead.
         Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
         """
-        levels = self._broker.store.delay_levels.table
+        levels = self._store.delay_levels.table
         self._offset_table = {
             number: self._within(delay_level_to_queue_id(number), offset)
             if number in levels
@@ -163,19 +175,19 @@ class ScheduleMessageService:
 
     def _within(self, queue_id: int, offset: int) -> int:
         """The nearest offset that the queue has, or will have next."""
-        store = self._broker.store
+        store = self._store
         least = store.min_offset_in_queue(SCHEDULE_TOPIC, queue_id)
         return max(least, min(offset, store.max_offset_in_queue(SCHEDULE_TOPIC, queue_id)))
 
     def _progress(self, level: _Level) -> None:
         self._offset_table[level.number] = level.next_offset + 1
-        self._persists = TICKS_AFTER_CHANGE if self._broker.persistence.kept else 1
+        self._persists = 1 if self._file.file is None else TICKS_AFTER_CHANGE
         if self._persist_timer is None:
-            self._persist_from(self._broker.clock.elapsed_ms())
+            self._persist_from(self._node.clock.elapsed_ms())
 
     def _persist_from(self, from_ms: int) -> None:
-        clock = self._broker.clock
-        period_ms = self._broker.config.flush_delay_offset_interval
+        clock = self._node.clock
+        period_ms = self._node.config.flush_delay_offset_interval
         tick_ms = next_tick_ms(from_ms, self._started_ms, _FIRST_PERSIST_MS, period_ms)
         self._persist_timer = clock.call_later(
             tick_ms - clock.elapsed_ms(), self._persist_tick, kind="delay_offset_persist"
@@ -186,12 +198,12 @@ class ScheduleMessageService:
         self._persist()
         self._persists -= 1
         if self._persists:
-            self._persist_from(self._broker.clock.elapsed_ms() + 1)
+            self._persist_from(self._node.clock.elapsed_ms() + 1)
 
     def _persist(self) -> None:
         # What a broker that was killed begins with, with a file or without.
         self._persisted = dict(self._offset_table)
-        self._broker.persistence.delays.persist()
+        self._file.persist()
 
     # -- waiting ------------------------------------------------------------------------------
 
@@ -205,9 +217,9 @@ class ScheduleMessageService:
     ) -> None:
         """A message came into the schedule topic."""
         number = queue_id_to_delay_level(queue_id)
-        self._broker.journal.add(
+        self._node.journal.add(
             Scheduled(
-                node=self._broker.name,
+                node=self._node.name,
                 level=number,
                 schedule_offset=queue_offset,
                 phy_offset=phy_offset,
@@ -223,7 +235,7 @@ class ScheduleMessageService:
     def _look_again(self) -> None:
         """What is due may be due at another moment, by a wall clock that was moved."""
         for level in self._levels.values():
-            self._broker.clock.cancel(level.timer)
+            self._node.clock.cancel(level.timer)
             self._wait(level)
 
     def _wait(self, level: _Level) -> None:
@@ -235,7 +247,7 @@ class ScheduleMessageService:
             self._wait_ms(level, self._countdown_ms(level, first[2]))
 
     def _wait_ms(self, level: _Level, ms: int) -> None:
-        clock = self._broker.clock
+        clock = self._node.clock
         not_before_ms = self._started_ms + FIRST_DELAY_TIME_MS - clock.elapsed_ms()
         level.timer = clock.call_later(
             max(ms, not_before_ms),
@@ -246,21 +258,21 @@ class ScheduleMessageService:
     def _first(self, level: _Level) -> tuple[int, int, int] | None:
         """Physical offset, size and deliver time of the level's first message."""
         level.next_offset = self._within(level.queue_id, level.next_offset)
-        return self._broker.store.queue_unit(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
+        return self._store.queue_unit(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
 
     def _countdown_ms(self, level: _Level, deliver_timestamp_ms: int) -> int:
         """How long until a message is due; none waits for longer than its level does.
 
         Source: ScheduleMessageService.java#correctDeliverTimestamp (4.9.7)
         """
-        left_ms = deliver_timestamp_ms - self._broker.clock.now_ms()
+        left_ms = deliver_timestamp_ms - self._node.clock.now_ms()
         return 0 if left_ms > level.delay_ms else left_ms
 
     # -- delivering ---------------------------------------------------------------------------
 
     def _deliver_due(self, level: _Level) -> None:
         """Source: ScheduleMessageService.java#executeOnTimeup (4.9.7)"""
-        self._broker.clock.cancel(level.timer)
+        self._node.clock.cancel(level.timer)
         while (first := self._first(level)) is not None:
             phy_offset, size_bytes, deliver_timestamp_ms = first
             if self._countdown_ms(level, deliver_timestamp_ms) > 0:
@@ -277,15 +289,15 @@ class ScheduleMessageService:
 
     def _deliver(self, level: _Level, phy_offset: int, size_bytes: int) -> bool:
         """Put a message where it belongs; False if the store does not take it."""
-        broker = self._broker
-        stored = broker.store.look_message_by_offset(phy_offset, size_bytes)
+        store, node = self._store, self._node
+        stored = store.look_message_by_offset(phy_offset, size_bytes)
         if stored is None:
             return True
         message = _time_up(stored)
         if message is None:
-            broker.journal.add(
+            node.journal.add(
                 ScheduledDiscarded(
-                    node=broker.name,
+                    node=node.name,
                     level=level.number,
                     schedule_offset=level.next_offset,
                     phy_offset=phy_offset,
@@ -293,16 +305,16 @@ class ScheduleMessageService:
                 )
             )
             return True
-        result = broker.store.put_message(message)
+        result = store.put_message(message)
         appended = result.append_result
         if not result.ok or appended is None:
             return False
         self._progress(level)
-        if broker.config.enable_schedule_message_stats:
-            broker.stats.delivered(level.number, message.topic, appended.wrote_bytes)
-        broker.journal.add(
+        if node.config.enable_schedule_message_stats:
+            self._stats.delivered(level.number, message.topic, appended.wrote_bytes)
+        node.journal.add(
             ScheduledDelivered(
-                node=broker.name,
+                node=node.name,
                 level=level.number,
                 schedule_offset=level.next_offset,
                 from_phy_offset=phy_offset,

@@ -16,7 +16,9 @@ from fakemq.protocol.bodies.topic import DataVersion
 from fakemq.protocol.java import java_concurrent_map_order
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.persistence import ConfigFile
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
 
 SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
 _TABLE_CAPACITY = 1024
@@ -36,8 +38,11 @@ BUILT_IN_GROUPS = (
 class SubscriptionGroupManager:
     """One broker's groups by name."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self, node: NodeContext[BrokerConfig], file: ConfigFile[SubscriptionGroupWrapper]
+    ) -> None:
+        self._node = node
+        self._file = file
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self.data_version = DataVersion()
         self.reset()
@@ -49,7 +54,7 @@ class SubscriptionGroupManager:
         """
         config = self._table.get(group)
         if config is None and (
-            self._broker.config.auto_create_subscription_group
+            self._node.config.auto_create_subscription_group
             or group.startswith(SYSTEM_GROUP_PREFIX)
         ):
             config = SubscriptionGroupConfig(group_name=group)
@@ -107,16 +112,16 @@ class SubscriptionGroupManager:
         """
         self._table = dict(wrapper.subscription_group_table)
         self.data_version = wrapper.data_version
-        self._broker.persistence.groups.persist()
+        self._file.persist()
 
     def reset(self) -> None:
         """The groups of a first boot."""
         self._table = {
             group: SubscriptionGroupConfig(group_name=group) for group in BUILT_IN_GROUPS
         }
-        self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
+        self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 
     def _changed(self, group: str, how: str) -> None:
-        self.data_version = self.data_version.next(self._broker.clock.now_ms())
-        self._broker.journal.add(GroupChanged(node=self._broker.name, group=group, how=how))
-        self._broker.persistence.groups.persist()
+        self.data_version = self.data_version.next(self._node.clock.now_ms())
+        self._node.journal.add(GroupChanged(node=self._node.name, group=group, how=how))
+        self._file.persist()

@@ -22,11 +22,13 @@ from fakemq.protocol.codes import ResponseCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.broker.broker import Broker
     from fakemq.broker.filters.pull_filter import PullFilter
+    from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.answers import Reply, Request
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+    from fakemq.store.store import MessageStore
 
 CHECK_PERIOD_MS = 5_000
 """Also the time before the first check."""
@@ -85,20 +87,21 @@ class _Check:
 class PullRequestHoldService:
     """All held pulls of one broker, by queue, connection and deadline."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext[BrokerConfig], store: MessageStore) -> None:
+        self._node = node
+        self._store = store
         # Dicts as sets that keep their order: pulls are answered in the order they came.
         self._by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
         self._by_session: dict[Session, dict[_HeldPull, None]] = {}
         self._checks: dict[tuple[bool, int], _Check] = {}
         self._count = 0
         self._started_ms: dict[bool, int] = {}
-        broker.store.message_arriving = self.notify_message_arriving
+        store.message_arriving = self.notify_message_arriving
         self.start()
 
     def start(self) -> None:
         """Put the check grid's origin at this moment, on both axes."""
-        clock = self._broker.clock
+        clock = self._node.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def suspend(
@@ -120,7 +123,7 @@ class PullRequestHoldService:
         Source: PullRequestHoldService.java#suspendPullRequest, and what
         remoting/netty/NettyRemotingAbstract.java#processRequestCommand says when a queue is full
         """
-        if self._count >= self._broker.config.pull_thread_pool_queue_capacity:
+        if self._count >= self._node.config.pull_thread_pool_queue_capacity:
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
         self._count += 1
         now_ms = self._now_ms(request.session)
@@ -130,9 +133,9 @@ class PullRequestHoldService:
         # Where no arrival will be told of, every check has to look.
         self._check_at(pull, pull.expires_ms if self._told_of_arrivals else now_ms + 1)
         header = request.header
-        self._broker.journal.add(
+        self._node.journal.add(
             PullHeld(
-                node=self._broker.name,
+                node=self._node.name,
                 topic=header.topic,
                 queue_id=header.queue_id,
                 queue_offset=header.queue_offset,
@@ -204,16 +207,16 @@ class PullRequestHoldService:
     # -- inside -------------------------------------------------------------------------------
 
     def _now_ms(self, session: Session) -> int:
-        return self._broker.clock.elapsed_ms(outside=session.outside)
+        return self._node.clock.elapsed_ms(outside=session.outside)
 
     @property
     def _told_of_arrivals(self) -> bool:
-        config = self._broker.config
+        config = self._node.config
         return config.long_polling_enable and not config.is_slave
 
     def _check_at(self, pull: _HeldPull, at_ms: int) -> None:
         """Put the pull down for the first check at or after ``at_ms``, if it is for none sooner."""
-        config = self._broker.config
+        config = self._node.config
         outside = pull.request.session.outside
         period_ms = (
             CHECK_PERIOD_MS if config.long_polling_enable else config.short_polling_time_mills
@@ -231,7 +234,7 @@ class PullRequestHoldService:
 
     def _new_check(self, outside: bool, due_ms: int) -> _Check:
         check = _Check(outside, due_ms)
-        clock = self._broker.clock
+        clock = self._node.clock
         check.timer = clock.call_later(
             due_ms - clock.elapsed_ms(outside=outside),
             lambda: self._run(check),
@@ -242,7 +245,7 @@ class PullRequestHoldService:
 
     def _run(self, check: _Check) -> None:
         self._forget(check)  # who is put down for this very tick from now on starts a new one
-        store = self._broker.store
+        store = self._store
         for pull in list(check.pulls):
             if pull.check is not check:
                 continue  # answered meanwhile, by what an answer before it brought about
@@ -260,9 +263,9 @@ class PullRequestHoldService:
             return  # answered meanwhile, by what an answer before it brought about
         self._remove(pull)
         header = pull.request.header
-        self._broker.journal.add(
+        self._node.journal.add(
             PullWoken(
-                node=self._broker.name,
+                node=self._node.name,
                 topic=header.topic,
                 queue_id=header.queue_id,
                 queue_offset=header.queue_offset,
@@ -270,7 +273,7 @@ class PullRequestHoldService:
                 why=why,
             )
         )
-        pull.parked.resolve(outcome_of(self._broker, pull.request.command.code, pull.again))
+        pull.parked.resolve(outcome_of(self._node, pull.request.command.code, pull.again))
 
     def _remove(self, pull: _HeldPull) -> None:
         self._count -= 1
@@ -285,7 +288,7 @@ class PullRequestHoldService:
         del check.pulls[pull]
         if not check.pulls:
             self._forget(check)
-            self._broker.clock.cancel(check.timer)
+            self._node.clock.cancel(check.timer)
 
     def _forget(self, check: _Check) -> None:
         key = (check.outside, check.due_ms)

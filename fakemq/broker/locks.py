@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from fakemq.events.core import QueuesLocked
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.consumers import ConsumerManager
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.bodies.queue import MessageQueue
 
@@ -34,8 +36,9 @@ class _LockEntry:
 class RebalanceLockManager:
     """One broker's queue locks. They outlive connections: only time or their owner frees them."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext[BrokerConfig], consumers: ConsumerManager) -> None:
+        self._node = node
+        self._consumers = consumers
         self._table: dict[str, dict[MessageQueue, _LockEntry]] = {}
 
     def try_lock_batch(
@@ -44,7 +47,7 @@ class RebalanceLockManager:
         """Lock what is free, run out, or the client's own; gives the queues it holds now."""
         locks = self._table.setdefault(group, {})
         outside = session.outside
-        now_ms = self._broker.clock.elapsed_ms(outside=outside)
+        now_ms = self._node.clock.elapsed_ms(outside=outside)
         locked = []
         for queue in queues:
             entry = locks.get(queue)
@@ -97,7 +100,7 @@ class RebalanceLockManager:
 
     def reset(self) -> None:
         """Only the locks of clients that are still members stay: they go on consuming in order."""
-        is_member = self._broker.consumers.find_channel
+        is_member = self._consumers.find_channel
         for group, locks in list(self._table.items()):
             kept = {
                 queue: entry for queue, entry in locks.items() if is_member(group, entry.client_id)
@@ -108,12 +111,12 @@ class RebalanceLockManager:
                 del self._table[group]
 
     def _expired(self, entry: _LockEntry) -> bool:
-        held_ms = self._broker.clock.elapsed_ms(outside=entry.outside) - entry.taken_ms
+        held_ms = self._node.clock.elapsed_ms(outside=entry.outside) - entry.taken_ms
         return held_ms > REBALANCE_LOCK_MAX_LIVE_TIME_MS
 
     def _changed(self, group: str, client_id: str, count: int, how: str) -> None:
-        self._broker.journal.add(
+        self._node.journal.add(
             QueuesLocked(
-                node=self._broker.name, group=group, client_id=client_id, count=count, how=how
+                node=self._node.name, group=group, client_id=client_id, count=count, how=how
             )
         )

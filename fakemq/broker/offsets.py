@@ -13,8 +13,11 @@ from fakemq.events.core import OffsetCommitted
 from fakemq.protocol.java import java_concurrent_map_order, java_hash_map_order
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.persistence import ConfigFile
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
+    from fakemq.store.store import MessageStore
 
 _TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
 """Of Java's tables, by which the file has its order."""
@@ -26,8 +29,15 @@ NO_OFFSET = -1
 class ConsumerOffsetManager:
     """Offsets by ``topic@group`` and queue id."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        store: MessageStore,
+        file: ConfigFile[ConsumerOffsetSerializeWrapper],
+    ) -> None:
+        self._node = node
+        self._store = store
+        self._file = file
         self._table: dict[str, dict[int, int]] = {}
         self._read_keys: frozenset[str] | None = None
         """The keys that came from a file; None if there was none."""
@@ -35,10 +45,10 @@ class ConsumerOffsetManager:
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Remember ``offset``; nothing is checked, and it may go backwards, as in Java."""
         self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
-        self._broker.persistence.offsets.changed()
-        self._broker.journal.add(
+        self._file.changed()
+        self._node.journal.add(
             OffsetCommitted(
-                node=self._broker.name,
+                node=self._node.name,
                 group=group,
                 topic=topic,
                 queue_id=queue_id,
@@ -55,7 +65,7 @@ class ConsumerOffsetManager:
         if offsets is None:
             return
         self._table[f"{topic}@{group}"] = {}
-        self._broker.persistence.offsets.changed()
+        self._file.changed()
         for queue_id, offset in offsets.items():
             self.commit(group, topic, queue_id, offset)
 
@@ -63,7 +73,7 @@ class ConsumerOffsetManager:
         """Forget all that a group has. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         for key in [key for key in self._table if key.partition("@")[2] == group]:
             del self._table[key]
-            self._broker.persistence.offsets.changed()
+            self._file.changed()
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """The committed offset, or `NO_OFFSET`."""
@@ -101,7 +111,7 @@ class ConsumerOffsetManager:
         lowest: dict[int, int] = {}
         for group in self.which_groups_by_topic(topic):
             for queue_id, offset in self.query_all(group, topic).items():
-                if offset >= self._broker.store.min_offset_in_queue(topic, queue_id):
+                if offset >= self._store.min_offset_in_queue(topic, queue_id):
                     lowest[queue_id] = min(offset, lowest.get(queue_id, offset))
         return lowest
 
@@ -117,7 +127,7 @@ class ConsumerOffsetManager:
 
         Source: broker/processor/ConsumerManageProcessor.java#queryConsumerOffset (4.9.7)
         """
-        store = self._broker.store
+        store = self._store
         if store.min_offset_in_queue(topic, queue_id) > 0:
             return None
         return None if store.check_in_disk_by_consume_offset(topic, queue_id, 0) else 0
@@ -156,7 +166,7 @@ class ConsumerOffsetManager:
         Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
         """
         self._table |= {key: dict(offsets) for key, offsets in fetched.offset_table.items()}
-        self._broker.persistence.offsets.persist()
+        self._file.persist()
 
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
         """All offsets as they are now, read-only."""

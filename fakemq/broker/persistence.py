@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
@@ -19,9 +19,17 @@ from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.body import Body
+    from fakemq.protocol.bodies.filter import ConsumerFilterTable
+    from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
+    from fakemq.protocol.bodies.offset import (
+        ConsumerOffsetSerializeWrapper,
+        DelayOffsetSerializeWrapper,
+    )
+    from fakemq.protocol.bodies.topic import TopicConfigSerializeWrapper
     from fakemq.text_files import TextFile
 
 FOLDER = "config"
@@ -38,33 +46,54 @@ TICKS_AFTER_CHANGE = 2
 B = TypeVar("B", bound="Body")
 
 
-class ConfigFile(Generic[B]):
-    """One of the files: ``encode`` gives what it shall have, ``decode`` takes what it had.
+class Table(Protocol[B]):
+    """A table that has a config file."""
 
-    ``period_ms`` gives the grid on which it is written.
-    """
+    def persisted(self) -> B:
+        """Return what the file is to contain."""
+
+    def load(self, saved: B, /) -> None:
+        """Take over what the file contains."""
+
+
+class ConfigFile(Generic[B]):
+    """One of the files. `connect` it with its table before it is read or written."""
 
     def __init__(
         self,
-        broker: Broker,
+        node: NodeContext[BrokerConfig],
         name: str,
         kind: Callable[[], type[B]],
-        encode: Callable[[], B],
-        decode: Callable[[B], None],
+        *,
+        is_running: Callable[[], bool],
         period_ms: Callable[[], int] = lambda: FIRST_TICK_MS,
     ) -> None:
         self.name = name
         self.file: TextFile | None = None
-        self._broker = broker
+        """None for a broker without a store directory: nothing is read or written."""
+        self._node = node
         self._kind = kind
-        self._encode = encode
-        self._decode = decode
+        """Returns the class of the file's body."""
+        self._is_running = is_running
+        """Whether the broker runs: only then the grid has timers."""
         self._period_ms = period_ms
+        """Returns the period of the grid on which the file is written."""
+        self._table: Table[B]
         self._unknown: dict[Any, Any] = {}
-        self._held = self._wanted = False
+        """Fields of the file that no class here declares; they are written back as they were."""
+        self._held = False
+        """Whether writes wait for the end of `Persistence.at_once`."""
+        self._wanted = False
+        """Whether there was a write to wait."""
         self._started_ms = 0
+        """The origin of the grid, in elapsed time."""
         self._ticks = 0
+        """How many of the next ticks write the file."""
         self._timer: Timer | None = None
+
+    def connect(self, table: Table[B]) -> None:
+        """Read into this table, and write what it returns."""
+        self._table = table
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -95,7 +124,7 @@ class ConfigFile(Generic[B]):
         if damage:
             instead = "its backup" if text else "nothing, for there is no backup"
             text = f"{damage}; the broker begins with {instead}"
-            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+            self._node.journal.add(Warned(node=self._node.name, text=text))
 
     def decode(self, text: str) -> None:
         """Take over what a text says; BodyError for what is no such file."""
@@ -108,7 +137,7 @@ class ConfigFile(Generic[B]):
         raw = fastjson.loads(text)
         if isinstance(raw, dict) and None in raw.values():
             raise BodyError("null where a table should be")  # on which Java's decode fails, too
-        self._decode(bean)
+        self._table.load(bean)
         self._unknown = unknown_fields(bean, raw)
 
     # -- writing ------------------------------------------------------------------------------
@@ -118,7 +147,7 @@ class ConfigFile(Generic[B]):
         from fakemq.protocol import fastjson
         from fakemq.protocol.unknown_fields import with_unknown
 
-        return fastjson.dumps_pretty(with_unknown(self._encode(), self._unknown))
+        return fastjson.dumps_pretty(with_unknown(self._table.persisted(), self._unknown))
 
     def persist(self) -> None:
         """Write the file. Source: common/ConfigManager.java#persist (4.9.7)"""
@@ -135,7 +164,7 @@ class ConfigFile(Generic[B]):
             self.file.write(text)
         except OSError as error:  # Java logs it, too, and goes on
             text = f"{self.file.path}: could not be written: {error.strerror}"
-            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+            self._node.journal.add(Warned(node=self._node.name, text=text))
 
     def hold(self, held: bool) -> None:
         """Write nothing; or at last what was to be written meanwhile."""
@@ -146,19 +175,19 @@ class ConfigFile(Generic[B]):
 
     def start(self) -> None:
         """Begin the grid, with something to write at its first tick."""
-        self._started_ms = self._broker.clock.elapsed_ms()
+        self._started_ms = self._node.clock.elapsed_ms()
         self._timer = None
         self.changed()
 
     def changed(self) -> None:
         """There is something to write at the next tick."""
-        if self.file is not None and self._broker.running:
+        if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE
             if self._timer is None:
-                self._wait(self._broker.clock.elapsed_ms())
+                self._wait(self._node.clock.elapsed_ms())
 
     def _wait(self, from_ms: int) -> None:
-        clock = self._broker.clock
+        clock = self._node.clock
         due_ms = next_tick_ms(from_ms, self._started_ms, FIRST_TICK_MS, self._period_ms())
         self._timer = clock.call_later(
             due_ms - clock.elapsed_ms(), self._tick, kind="config_persist"
@@ -169,7 +198,7 @@ class ConfigFile(Generic[B]):
         self.persist()
         self._ticks -= 1
         if self._ticks:
-            self._wait(self._broker.clock.elapsed_ms() + 1)
+            self._wait(self._node.clock.elapsed_ms() + 1)
 
     def forget(self) -> None:
         """Have no file, as before the first start."""
@@ -185,24 +214,33 @@ def _reason(error: Exception) -> str:
 class Persistence:
     """All config files of a broker; without `keep_in` there are none and nothing is written."""
 
-    def __init__(self, broker: Broker) -> None:
-        config = broker.config
-        self._broker = broker
-        self.topics = ConfigFile(
-            broker, NAMES[0], _topics, broker.topics.persisted, broker.topics.load
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        *,
+        is_running: Callable[[], bool],
+        clear_tables: Callable[[], None],
+    ) -> None:
+        self._clear_tables = clear_tables
+        """Puts every table into the state of a first start, before the files are read."""
+        self.topics: ConfigFile[TopicConfigSerializeWrapper] = ConfigFile(
+            node, NAMES[0], _topics, is_running=is_running
         )
-        self.offsets = ConfigFile(
-            *(broker, NAMES[1], _offsets, broker.offsets.persisted, broker.offsets.load),
-            period_ms=lambda: config.flush_consumer_offset_interval,
+        self.offsets: ConfigFile[ConsumerOffsetSerializeWrapper] = ConfigFile(
+            node,
+            NAMES[1],
+            _offsets,
+            is_running=is_running,
+            period_ms=lambda: node.config.flush_consumer_offset_interval,
         )
-        self.groups = ConfigFile(
-            broker, NAMES[2], _groups, broker.groups.persisted, broker.groups.load
+        self.groups: ConfigFile[SubscriptionGroupWrapper] = ConfigFile(
+            node, NAMES[2], _groups, is_running=is_running
         )
-        self.filters = ConfigFile(
-            broker, NAMES[3], _filters, broker.filters.table, broker.filters.load
+        self.filters: ConfigFile[ConsumerFilterTable] = ConfigFile(
+            node, NAMES[3], _filters, is_running=is_running
         )
-        self.delays = ConfigFile(
-            broker, NAMES[4], _delays, broker.delay.persisted, broker.delay.load
+        self.delays: ConfigFile[DelayOffsetSerializeWrapper] = ConfigFile(
+            node, NAMES[4], _delays, is_running=is_running
         )
         self.files: tuple[ConfigFile[Any], ...] = (
             *(self.topics, self.offsets, self.groups, self.filters, self.delays),
@@ -212,11 +250,6 @@ class Persistence:
         """Have files, opened by their names; to be called before the broker's first start."""
         for file in self.files:
             file.file = open_file(file.name)
-
-    @property
-    def kept(self) -> bool:
-        """Whether there are files at all."""
-        return self.topics.file is not None
 
     def load(self) -> None:
         """Have what the files say, and of the rest what a first boot has; StoreError as Java.
@@ -231,12 +264,7 @@ class Persistence:
 
     def load_texts(self, texts: dict[str, str] | None) -> None:
         """Have what these texts say, by file name, instead of what the files say."""
-        broker = self._broker
-        broker.topics.reset()
-        broker.groups.reset()
-        broker.offsets.reset()
-        broker.filters.reset()  # which leaves those of members, if there are any
-        broker.delay.forget()
+        self._clear_tables()
         for file in self.files:
             if texts is None:
                 file.load()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.client_channel import ClientChannelInfo
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
 
 
@@ -24,8 +25,8 @@ class ProducerManager:
     known, and empty.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext[BrokerConfig]) -> None:
+        self._node = node
         self._table: dict[str, dict[Session, ClientChannelInfo]] = {}
         self._groups_of: dict[Session, set[str]] = {}
         self._client_sessions: dict[str, Session] = {}
@@ -141,4 +142,4 @@ class ProducerManager:
         return channel
 
     def _changed(self, group: str, channel: ClientChannelInfo, how: str) -> None:
-        self._broker.journal.add(channel.changed(self._broker.name, "producer", group, how))
+        self._node.journal.add(channel.changed(self._node.name, "producer", group, how))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fakemq.broker.addresses import client_addr, ha_addr
 from fakemq.config.model import text_of
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
@@ -37,7 +38,10 @@ from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.topics import TopicConfigManager
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
+    from fakemq.net.outbound import Outbound
 
 SILENCE: Point[None] = Point("silence")
 """A broker is about to tell a name server of itself."""
@@ -85,8 +89,20 @@ def when_registered(turn: Round, reply: Reply[NoHeader]) -> Reply[NoHeader] | Pa
 class Registration:
     """A broker's side of the registration protocol."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        topics: TopicConfigManager,
+        *,
+        outbound: Callable[[], Outbound],
+        on_master: Callable[[str | None, str | None], None],
+    ) -> None:
+        self._node = node
+        self._topics = topics
+        self._outbound = outbound
+        """Returns the broker's connections to others, which it gets after it was made."""
+        self._on_master = on_master
+        """Called with a slave's master and the master's HA address, as a name server knows them."""
         self._namesrv_addrs: tuple[str, ...] = ()
         self._outside: set[str] = set()
         self._soon = False
@@ -117,17 +133,17 @@ class Registration:
 
     def unregister_all(self) -> Round:
         """Tell every name server that this broker goes; each has 3 s to answer."""
-        config = self._broker.config
+        config = self._node.config
         header = UnRegisterBrokerRequestHeader(
             broker_name=config.broker_name,
-            broker_addr=self._broker.addr,
+            broker_addr=client_addr(config),
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
         addrs = self._addrs(self._namesrv_addrs)
         turn = Round(len(addrs))
         for addr in addrs:
-            self._broker.outbound.invoke(
+            self._outbound().invoke(
                 addr,
                 RemotingCommand(RequestCode.UNREGISTER_BROKER, ext_fields=header.encode()),
                 UNREGISTER_TIMEOUT_MS,
@@ -137,15 +153,15 @@ class Registration:
 
     def _schedule(self, delay_ms: int, *, outside: bool) -> None:
         def tick() -> None:
-            period_ms = self._broker.config.register_name_server_period
+            period_ms = self._node.config.register_name_server_period
             self._schedule(max(MIN_PERIOD_MS, min(period_ms, MAX_PERIOD_MS)), outside=outside)
             addrs = [addr for addr in self._namesrv_addrs if (addr in self._outside) is outside]
-            if self._broker.config.force_register:
+            if self._node.config.force_register:
                 self._register(addrs, self._everything())
             else:
                 self._register_if_changed(addrs)
 
-        self._broker.clock.call_later(delay_ms, tick, kind="register_broker", outside=outside)
+        self._node.clock.call_later(delay_ms, tick, kind="register_broker", outside=outside)
 
     # -- registering --------------------------------------------------------------------------
 
@@ -162,7 +178,7 @@ class Registration:
         """
         if not self._soon:
             self._soon = True
-            self._broker.outbound.soon(self._register_now)
+            self._outbound().soon(self._register_now)
 
     def _register_now(self) -> None:
         self._soon = False
@@ -175,7 +191,7 @@ class Registration:
         """
         wrapper = TopicConfigSerializeWrapper(
             topic_config_table={config.topic_name or "": config},
-            data_version=self._broker.topics.data_version,
+            data_version=self._topics.data_version,
         )
         return self._register(self._namesrv_addrs, self._body(self._masked(wrapper)))
 
@@ -190,13 +206,12 @@ class Registration:
         addrs = self._addrs(addrs)
         if not addrs:
             return Round(0)
-        broker = self._broker
-        config = broker.config
+        config, outbound = self._node.config, self._outbound()
         fields = RegisterBrokerRequestHeader(
             broker_name=config.broker_name,
-            broker_addr=broker.addr,
+            broker_addr=client_addr(config),
             cluster_name=config.broker_cluster_name,
-            ha_server_addr=broker.ha_addr,
+            ha_server_addr=ha_addr(config),
             broker_id=config.broker_id,
             compressed=config.compressed_register,
             body_crc32=crc32(body),
@@ -219,9 +234,9 @@ class Registration:
                 RequestCode.REGISTER_BROKER, ext_fields=dict(fields), body=body
             )
             if oneway:
-                broker.outbound.invoke_oneway(addr, command)
+                outbound.invoke_oneway(addr, command)
             else:
-                broker.outbound.invoke(
+                outbound.invoke(
                     addr,
                     command,
                     config.register_broker_timeout_mills,
@@ -234,14 +249,14 @@ class Registration:
 
         Source: broker/out/BrokerOuterAPI.java#needRegister (4.9.7)
         """
-        config = self._broker.config
+        config = self._node.config
         fields = QueryDataVersionRequestHeader(
             broker_name=config.broker_name,
-            broker_addr=self._broker.addr,
+            broker_addr=client_addr(config),
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         ).encode()
-        version = self._broker.topics.data_version
+        version = self._topics.data_version
         registered = False
 
         def answered(response: RemotingCommand | None) -> None:
@@ -252,7 +267,7 @@ class Registration:
             self._register(addrs, self._everything())
 
         for addr in self._addrs(addrs):
-            self._broker.outbound.invoke(
+            self._outbound().invoke(
                 addr,
                 RemotingCommand(
                     RequestCode.QUERY_DATA_VERSION, ext_fields=dict(fields), body=version.encode()
@@ -265,12 +280,12 @@ class Registration:
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
         """Those of the name servers to which no fault silences the broker."""
-        if not self._broker.faults.at(SILENCE):
+        if not self._node.faults.at(SILENCE):
             return list(addrs)
         return [addr for addr in addrs if not self._silenced(addr)]
 
     def _silenced(self, addr: str) -> bool:
-        node, faults = self._broker.name, self._broker.faults
+        node, faults = self._node.name, self._node.faults
         placed = faults.choose(SILENCE, Scope(node=node, peer=addr))
         if placed is not None:
             placed.hit(node, f"registration with {addr}")
@@ -278,14 +293,14 @@ class Registration:
 
     def _everything(self) -> bytes:
         """The body with all topics: JSON that is there already, unless it has to be another."""
-        topics = self._broker.topics
-        if self._is_read_write and not self._broker.config.compressed_register:
+        topics = self._topics
+        if self._is_read_write and not self._node.config.compressed_register:
             return register_broker_json(topics.encoded())
         return self._body(self._masked(topics.wrapper()))
 
     def _body(self, wrapper: TopicConfigSerializeWrapper) -> bytes:
         """The body for these topics; the last is kept, as most registrations say nothing new."""
-        compressed = self._broker.config.compressed_register
+        compressed = self._node.config.compressed_register
         if self._last_body is None or self._last_body[:2] != (wrapper, compressed):
             body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
             self._last_body = wrapper, compressed, body.encode(compressed=compressed)
@@ -293,13 +308,13 @@ class Registration:
 
     @property
     def _is_read_write(self) -> bool:
-        return self._broker.config.broker_permission & PermName.READ_WRITE == PermName.READ_WRITE
+        return self._node.config.broker_permission & PermName.READ_WRITE == PermName.READ_WRITE
 
     def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
         """What the name servers get: a broker that is not RW gives its own perm to every topic."""
         if self._is_read_write:
             return wrapper
-        perm = self._broker.config.broker_permission
+        perm = self._node.config.broker_permission
         return TopicConfigSerializeWrapper(
             topic_config_table={
                 topic: TopicConfig(
@@ -318,23 +333,22 @@ class Registration:
         self.master_addr = header.master_addr
         if header.ha_server_addr is not None:
             self.master_ha_addr = header.ha_server_addr
-        if self._broker.ha is not None:
-            self._broker.ha.master_is(header.master_addr, header.ha_server_addr)
+        self._on_master(header.master_addr, header.ha_server_addr)
         if not (check_order and response.body):
             return
         try:
             order_topics = KVTable.decode(response.body).table
         except ProtocolError as error:  # Java logs it: the broker is registered all the same
             text = f"a name server's order topics cannot be read: {error}"
-            self._broker.journal.add(Warned(node=self._broker.name, text=text))
+            self._node.journal.add(Warned(node=self._node.name, text=text))
         else:
-            self._broker.topics.update_order_topics(order_topics)
+            self._topics.update_order_topics(order_topics)
 
     def _note_outside(self) -> None:
         """Once a name server turns out to live outside, beat for it in real time."""
         first = not self._outside
         for addr in self._namesrv_addrs:
-            session = self._broker.outbound.session(addr)
+            session = self._outbound().session(addr)
             if session is not None and session.outside:
                 self._outside.add(addr)
         if first and self._outside:

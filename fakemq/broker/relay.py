@@ -1,14 +1,13 @@
-"""What a broker asks of its clients and waits for, and answers of theirs that it passes on.
+"""Admin requests that a broker passes on to a consumer, and the answers on their way back.
 
-Source: broker/client/net/Broker2Client.java#callClient,
-broker/processor/AdminBrokerProcessor.java#callConsumer (4.9.7)
+Source: broker/processor/AdminBrokerProcessor.java#callConsumer (4.9.7)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.client_channel import TO_CLIENT
+from fakemq.broker.client_calls import CALL_TIMEOUT_MS
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
@@ -18,9 +17,6 @@ from fakemq.protocol.versions import V3_1_8_SNAPSHOT, version_name
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.client_channel import ClientChannelInfo
-    from fakemq.net.session import OnReply, Session
-
-CALL_TIMEOUT_MS = 10_000
 
 
 class PassedOn(Reply[NoHeader], kw_only=True):
@@ -42,51 +38,6 @@ class PassedOn(Reply[NoHeader], kw_only=True):
         )
 
 
-def call_client(
-    broker: Broker,
-    session: Session,
-    command: RemotingCommand,
-    on_answer: OnReply,
-    timeout_ms: int = CALL_TIMEOUT_MS,
-) -> None:
-    """Send a client a request; ``on_answer`` gets its response, or None after ``timeout_ms``.
-
-    A Java broker does not notice that the client is gone: that, too, takes the whole time.
-    """
-    clock, outside = broker.clock, session.outside
-    until_ms = clock.elapsed_ms(outside=outside) + timeout_ms
-
-    def answered(response: RemotingCommand | None) -> None:
-        left_ms = until_ms - clock.elapsed_ms(outside=outside)
-        if response is None and left_ms > 0:
-            clock.call_later(left_ms, lambda: on_answer(None), kind="rpc_timeout", outside=outside)
-        else:
-            on_answer(response)
-
-    if broker.faults.at(TO_CLIENT):
-        from fakemq.broker.call_faults import meet_call  # few clusters have faults
-
-        # It may be sent twice, and then it may be answered twice.
-        answers = iter([answered])
-
-        def answer(response: RemotingCommand | None) -> None:
-            next(answers, _ignored)(response)
-
-        def send() -> None:
-            session.invoke(command, timeout_ms, answer)
-
-        def lose() -> None:
-            clock.call_later(timeout_ms, lambda: answer(None), kind="rpc_timeout", outside=outside)
-
-        if meet_call(broker, session, command, send, lose):
-            return
-    session.invoke(command, timeout_ms, answered)
-
-
-def _ignored(response: RemotingCommand | None) -> None:
-    pass
-
-
 def call_consumer(
     broker: Broker, command: RemotingCommand, group: str, client_id: str | None
 ) -> Parked[NoHeader]:
@@ -102,8 +53,7 @@ def call_consumer(
         )
 
     fields, body = dict(command.ext_fields), command.body
-    call_client(
-        broker,
+    broker.calls.call(
         channel.session,
         RemotingCommand(command.code, ext_fields=fields, body=body),
         answered,

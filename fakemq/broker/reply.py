@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.checks import check_send
-from fakemq.broker.relay import call_client
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.dispatch.dispatcher import outcome_of
@@ -84,7 +83,7 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
         else:
             parked.resolve(outcome)
 
-    call_client(broker, client, _push(broker, header, message), answered)
+    broker.calls.call(client, _push(broker, header, message), answered)
     return parked
 
 

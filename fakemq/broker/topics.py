@@ -5,7 +5,7 @@ Source: broker/topic/TopicConfigManager.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,9 @@ from fakemq.protocol.topics import (
 )
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.persistence import ConfigFile
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
 
 _RW = PermName.READ_WRITE
 _SCHEDULE_QUEUES = 18
@@ -65,12 +67,22 @@ _SYSTEM_TOPICS = (
 class TopicConfigManager:
     """One broker's topics by name, and the version that tells name servers of changes."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        file: ConfigFile[TopicConfigSerializeWrapper],
+        *,
+        register_soon: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._file = file
+        self._register_soon = register_soon
+        """Called after a client's request has created a topic."""
         self._table: dict[str, TopicConfig] = {}
         self._json: dict[str, bytes] = {}
-        """The same in JSON, which is what a registration with ten thousand topics would take."""
+        """The JSON of every topic: to encode 10,000 topics for each registration takes too long."""
         self._encoded: tuple[DataVersion, bytes] | None = None
+        """The version and JSON of the last call of `encoded`."""
         self._system: dict[str, None] = {}  # a set that keeps its order
         self.data_version = DataVersion()
         self.reset()
@@ -142,7 +154,7 @@ class TopicConfigManager:
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
-        self._broker.persistence.topics.persist()
+        self._file.persist()
 
     # -- creating and changing ----------------------------------------------------------------
 
@@ -159,7 +171,7 @@ class TopicConfigManager:
         default = self._table.get(default_topic)
         if default is None:
             return None
-        auto_create = self._broker.config.auto_create_topic_enable
+        auto_create = self._node.config.auto_create_topic_enable
         if default_topic == AUTO_CREATE_TOPIC_KEY_TOPIC and not auto_create:
             # Java switches the default topic itself, for good.
             default = msgspec.structs.replace(default, perm=_RW)
@@ -176,7 +188,7 @@ class TopicConfigManager:
             topic_filter_type=default.topic_filter_type,
         )
         self._put(topic, config, "created")
-        self._broker.registration.register_soon()
+        self._register_soon()
         return config
 
     def create_in_send_back(
@@ -197,7 +209,7 @@ class TopicConfigManager:
             topic_sys_flag=topic_sys_flag,
         )
         self._put(topic, config, "created")
-        self._broker.registration.register_soon()
+        self._register_soon()
         return config
 
     def create(self, topic: str, queues: int, perm: int = _RW) -> TopicConfig:
@@ -220,7 +232,7 @@ class TopicConfigManager:
         del self._json[topic]
         self.next_version()
         self._changed(topic, "deleted")
-        self._broker.persistence.topics.persist()
+        self._file.persist()
         return True
 
     def update_order_topics(self, order_topics: Collection[str]) -> None:
@@ -239,19 +251,19 @@ class TopicConfigManager:
             self._changed(topic, "updated")
         if changed:
             self.next_version()
-            self._broker.persistence.topics.persist()
+            self._file.persist()
 
     def next_version(self) -> None:
         """Say that something changed, if only what name servers are told of the topics."""
-        self.data_version = self.data_version.next(self._broker.clock.now_ms())
+        self.data_version = self.data_version.next(self._node.clock.now_ms())
 
     def reset(self) -> None:
         """The topics of a first boot."""
-        self._table = _first_boot(self._broker)
+        self._table = _first_boot(self._node.config)
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
         self._system = dict.fromkeys((*_SYSTEM_TOPICS, *self._table))
-        self.data_version = DataVersion(timestamp=self._broker.clock.now_ms(), counter=0)
+        self.data_version = DataVersion(timestamp=self._node.clock.now_ms(), counter=0)
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -264,15 +276,14 @@ class TopicConfigManager:
         self._set(topic, config)
         self.next_version()
         self._changed(topic, how)
-        self._broker.persistence.topics.persist()
+        self._file.persist()
 
     def _changed(self, topic: str, how: str) -> None:
-        self._broker.journal.add(TopicChanged(node=self._broker.name, topic=topic, how=how))
+        self._node.journal.add(TopicChanged(node=self._node.name, topic=topic, how=how))
 
 
-def _first_boot(broker: Broker) -> dict[str, TopicConfig]:
-    """What every broker has before anybody asked for anything; protocol.md 4.8."""
-    config = broker.config
+def _first_boot(config: BrokerConfig) -> dict[str, TopicConfig]:
+    """Return the topics that every broker has after its first start."""
     own = [(SELF_TEST_TOPIC, 1, _RW)]
     if config.auto_create_topic_enable:
         nums = config.default_topic_queue_nums

@@ -11,9 +11,8 @@ broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7)
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.client_channel import tell_client
 from fakemq.broker.transactions import CID_SYS_RMQ_TRANS, REMOVE_TAG, check_times
 from fakemq.events.core import TransactionChecked
 from fakemq.protocol.codes import RequestCode
@@ -37,20 +36,41 @@ from fakemq.protocol.topics import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.results import GetMessageStatus
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from fakemq.broker.client_calls import ClientCalls
+    from fakemq.broker.offsets import ConsumerOffsetManager
+    from fakemq.broker.producers import ProducerManager
+    from fakemq.broker.stats import BrokerStatsManager
+    from fakemq.broker.topics import TopicConfigManager
+    from fakemq.broker.transactions import TransactionalMessageService
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.store.results import AppendMessageResult, GetMessageResult
+    from fakemq.store.store import MessageStore
 
 HOUR_MS = 3_600_000
 OPS_AT_ONCE = 32
 _NO_NEW_MSG = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
 
-def check(broker: Broker) -> None:
-    """Look at every queue of the half topic, which comes into being by this."""
-    topic = broker.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
+class Parts(NamedTuple):
+    """The parts of a broker that a check needs."""
+
+    node: NodeContext[BrokerConfig]
+    store: MessageStore
+    topics: TopicConfigManager
+    offsets: ConsumerOffsetManager
+    producers: ProducerManager
+    stats: BrokerStatsManager
+    calls: ClientCalls
+    transactions: TransactionalMessageService
+
+
+def check(parts: Parts) -> None:
+    """Look at every queue of the half topic; create the topic if it does not exist."""
+    topic = parts.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
     for queue_id in range(topic.read_queue_nums):
-        _QueueCheck(broker, queue_id).run()
+        _QueueCheck(parts, queue_id).run()
 
 
 class _Step(Enum):
@@ -64,15 +84,15 @@ class _Step(Enum):
 class _QueueCheck:
     """One run over one half queue and the op queue that belongs to it."""
 
-    def __init__(self, broker: Broker, queue_id: int) -> None:
-        self._broker = broker
+    def __init__(self, parts: Parts, queue_id: int) -> None:
+        self._parts = parts
         self._queue_id = queue_id
-        self._start_ms = broker.clock.now_ms()
+        self._start_ms = parts.node.clock.now_ms()
         self._half_offset = self._fetch_consume_offset(TRANS_HALF_TOPIC)
         self._op_offset = self._next_op_offset = self._fetch_consume_offset(TRANS_OP_HALF_TOPIC)
         # Java puts into the queue from another thread, and what a run has put back, it meets by
         # chance: usually not. Ours never does.
-        self._end = broker.store.max_offset_in_queue(TRANS_HALF_TOPIC, queue_id)
+        self._end = parts.store.max_offset_in_queue(TRANS_HALF_TOPIC, queue_id)
         self._removed: dict[int, int] = {}
         """Half messages that are through: their queue offset → that of the op that says so."""
         self._done_ops: list[int] = []
@@ -86,7 +106,7 @@ class _QueueCheck:
         offset = self._walk()
         if offset != self._half_offset:
             self._update_consume_offset(TRANS_HALF_TOPIC, offset)
-            self._broker.transactions.forget_before(offset)
+            self._parts.transactions.forget_before(offset)
         op_offset = self._new_op_offset()
         if op_offset != self._op_offset:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
@@ -116,7 +136,7 @@ class _QueueCheck:
                 offset += 1
 
     def _look_at(self, half: MessageExt) -> _Step:
-        transactions, config = self._broker.transactions, self._broker.config
+        transactions, config = self._parts.transactions, self._parts.node.config
         age_ms = transactions.age_ms(half)
         # Both are asked before anything else, and even a half message put back as immune has
         # been counted.
@@ -149,7 +169,7 @@ class _QueueCheck:
         times = 0
         if TRANSACTION_CHECK_TIMES in half.properties:
             times = check_times(half)
-            if times >= self._broker.config.transaction_check_max:
+            if times >= self._parts.node.config.transaction_check_max:
                 return True
         half.properties[TRANSACTION_CHECK_TIMES] = str(times + 1)
         return False
@@ -164,7 +184,7 @@ class _QueueCheck:
             if offset in self._removed:
                 self._done_ops.append(self._removed.pop(offset))
                 return True
-        return self._broker.transactions.put_back_immune(half)
+        return self._parts.transactions.put_back_immune(half)
 
     def _need_check(self, age_ms: int, immunity_ms: int) -> bool:
         if age_ms <= -1:
@@ -173,7 +193,7 @@ class _QueueCheck:
             # At the very millisecond Java looks again until it is over.
             return age_ms >= immunity_ms
         ahead_ms = self._ops[-1].born_timestamp_ms - self._start_ms
-        return ahead_ms > self._broker.config.transaction_time_out
+        return ahead_ms > self._parts.node.config.transaction_time_out
 
     # -- ops ----------------------------------------------------------------------------------
 
@@ -214,9 +234,9 @@ class _QueueCheck:
         """Ask a producer about a half message that has been put back to its new place."""
         group = half.properties.get(PRODUCER_GROUP)
         peer = self._send_check_message(half, appended, group)
-        self._broker.journal.add(
+        self._parts.node.journal.add(
             TransactionChecked(
-                node=self._broker.name,
+                node=self._parts.node.name,
                 topic=half.properties.get(REAL_TOPIC, ""),
                 from_half_offset=half.queue_offset,
                 half_offset=appended.logics_offset,
@@ -236,7 +256,7 @@ class _QueueCheck:
             queue_id = parse_int(half.properties.get(REAL_QUEUE_ID, ""))
         except NumberFormatError:
             return None
-        session = None if group is None else self._broker.producers.available_channel(group)
+        session = None if group is None else self._parts.producers.available_channel(group)
         if session is None or topic is None or not half.body:  # Java's encoder wants a body
             return None
         try:
@@ -251,8 +271,7 @@ class _QueueCheck:
             transaction_id=unique_id,
             offset_msg_id=appended.msg_id,
         )
-        tell_client(
-            self._broker,
+        self._parts.calls.send_oneway(
             session,
             RemotingCommand(
                 RequestCode.CHECK_TRANSACTION_STATE,
@@ -265,20 +284,20 @@ class _QueueCheck:
     # -- queues -------------------------------------------------------------------------------
 
     def _get(self, topic: str, offset: int, count: int) -> GetMessageResult:
-        broker, group = self._broker, CID_SYS_RMQ_TRANS
-        found = broker.store.get_message(group, topic, self._queue_id, offset, count)
+        parts, group = self._parts, CID_SYS_RMQ_TRANS
+        found = parts.store.get_message(group, topic, self._queue_id, offset, count)
         if found.message_count:
-            broker.stats.read_for_check(group, topic, found.message_count, found.buffer_total_size)
+            parts.stats.read_for_check(group, topic, found.message_count, found.buffer_total_size)
         return found
 
     def _fetch_consume_offset(self, topic: str) -> int:
-        offset = self._broker.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)
+        offset = self._parts.offsets.query(CID_SYS_RMQ_TRANS, topic, self._queue_id)
         if offset == -1:
-            offset = self._broker.store.min_offset_in_queue(topic, self._queue_id)
+            offset = self._parts.store.min_offset_in_queue(topic, self._queue_id)
         return offset
 
     def _update_consume_offset(self, topic: str, offset: int) -> None:
-        self._broker.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
+        self._parts.offsets.commit(CID_SYS_RMQ_TRANS, topic, self._queue_id, offset)
 
 
 def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessageResult) -> bytes:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fakemq.broker.addresses import store_host
 from fakemq.dispatch.java_errors import required
 from fakemq.events.core import HalfStored, TransactionDiscarded
 from fakemq.protocol.errors import NumberFormatError
@@ -37,10 +38,15 @@ from fakemq.protocol.topics import (
 from fakemq.store.inner_message import InnerMessage
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
+    from collections.abc import Callable
+
+    from fakemq.broker.topics import TopicConfigManager
     from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.message import MessageExt
     from fakemq.store.results import AppendMessageResult, PutMessageResult
+    from fakemq.store.store import MessageStore
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
 """The group under which a broker keeps how far it has come with half messages and ops."""
@@ -56,8 +62,19 @@ class TransactionalMessageService:
     when it came first.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        store: MessageStore,
+        topics: TopicConfigManager,
+        *,
+        check: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._store = store
+        self._topics = topics
+        self._check = check
+        """Looks at all half messages once."""
         self._timer: Timer | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
@@ -69,28 +86,29 @@ class TransactionalMessageService:
 
         Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
         """
-        self._broker.clock.cancel(self._timer)  # of one that was a master until a reset
-        if not self._broker.config.is_slave:
-            self._interval_ms = self._broker.config.transaction_check_interval
+        self._node.clock.cancel(self._timer)  # of one that was a master until a reset
+        if not self._node.config.is_slave:
+            self._interval_ms = self._node.config.transaction_check_interval
             self._wait()
 
-    def reset(self) -> None:
-        """No transaction is under way any more; the next check is a whole interval away."""
+    def reset(self, *, running: bool) -> None:
+        """Forget all transactions.
+
+        The next check of a ``running`` broker is a whole interval away.
+        """
         self._arrived_ms.clear()
-        if self._broker.running:
+        if running:
             self.start()
 
     def _wait(self) -> None:
-        self._broker.clock.cancel(self._timer)
-        self._timer = self._broker.clock.call_later(
+        self._node.clock.cancel(self._timer)
+        self._timer = self._node.clock.call_later(
             self._interval_ms, self._on_wait_end, kind="txn_check"
         )
 
     def _on_wait_end(self) -> None:
-        from fakemq.broker.transaction_check import check  # no broker needs it to start
-
         self._wait()
-        check(self._broker)
+        self._check()
 
     # -- what producers ask for ---------------------------------------------------------------
 
@@ -107,11 +125,11 @@ class TransactionalMessageService:
         )
         message.topic, message.queue_id = TRANS_HALF_TOPIC, 0
         message.properties_string = encode_properties_as_java(properties)
-        result = self._broker.store.put_message(message)
+        result = self._store.put_message(message)
         if result.append_result is not None:
-            self._broker.journal.add(
+            self._node.journal.add(
                 HalfStored(
-                    node=self._broker.name,
+                    node=self._node.name,
                     topic=topic,
                     queue_id=queue_id,
                     half_offset=result.append_result.logics_offset,
@@ -141,25 +159,25 @@ class TransactionalMessageService:
         # it anew.
         for name in (REAL_TOPIC, REAL_QUEUE_ID, TRANSACTION_PREPARED):
             properties.pop(name, None)
-        return self._broker.store.put_message(message)
+        return self._store.put_message(message)
 
     def delete_prepare_message(self, half: MessageExt) -> None:
         """Say in the op topic that a half message is through; a store that refuses is ignored.
 
         Source: TransactionalMessageBridge.java#addRemoveTagInTransactionOp (4.9.7)
         """
-        broker = self._broker
+        host = store_host(self._node.config)
         properties = {TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"}
-        broker.store.put_message(
+        self._store.put_message(
             InnerMessage(
                 TRANS_OP_HALF_TOPIC,
                 half.queue_id,
                 str(half.queue_offset).encode(),
                 properties=properties,
                 properties_string=encode_properties_as_java(properties),
-                born_timestamp_ms=broker.clock.now_ms(),
-                born_host=broker.store_host,
-                store_host=broker.store_host,
+                born_timestamp_ms=self._node.clock.now_ms(),
+                born_host=host,
+                store_host=host,
                 wait_store_msg_ok=False,
             )
         )
@@ -181,7 +199,7 @@ class TransactionalMessageService:
         Where the cluster's clock is another than the world's, no producer outside lives by it,
         and age counts from the half message's arrival.
         """
-        clock = self._broker.clock
+        clock = self._node.clock
         if clock.follows_real_time:
             return clock.now_ms() - half.born_timestamp_ms
         return clock.now_ms() - self._arrived_at_ms(half)
@@ -211,14 +229,14 @@ class TransactionalMessageService:
 
         Source: broker/transaction/queue/DefaultTransactionalMessageCheckListener.java (4.9.7)
         """
-        broker, properties = self._broker, half.properties
-        topic = broker.topics.create_in_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1)
+        node, properties = self._node, half.properties
+        topic = self._topics.create_in_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1)
         message = InnerMessage.of(half, topic.topic_name or "", 0, properties)
         result = self._put_again(message, half)
         if result.ok:
-            broker.journal.add(
+            node.journal.add(
                 TransactionDiscarded(
-                    node=broker.name,
+                    node=node.name,
                     topic=properties.get(REAL_TOPIC, ""),
                     half_offset=half.queue_offset,
                     times=check_times(half),
@@ -242,7 +260,7 @@ class TransactionalMessageService:
     def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
         # Said after the string was made, and so not stored.
         message.properties[WAIT_STORE_MSG_OK] = "false"
-        result = self._broker.store.put_message(message)
+        result = self._store.put_message(message)
         if result.append_result is not None and message.topic == TRANS_HALF_TOPIC:
             self._arrived_ms[result.append_result.logics_offset] = self._arrived_at_ms(before)
         return result

@@ -20,10 +20,14 @@ ConfigT = TypeVar("ConfigT")
 class Node(Protocol):
     """A node, as the dispatcher sees it."""
 
-    name: str
-    clock: NodeClock
-    journal: Journal
-    faults: FaultPlan
+    @property
+    def name(self) -> str: ...
+    @property
+    def clock(self) -> NodeClock: ...
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def faults(self) -> FaultPlan: ...
 
 
 class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):

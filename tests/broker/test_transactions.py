@@ -149,7 +149,7 @@ def test_a_look_missed_while_paused_and_a_reset_are_one_chain(
 ) -> None:
     broker.pause()
     lab.pass_time(60_000)
-    broker.transactions.reset()
+    broker.transactions.reset(running=broker.running)
     broker.resume()
     assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
     lab.pass_time(180_000)

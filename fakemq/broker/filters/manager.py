@@ -8,7 +8,7 @@ Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
@@ -17,10 +17,12 @@ from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.subscription import is_tag_type
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
+    from fakemq.broker.persistence import ConfigFile
     from fakemq.clock.timers import Timer
+    from fakemq.config.model import BrokerConfig
+    from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.filter import ConsumerFilterData, ConsumerFilterTable
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
@@ -53,8 +55,17 @@ class ConsumerFilter:
 class ConsumerFilterManager:
     """One broker's filters, by group and topic; those by tags are not here."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node: NodeContext[BrokerConfig],
+        file: ConfigFile[ConsumerFilterTable],
+        *,
+        subscriptions: Callable[[str], Mapping[str, SubscriptionData] | None],
+    ) -> None:
+        self._node = node
+        self._file = file
+        self._subscriptions = subscriptions
+        """Returns what a group subscribes to, by topic; None for a group without members."""
         self._by_group: dict[str, dict[str, ConsumerFilter]] = {}
         self._timer: Timer | None = None
         self._started_ms = 0
@@ -90,7 +101,7 @@ class ConsumerFilterManager:
                 subscription.expression_type,
             ):
                 old.data.client_version = version
-                self._broker.persistence.filters.changed()
+                self._file.changed()
                 self._revive(old)
                 return
         self._compile(group, topic, subscription)
@@ -116,7 +127,7 @@ class ConsumerFilterManager:
             topic=topic,
             expression=subscription.sub_string,
             expression_type=subscription.expression_type,
-            born_time=self._broker.clock.now_ms(),
+            born_time=self._node.clock.now_ms(),
             client_version=subscription.sub_version,
         )
         filters[topic] = ConsumerFilter(data, expression)
@@ -146,7 +157,7 @@ class ConsumerFilterManager:
         found = self.find(topic, group)
         return None if found is None else self._with_bits(found.data, self._bloom_filter())
 
-    def table(self) -> ConsumerFilterTable:
+    def persisted(self) -> ConsumerFilterTable:
         """All filters as consumerFilter.json has them, after those that must go have gone.
 
         Source: ConsumerFilterManager.java#encode (4.9.7)
@@ -183,7 +194,7 @@ class ConsumerFilterManager:
         from fakemq.broker.filters.expressions import compile_expression
         from fakemq.broker.filters.sql_tokens import MQFilterError
 
-        bloom, clock = self._bloom_filter(), self._broker.clock
+        bloom, clock = self._bloom_filter(), self._node.clock
         by_group: dict[str, dict[str, ConsumerFilter]] = {}
         for topic, of_topic in table.filter_data_by_topic.items():
             for group, data in of_topic.group_filter_data.items():
@@ -207,10 +218,10 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
-        clock = self._broker.clock
+        clock = self._node.clock
         self._started_ms = clock.elapsed_ms()
         for group, filters in self._by_group.items():
-            if self._broker.consumers.group(group) is None:
+            if self._subscriptions(group) is None:
                 for found in filters.values():
                     self._die(found, LOADED_DEAD_FOR_MS)
         self._watch()
@@ -218,9 +229,7 @@ class ConsumerFilterManager:
     def reset(self) -> None:
         """Keep only what those who are connected subscribe to."""
         for group, filters in list(self._by_group.items()):
-            info = self._broker.consumers.group(group)
-            topics = () if info is None else info.subscriptions
-            for topic in filters.keys() - topics:
+            for topic in filters.keys() - (self._subscriptions(group) or ()):
                 del filters[topic]
             self._forget_empty(group)
 
@@ -229,8 +238,8 @@ class ConsumerFilterManager:
 
         Source: ConsumerFilterManager.java#clean (4.9.7)
         """
-        span_ms = self._broker.config.filter_data_clean_time_span
-        now_ms = self._broker.clock.elapsed_ms()
+        span_ms = self._node.config.filter_data_clean_time_span
+        now_ms = self._node.clock.elapsed_ms()
         for group, filters in list(self._by_group.items()):
             for topic, found in list(filters.items()):
                 if found.died_ms is not None and now_ms - found.died_ms >= span_ms:
@@ -251,7 +260,7 @@ class ConsumerFilterManager:
     def _bloom_filter(self) -> BloomFilter:
         from fakemq.broker.filters.bloom import BloomFilter  # only the file needs it
 
-        config = self._broker.config
+        config = self._node.config
         return BloomFilter(
             config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
         )
@@ -259,7 +268,7 @@ class ConsumerFilterManager:
     def _die(self, found: ConsumerFilter, ago_ms: int = 0) -> None:
         if found.died_ms is not None:
             return
-        clock, data = self._broker.clock, found.data
+        clock, data = self._node.clock, found.data
         now_ms = clock.now_ms()
         data.dead_time = max(data.born_time, now_ms - ago_ms)
         data.dead = True
@@ -289,10 +298,10 @@ class ConsumerFilterManager:
         ]
         if not died_ms:
             return
-        clock = self._broker.clock
+        clock = self._node.clock
         now_ms = clock.elapsed_ms()
         due_ms = next_tick_ms(
-            max(now_ms + 1, min(died_ms) + self._broker.config.filter_data_clean_time_span),
+            max(now_ms + 1, min(died_ms) + self._node.config.filter_data_clean_time_span),
             self._started_ms,
             PERSIST_PERIOD_MS,
             PERSIST_PERIOD_MS,
@@ -304,7 +313,7 @@ class ConsumerFilterManager:
         self._watch()
 
     def _changed(self, group: str, topic: str, how: str) -> None:
-        self._broker.persistence.filters.changed()
-        self._broker.journal.add(
-            FilterChanged(node=self._broker.name, group=group, topic=topic, how=how)
+        self._file.changed()
+        self._node.journal.add(
+            FilterChanged(node=self._node.name, group=group, topic=topic, how=how)
         )

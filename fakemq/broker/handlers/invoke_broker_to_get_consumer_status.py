@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.relay import call_client, too_old
+from fakemq.broker.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
 from fakemq.dispatch.dispatcher import outcome_of
 from fakemq.dispatch.java_errors import required
@@ -90,7 +90,7 @@ class _Inquiry:
         command = RemotingCommand(
             RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, ext_fields=dict(self._fields)
         )
-        call_client(self._broker, channel.session, command, answered, TIMEOUT_MS)
+        self._broker.calls.call(channel.session, command, answered, TIMEOUT_MS)
 
     def _take(self, client_id: str, answer: RemotingCommand | None) -> None:
         if answer is None or answer.code != ResponseCode.SUCCESS or not answer.body:

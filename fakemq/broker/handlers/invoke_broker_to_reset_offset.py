@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.broker import Broker, handles
-from fakemq.broker.client_channel import tell_client
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.offsets import NO_OFFSET
 from fakemq.broker.relay import too_old
@@ -60,7 +59,7 @@ def invoke_broker_to_reset_offset(
             ).encode(),
             body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
         )
-        tell_client(broker, channel.session, command)
+        broker.calls.send_oneway(channel.session, command)
     return Reply(body=ResetOffsetBody(offset_table=offsets).encode(), remark=NOTHING_SAID)
 
 

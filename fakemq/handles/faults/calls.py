@@ -88,7 +88,7 @@ class CallFaults(FaultPlacing):
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
         from fakemq.broker.call_faults import CALLS
-        from fakemq.broker.client_channel import TO_CLIENT
+        from fakemq.broker.client_calls import TO_CLIENT
 
         code = request_code(call)
         if code not in CALLS:

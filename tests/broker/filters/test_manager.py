@@ -249,13 +249,13 @@ def test_the_file_is_as_java_writes_it(lab: BrokerLab) -> None:
     say(leaving, sql("a IS NULL", 4), group="shipping")
     leave(leaving, "shipping")
     [line] = recorded("table")
-    text = fastjson.dumps(broker.filters.table())
+    text = fastjson.dumps(broker.filters.persisted())
     assert re.sub(r'Time":\d{13}', 'Time":7', text) == line
 
 
 def test_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
-    table = json.loads(fastjson.dumps(broker.filters.table()))
+    table = json.loads(fastjson.dumps(broker.filters.persisted()))
     bits = table["filterDataByTopic"][TOPIC]["groupFilterData"][GROUP]["bloomFilterData"]
     assert bits["bitNum"] == 112
     assert len(bits["bitPos"]) == 3
@@ -267,7 +267,7 @@ def test_nobody_who_must_go_is_in_the_file(lab: BrokerLab) -> None:
     say(peer, sql("a > 5"))
     leave(peer)
     lab.clock.advance("1s")
-    assert fastjson.dumps(broker.filters.table()) == '{"filterDataByTopic":{}}'
+    assert fastjson.dumps(broker.filters.persisted()) == '{"filterDataByTopic":{}}'
 
 
 def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
@@ -276,7 +276,7 @@ def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
     say(peer, sql("a > 5"))
     say(leaving, sql("a < 5"), group="shipping")
     leave(leaving, "shipping")
-    written = fastjson.dumps_pretty(broker.filters.table()).encode()
+    written = fastjson.dumps_pretty(broker.filters.persisted()).encode()
     lab.clock.advance("60s")
     after = lab.broker(BrokerConfig(broker_name="after", listen_port=20911))
     after.filters.load(ConsumerFilterTable.decode(written))
@@ -293,7 +293,7 @@ def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
 
 def test_a_file_for_other_bits_is_not_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
-    table = broker.filters.table()
+    table = broker.filters.persisted()
     other = lab.broker(
         BrokerConfig(broker_name="other", listen_port=20911, expect_consumer_num_use_filter=64)
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fakemq
 from fakemq.broker.call_faults import Call, ReorderCalls
-from fakemq.broker.client_channel import TO_CLIENT
+from fakemq.broker.client_calls import TO_CLIENT
 from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
 from fakemq.events.faults import FaultHit
@@ -180,7 +180,7 @@ def test_whatever_is_reordered_nothing_is_lost(
     for number, call in enumerate(calls):
         if number == released_after:
             action.release()
-        action.befall(Call(broker, session, partial(sent.append, call), lambda: None))
+        action.befall(Call(broker.node, session, partial(sent.append, call), lambda: None))
     assert len(sent) == len(calls) - action.waiting
     assert action.waiting < count
     action.release()
