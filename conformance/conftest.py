@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from conformance.drivers.go_program import missing_go
+from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import missing_java
 from conformance.targets.processes import FakemqProcess
@@ -31,8 +32,12 @@ QUICK = {
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """Skips where Java or Maven is missing; with CI=true that is a failure."""
+    """Skip where Java or Maven is missing; with CI=true that is a failure.
+
+    JVMs of the session start with archives of loaded classes.
+    """
     _require(missing_java())
+    use_archives()
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from conformance.drivers.drivers import Consuming, Driver, DriverError, Producing
-from conformance.targets.java_jars import REFERENCE, class_path
+from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
 
 SCENARIOS = (
     # Those that wait longest come first: for leases of 60 s, for a client that stands still for 10.
@@ -141,6 +141,7 @@ class JavaDriver(Driver):
         super().__init__(
             lambda home: [
                 *java_command(home, version, binary=binary, jvm=jvm, domain=domain),
+                *archive_flags(version, "client"),
                 *("-cp", class_path(version), "conformance.Program", *arguments),
             ]
         )
@@ -163,6 +164,7 @@ class JavaProgram(JavaDriver):
         version: str = REFERENCE,
         *,
         binary: bool = False,
+        jvm: Sequence[str] = SMALL_JVM,
         domain: str | None = None,
     ) -> None:
         self._again = partial(observe, namesrv_addr, version=version, binary=binary)
@@ -171,7 +173,7 @@ class JavaProgram(JavaDriver):
         self._observed: dict[str, list[str]] = defaultdict(list)
         self._failed: dict[str, list[str]] = defaultdict(list)
         arguments = (namesrv_addr, "scenarios", str(AT_ONCE))
-        super().__init__(version, *arguments, binary=binary, domain=domain)
+        super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain)
 
     def begin(self, scenario: str) -> None:
         """Runs a scenario with fresh topic and group names, as soon as its turn comes."""

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance.targets.java_jars import REFERENCE, class_path
+from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
 from conformance.wire.raw import call, create_topic, frame
 
 READY_TIMEOUT_S = 60.0
@@ -115,6 +115,7 @@ class JavaNode:
         config.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         command = [
             *("java", *_OPENS, *self._jvm, "-XX:-UsePerfData"),
+            *archive_flags(self.version, "server"),
             # With TLS, Netty leaves a certificate in the temporary folder at every start.
             *(f"-Duser.home={self.home}", f"-Djava.io.tmpdir={self.home}"),
             f"-Drmq.logback.configurationFile={logback}",  # what 5.5.0 looks for

@@ -1,7 +1,8 @@
 """The RocketMQ jars and our Java program, built by Maven into ``.cache`` inside the clone.
 
-One call of ``class_path`` resolves, compiles and remembers; it is safe under xdist (a file lock per
-version) and needs no network once the jars are there. Nothing is written outside the clone.
+The first call of `class_path` resolves and compiles; later calls find the result. It is safe under
+xdist (one file lock for each version) and needs no network once the jars are there. Nothing is
+written outside the clone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Literal
 
+PROGRAM = "program.jar"
 REFERENCE = "4.9.7"
 NEWEST = "5.5.0"
 CLIENT_VERSIONS = (REFERENCE, NEWEST)
@@ -21,12 +24,18 @@ _SOURCES = Path(__file__).parents[1] / "java"
 _CACHE = Path(__file__).parents[2] / ".cache"
 
 
+Kind = Literal["server", "client"]
+
+_archives: dict[tuple[str, Kind], Path] = {}
+"""Version and kind of a JVM → the class archive that it starts with; see `class_archive`."""
+
+
 class JavaBuildError(Exception):
     """Maven could not resolve or compile; the message carries its output."""
 
 
 def missing_java() -> str | None:
-    """Why the Java side cannot run here, in one line, or None when it can."""
+    """Return in one line why the Java side cannot run here; None when it can."""
     missing = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     if not missing:
         return None
@@ -34,12 +43,12 @@ def missing_java() -> str | None:
 
 
 def class_path(version: str = REFERENCE, *, benchmark: bool = False) -> str:
-    """The class path with RocketMQ ``version`` and our program; builds it when it is not there.
+    """Return the class path with RocketMQ ``version`` and our program; build it if it is missing.
 
     With ``benchmark`` it has RocketMQ's own measuring programs, too, which tests do not need.
     ``FAKEMQ_M2`` names a Maven repository to use instead of the clone's own. Raises JavaBuildError.
     """
-    home = _CACHE / "java" / (f"{version}-benchmark" if benchmark else version)
+    home = java_cache(version, benchmark=benchmark)
     home.mkdir(parents=True, exist_ok=True)
     with open(home / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,15 +56,32 @@ def class_path(version: str = REFERENCE, *, benchmark: bool = False) -> str:
         wanted = _fingerprint()
         if not stamp.exists() or stamp.read_text() != wanted:
             stamp.unlink(missing_ok=True)
-            for part in ("classes", "lib"):  # what is not wanted any more would be found there
+            for part in ("classes", "lib"):  # jars and classes of an older build would be found
                 shutil.rmtree(home / part, ignore_errors=True)
             _build(version, home, benchmark)
             stamp.write_text(wanted)
-    return f"{home / 'classes'}{os.pathsep}{home / 'lib'}{os.sep}*"
+    return f"{home / PROGRAM}{os.pathsep}{home / 'lib'}{os.sep}*"
+
+
+def java_cache(version: str, *, benchmark: bool = False) -> Path:
+    """Return the folder for everything that is built for a version of RocketMQ."""
+    return _CACHE / "java" / (f"{version}-benchmark" if benchmark else version)
+
+
+def use_archive(version: str, kind: Kind, path: Path) -> None:
+    """Have later JVMs of this process start with an archive of loaded classes."""
+    _archives[version, kind] = path
+
+
+def archive_flags(version: str, kind: Kind) -> list[str]:
+    """Return the flags for a JVM that starts with a class archive; none without an archive."""
+    path = _archives.get((version, kind))
+    # Without the second flag a JVM that finds the archive stale says so where a driver's lines go.
+    return [] if path is None else [f"-XX:SharedArchiveFile={path}", "-Xlog:disable"]
 
 
 def _fingerprint() -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(PROGRAM.encode())
     for path in [_SOURCES / "pom.xml", *sorted(_SOURCES.rglob("*.java"))]:
         digest.update(f"{path.relative_to(_SOURCES)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
@@ -80,6 +106,14 @@ def _build(version: str, home: Path, benchmark: bool) -> None:
             timeout=600,
         )
         if done.returncode == 0:
+            # A class archive needs a jar: Java archives no class that lies in a folder.
+            _run("jar", "cf", str(home / PROGRAM), "-C", str(home / "classes"), ".")
             return
         output = done.stdout + done.stderr
     raise JavaBuildError(f"mvn failed for RocketMQ {version}:\n{output[-4000:]}")
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise JavaBuildError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
