@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -18,6 +21,38 @@ SPARK_TIMEOUT_S = 360
 
 OTHER_LANGUAGES = {"java", "go", "spark"}
 """Fixtures of tests that start a JVM or the Go toolchain; see the marker ``jvm``."""
+
+
+LIVE_GROUPS = {"crowded", "waiting"}
+"""The xdist groups of tests with real clients; see conformance/live/groups.py."""
+
+YIELDING_NICENESS = 10
+"""Of the other workers, beside the default of 0: under load they get a tenth of a core each."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return how many workers ``-n auto`` starts: one more than cores.
+
+    The worker of the group "waiting" leaves its core idle most of the time.
+    """
+    return 1 + len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Lower the priority of a worker before its first test without real clients.
+
+    A Java client gives a broker three seconds to answer, and Spark alone would take every core. A
+    process cannot raise its priority again: a worker gets its group of live tests first.
+    """
+    if hasattr(item.config, "workerinput") and not _is_live(item):
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, YIELDING_NICENESS)
+
+
+def _is_live(item: pytest.Item) -> bool:
+    group = item.get_closest_marker("xdist_group")
+    return group is not None and group.args[0] in LIVE_GROUPS
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by ``-m``

@@ -10,11 +10,12 @@ import pytest
 
 import fakemq
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import WAITING
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.processes import routed, together, wait_received
 
 # Seconds, not milliseconds: every test starts one to four JVMs, side by side where it can.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC, QUEUES = "Brokers", 4
 PER_SECOND = 200

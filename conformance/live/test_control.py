@@ -12,10 +12,11 @@ import pytest
 import fakemq
 from conformance.drivers.go_program import observe
 from conformance.drivers.java_program import JavaProgram
+from conformance.live.groups import WAITING
 from conformance.targets.java_jars import CLIENT_VERSIONS
 
 # Seconds: a JVM for each version, maybe Maven or a build in Go, and clients' own timers.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), WAITING]
 
 
 @pytest.fixture

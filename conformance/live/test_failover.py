@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.master_slave_pairs import PAIRS, Pair, make_topic, max_offset
-from conformance.targets.processes import CROWDED, together
+from conformance.targets.processes import together
 
 # A slave connects after 5 s and reports after 10; then three producers keep the machine busy.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]

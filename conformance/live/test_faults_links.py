@@ -12,13 +12,14 @@ import pytest
 import fakemq
 from conformance.drivers.drivers import Ack, DriverError
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
-from conformance.targets.processes import CROWDED, together, wait_received
+from conformance.live.groups import WAITING
+from conformance.targets.processes import together, wait_received
 from fakemq.events import LinkClosed, RequestReceived
 from fakemq.handles.faults import Fault
 from fakemq.protocol.codes import RequestCode
 
 # JVMs start, and what a fault makes late is late in real time.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Links"
 LATE_S = 0.4

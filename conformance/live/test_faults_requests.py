@@ -9,14 +9,14 @@ import pytest
 
 import fakemq
 from conformance.drivers.java_program import JavaClients
-from conformance.targets.processes import CROWDED
+from conformance.live.groups import WAITING
 from conformance.wire.raw import call, frame, split
 from fakemq.events import LinkClosed, MemberChanged, QueuesLocked
 from fakemq.handles.handles import BrokerHandle
 from fakemq.protocol.codes import RequestCode
 
 # Seconds, not milliseconds: a JVM for the whole file, and clients that wait for real time-outs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 SEND = RequestCode.SEND_MESSAGE_V2
 TOPICS = ("Answers", "Lost", "Halves", "Asked", "Told", "Listed", "Locked", "Expired", "Called")

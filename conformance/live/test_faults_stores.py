@@ -10,12 +10,13 @@ import fakemq
 from conformance.drivers.drivers import EVENT_TIMEOUT_S
 from conformance.drivers.faulty_sends import FAILED, Sender
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
-from conformance.targets.processes import CROWDED, wait_received
+from conformance.live.groups import WAITING
+from conformance.targets.processes import wait_received
 from fakemq.core.views import Message
 from fakemq.events import AppendRefused, StoreRepaired
 
 # Two JVMs, and sends that Java tries again three times.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Faulty"
 SAFE, TIMEOUT = "SEND_OK", "FLUSH_DISK_TIMEOUT"

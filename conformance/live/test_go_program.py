@@ -10,8 +10,9 @@ import pytest
 import fakemq
 from conformance.conftest import QuickPair
 from conformance.drivers.go_program import SCENARIOS, GoConsumer, GoProducer, binary, observe
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import JavaCluster
-from conformance.targets.processes import CROWDED, assert_same, go_and_come
+from conformance.targets.processes import assert_same, go_and_come
 
 # Seconds, not milliseconds: the client's own timers make single scenarios last up to 90 s, so all
 # run side by side; the first test waits for two masters too, and maybe for a build.

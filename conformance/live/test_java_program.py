@@ -17,9 +17,10 @@ from conformance.drivers.java_program import (
     JavaProducer,
     JavaProgram,
 )
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import CLIENT_VERSIONS, REFERENCE
-from conformance.targets.processes import CROWDED, FakemqProcess, assert_same, go_and_come, together
+from conformance.targets.processes import FakemqProcess, assert_same, go_and_come, together
 from conformance.wire.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.

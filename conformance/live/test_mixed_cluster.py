@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import WAITING
 from conformance.targets.java_cluster import (
     SMALL_JVM,
     JavaBroker,
@@ -28,7 +29,7 @@ from conformance.targets.processes import (
 from conformance.wire.raw import create_topic
 
 # Some seconds each: a Java server, then a producer and two consumers side by side.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC, QUEUES, MESSAGES = "Mixed", 4, 100
 DEFAULT_TOPIC = "TBW102"

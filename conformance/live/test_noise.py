@@ -18,8 +18,9 @@ import pytest
 
 from bench.fill import fill_with_batches
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import wait_until
-from conformance.targets.processes import CROWDED, ROOT, FakemqProcess, together, wait_received
+from conformance.targets.processes import ROOT, FakemqProcess, together, wait_received
 from conformance.wire.raw import call, frame, split
 from fakemq.journal.journal import CAPACITY
 from fakemq.journal.warnings import MAX_LINES

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from conformance.compare import diff, recording
+from conformance.live.groups import WAITING
 from conformance.scenario import Scenario, by_config, scenarios
 from conformance.targets.fake_or_java import JavaTarget, java_target
 
 # Slow: holds that end in real time, and real clusters to start.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), WAITING]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.stored_messages import QUEUES, STOCK_CONFIG, TOPICS, Stock
+from conformance.live.groups import CROWDED
 from conformance.live.store_walk import SIZES
-from conformance.targets.processes import CROWDED
 from conformance.targets.replicas import (
     ATTACHED,
     BOTH_WAYS,

@@ -13,11 +13,11 @@ import pytest
 
 from conformance.drivers.drivers import DriverError
 from conformance.drivers.java_program import JavaProducer
+from conformance.live.groups import WAITING
 from conformance.targets.master_slave_pairs import Node, Pair, make_topic, side_by_side
-from conformance.targets.processes import CROWDED
 
 # A slave that stands still is waited for 3 s a send, and put out after 20 s.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Statuses"
 CONFIG = {"brokerRole": "SYNC_MASTER", "haSlaveFallbehindMax": "60000"}

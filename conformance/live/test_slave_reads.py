@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.master_slave_pairs import (
     QUICK_REPORT,
@@ -17,7 +18,7 @@ from conformance.targets.master_slave_pairs import (
     max_offset,
     side_by_side,
 )
-from conformance.targets.processes import CROWDED, wait_received
+from conformance.targets.processes import wait_received
 from conformance.wire.raw import call, frame, json_header
 from conformance.wire.requests import send_fields, texts
 

@@ -16,11 +16,10 @@ from conformance.spark.trial import (
     fake_target,
     java_target,
 )
-from conformance.targets.processes import CROWDED
 
 # Each start of the job is the start of a Spark, eight seconds; at every kill it starts again.
 # With more kills, and a million orders: python -m bench spark_job.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), CROWDED]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("spark")]
 
 ORDERS = Orders(100_000)
 AT_ONCE = 17_000

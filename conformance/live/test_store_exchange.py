@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from conformance.live.groups import WAITING
 from conformance.live.store_walk import Found, fake_config, java_config, send_all, walk
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import create_topic
 
 # Each starts a JVM twice.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
 PORTS = ("--namesrv-port", "0", "--broker-port", "0")

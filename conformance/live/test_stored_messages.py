@@ -22,9 +22,10 @@ from conformance.drivers.stored_messages import (
     check_stock,
     wrong_times,
 )
+from conformance.live.groups import CROWDED
 from conformance.live.store_walk import java_config
 from conformance.targets.java_cluster import JavaCluster
-from conformance.targets.processes import CROWDED, FakemqProcess
+from conformance.targets.processes import FakemqProcess
 from conformance.wire.raw import RawConnection, frame, json_header
 from fakemq.protocol.sysflag import MessageSysFlag
 

@@ -12,6 +12,7 @@ import pytest
 
 import fakemq
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
+from conformance.live.groups import WAITING
 from conformance.targets.java_jars import NEWEST
 from conformance.targets.processes import together, wait_received, wall_ms
 from conformance.wire.raw import call, frame, split
@@ -19,7 +20,7 @@ from fakemq.core.views import Member
 from fakemq.events import LinkClosed, PullWoken
 
 # Seconds, not milliseconds: five JVMs start, side by side, for the whole file.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC, QUEUES = "Live", 4
 AT_ONCE_MS = 1000

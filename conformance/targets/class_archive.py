@@ -1,8 +1,8 @@
 """Archives of loaded classes, with which a JVM of the tests needs a third less to start.
 
 A JVM spends most of its start on reading, verifying and linking classes. Java's class data sharing
-writes the classes that one JVM has loaded into a file, and later JVMs map that file. There are three
-archives: of a 4.9.7 broker, which its name server uses, too, and of a client of either version.
+writes the classes that one JVM has loaded into a file, and later JVMs map that file. There are
+three archives: of a 4.9.7 broker, which its name server uses, too, and of clients of both versions.
 
 Source: https://docs.oracle.com/en/java/javase/17/docs/specs/man/java.html (Class Data Sharing)
 """

@@ -13,8 +13,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-import pytest
-
 from conformance.drivers.drivers import EVENT_TIMEOUT_S, Consuming, Driver, DriverError, Producing
 from conformance.targets.java_cluster import wait_until
 from conformance.wire.raw import call, frame, split
@@ -23,11 +21,6 @@ from fakemq.protocol.bodies.route import TopicRouteData
 ROOT = Path(__file__).parents[2]
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
-CROWDED = pytest.mark.xdist_group("spark")
-"""For tests that keep a machine busy by themselves; two at once, and clients' timeouts end.
-
-One group with those of the fixture ``spark``, which do so, too.
-"""
 HEARTBEAT_S = 30
 """A client tells a restarted broker of itself that often, and asks for new routes."""
 _GET_ROUTEINFO_BY_TOPIC = 105
