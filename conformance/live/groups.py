@@ -2,7 +2,7 @@
 
 Two of them and Spark's run side by side on two cores. There are two cases:
 
-1. `CROWDED` tests start so many clients, or send so much, that they fill a machine. Two at once
+1. `CROWDED` tests start enough clients, or send enough, to fill a machine. Two at once
    would be late for the clients' time-outs of 3 s.
 2. `WAITING` tests start a few JVMs and wait most of the time: for leases, heartbeats, time-outs.
 
