@@ -22,7 +22,7 @@ CONSUMER = (
 )
 
 
-def test_a_producers_report() -> None:
+def test_producer_report_is_parsed() -> None:
     assert parse_report(PRODUCER) == {
         "Send TPS": 4595,
         "Max RT(ms)": 938,
@@ -32,13 +32,13 @@ def test_a_producers_report() -> None:
     }
 
 
-def test_a_batch_producer_counts_requests_and_messages() -> None:
+def test_batch_producer_report_counts_requests_and_messages() -> None:
     report = parse_report(BATCH_PRODUCER)
     assert (report["Send TPS"], report["Send MPS"]) == (1653, 26455)
     assert report["Send Message Failed"] == 0
 
 
-def test_a_consumers_report() -> None:
+def test_consumer_report_is_parsed() -> None:
     report = parse_report(CONSUMER)
     assert report["Consume TPS"] == 29088
     assert report["MAX(B2C) RT(ms)"] == 13845
@@ -48,7 +48,7 @@ def test_a_consumers_report() -> None:
     "line",
     ["", "Consumer Started.", "topic: Bench1, threadCount: 64, messageSize: 128", "ready"],
 )
-def test_other_lines_are_none(line: str) -> None:
+def test_other_lines_are_no_report(line: str) -> None:
     assert parse_report(line) == {}
 
 
@@ -59,20 +59,20 @@ def reports(*maxima: int) -> list[dict[str, float]]:
     ]
 
 
-def test_the_last_report_counts_while_there_is_something_to_consume() -> None:
+def test_last_report_counts_while_a_backlog_is_left() -> None:
     assert last_busy(reports(9, 9, 9))["Consume TPS"] == 3
 
 
-def test_a_report_on_a_second_that_may_have_idled_does_not_count() -> None:
+def test_report_is_ignored_when_the_consumer_may_have_idled() -> None:
     assert last_busy(reports(9, 9, 9, 0, 0))["Consume TPS"] == 2
 
 
 @pytest.mark.parametrize("maxima", [(0, 0), (9, 0)])
-def test_a_backlog_that_is_gone_too_early_is_told(maxima: tuple[int, ...]) -> None:
+def test_benchmark_fails_when_the_backlog_ends_too_early(maxima: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="is gone before"):
         last_busy(reports(*maxima))
 
 
-def test_percentiles() -> None:
+def test_percentiles_are_interpolated() -> None:
     values = [*range(1, 102)]
     assert (percentile(values, 50), percentile(values, 99)) == (51, 100)

@@ -45,7 +45,7 @@ def run(monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str) -> int:
     return command.main()
 
 
-def test_a_missed_target_is_its_exit_code(
+def test_command_exits_with_1_when_a_target_is_missed(
     group: Pretended,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -64,7 +64,7 @@ def test_a_missed_target_is_its_exit_code(
     assert whole["machine"]["cores"].isdecimal()
 
 
-def test_only_what_is_named_so(
+def test_command_runs_only_the_named_groups(
     group: Pretended, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert run(monkeypatch, tmp_path, "pretended", "--only", "goo") == 0
@@ -72,7 +72,7 @@ def test_only_what_is_named_so(
     assert [figure["name"] for figure in whole["figures"]] == ["good"]
 
 
-def test_quick_is_one_round(
+def test_quick_option_runs_one_round(
     group: Pretended, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run(monkeypatch, tmp_path, "--quick")
@@ -84,7 +84,7 @@ def test_quick_is_one_round(
 
 
 @pytest.mark.parametrize("arguments", [["no-such-group"], ["--rounds", "0"]])
-def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
+def test_command_refuses_unknown_arguments(arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True
     )
@@ -93,10 +93,10 @@ def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [*command.GROUPS, *command.ON_REQUEST])
-def test_a_group_is_a_module(name: str) -> None:
+def test_group_is_a_module(name: str) -> None:
     assert callable(importlib.import_module(f"bench.{name}").figures)
 
 
-def test_what_is_written_by_default_is_ignored_by_git() -> None:
+def test_default_output_is_ignored_by_git() -> None:
     assert command.BUILD.relative_to(ROOT).parts[0] == "build"
     assert "build/" in (ROOT / ".gitignore").read_text().splitlines()

@@ -31,7 +31,9 @@ def seen(*ends: int, behind: int = 0) -> Iterator[Look]:
     ],
     ids=["two looks", "waiting does not count", "queues count"],
 )
-def test_how_fast_a_log_grew(ends: tuple[int, ...], behind: int, expected: float) -> None:
+def test_log_growth_rate_is_computed_from_samples(
+    ends: tuple[int, ...], behind: int, expected: float
+) -> None:
     assert mib_per_s(40 * MIB, seen(*ends, behind=behind)) == expected
 
 
@@ -39,21 +41,23 @@ def test_how_fast_a_log_grew(ends: tuple[int, ...], behind: int, expected: float
     ("ends", "why"),
     [((0, 0, 40), "before it was seen"), ((0, 10, 20), "has not come to 41943040")],
 )
-def test_what_cannot_be_told(ends: tuple[int, ...], why: str) -> None:
+def test_log_growth_rate_is_unknown_when_samples_do_not_suffice(
+    ends: tuple[int, ...], why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
         mib_per_s(40 * MIB, seen(*ends))
 
 
-def test_looking_at_a_broker() -> None:
+def test_broker_log_size_is_read() -> None:
     with Cluster(topics={"orders": 1}) as mq:
         mq.seed("orders", [b"x"])
         look = next(looks(mq.broker("broker-a").addr))
     assert (look.log_end > 0, look.behind_bytes) == (True, 0)
 
 
-def test_a_slave_that_catches_up_within_a_process() -> None:
+def test_slave_catches_up_within_a_process() -> None:
     assert within_a_process(2_000) > 0
 
 
-def test_without_java_there_is_nothing_to_compare() -> None:
+def test_replication_bench_without_java_has_no_comparison() -> None:
     assert list(figures(Plan(java=False))) == []

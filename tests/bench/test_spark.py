@@ -9,14 +9,14 @@ from bench.spark_growth import straight
 from bench.spark_reading import WARM_UPS, in_turns, link_log_files
 
 
-def test_a_cost_in_proportion_is_straight_and_its_square_is_not() -> None:
+def test_cost_in_proportion_is_straight_and_its_square_is_not() -> None:
     assert straight("reading", "files", {1: 30.0, 4: 60.0, 16: 160.0, 64: 560.0}).met
     proportional = straight("reading", "files", {16: 160.0, 64: 640.0})
     assert proportional.value == 1
     assert not straight("reading", "files", {16: 160.0, 64: 160.0 * 16}).met
 
 
-def test_rounds_begin_once_both_are_warm_and_in_turns() -> None:
+def test_rounds_alternate_and_begin_when_both_sides_are_warm() -> None:
     asked: list[str] = []
 
     def reading(who: str) -> float:
@@ -29,7 +29,7 @@ def test_rounds_begin_once_both_are_warm_and_in_turns() -> None:
     assert asked == ["theirs", "ours"] * (WARM_UPS + 2)
 
 
-def test_only_full_files_of_a_log_are_taken(tmp_path: Path) -> None:
+def test_log_sample_takes_full_files_only(tmp_path: Path) -> None:
     log = tmp_path / "store" / "commitlog"
     log.mkdir(parents=True)
     for number in range(4):

@@ -22,13 +22,13 @@ POINTS = [
 ]
 
 
-def test_the_ratio_is_the_median_of_the_rounds_not_that_of_the_medians() -> None:
+def test_ratio_is_the_median_of_the_rounds_not_of_the_medians() -> None:
     assert (SENDS.java, SENDS.value) == (100, 150)
     assert SENDS.ratios == (1.5, 0.9, 1.2)
     assert SENDS.ratio == 1.2
 
 
-def test_verdicts() -> None:
+def test_verdicts_follow_from_ratios() -> None:
     assert SENDS.met
     assert not LATE.met
     assert RESET.met
@@ -39,13 +39,13 @@ def test_verdicts() -> None:
     assert missed([SENDS, LATE, RESET, free]) == [LATE]
 
 
-def test_exactly_as_good_is_good_enough() -> None:
+def test_equal_figures_pass() -> None:
     same = [Round(java=3, fake=3)]
     assert compared("g", "n", same, "/s", at_least=1.0).met
     assert compared("g", "n", same, "ms", at_most=1.0).met
 
 
-def test_a_line_beside_java_has_both_the_ratio_and_its_spread() -> None:
+def test_line_beside_java_shows_ratio_and_spread() -> None:
     words = line(SENDS).split()
     assert words == [
         *("traffic", "sends/s", "/s", "100", "150", "1.20", "≥", "1", "ok", "0.90..1.50"),
@@ -53,18 +53,18 @@ def test_a_line_beside_java_has_both_the_ratio_and_its_spread() -> None:
     assert "MISSED" in line(LATE)
 
 
-def test_lines_stand_under_their_header() -> None:
+def test_lines_are_aligned_under_their_header() -> None:
     for figure in (SENDS, LATE):
         text = line(figure)
         assert text.index("1.20") + 4 == HEADER.index("ratio") + 5
         assert len(text[: HEADER.index("verdict")].rstrip()) == HEADER.index("target") + 3
 
 
-def test_a_line_without_java_leaves_its_columns_empty() -> None:
+def test_line_without_java_leaves_its_columns_empty() -> None:
     assert line(RESET).split() == ["start", "reset", "ms", "0.40", "≤", "1", "ok", "warm"]
 
 
-def test_a_point_says_where_it_is() -> None:
+def test_point_shows_its_position() -> None:
     assert POINTS[0].label == "route, 1,000 topics"
     assert "route, 1,000 topics" in line(POINTS[0])
 
@@ -72,17 +72,17 @@ def test_a_point_says_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(0.123, "0.12"), (12.34, "12.3"), (123.4, "123"), (12345.6, "12,346")]
 )
-def test_numbers(value: float, text: str) -> None:
+def test_numbers_are_formatted_by_size(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_points_are_a_curve_in_the_order_of_x() -> None:
+def test_points_form_a_curve_in_the_order_of_x() -> None:
     (curve,) = curves([SENDS, *POINTS])
     assert (curve.name, curve.x_unit, curve.unit) == ("route", "topics", "µs")
     assert (curve.x, curve.y) == ([1, 1000], [10.0, 11.0])
 
 
-def test_the_json_has_machine_figures_and_curves() -> None:
+def test_json_has_machine_figures_and_curves() -> None:
     whole = json.loads(report({"cores": "2"}, [SENDS, RESET, *POINTS]))
     assert whole["machine"] == {"cores": "2"}
     sends, reset, *_ = whole["figures"]
@@ -91,13 +91,13 @@ def test_the_json_has_machine_figures_and_curves() -> None:
     assert whole["curves"][0]["x"] == [1, 1000]
 
 
-def test_a_plan_wants_what_is_named_alike() -> None:
+def test_plan_selects_figures_by_name() -> None:
     assert Plan().wants("anything")
     assert Plan(only="16 t").wants("sends/s, 16 threads")
     assert not Plan(only="64 t").wants("sends/s, 16 threads")
 
 
-def test_no_plot_of_nothing_and_none_without_matplotlib(
+def test_plot_is_not_drawn_without_curves_or_matplotlib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "plot.svg"
@@ -108,7 +108,7 @@ def test_no_plot_of_nothing_and_none_without_matplotlib(
 
 
 @pytest.mark.slow  # matplotlib looks for fonts
-def test_the_plot_is_drawn(tmp_path: Path) -> None:
+def test_plot_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="only make bench installs it")
     path = tmp_path / "folder" / "plot.svg"
     assert draw([SENDS, LATE, RESET, *POINTS], "a machine", path) == str(path)

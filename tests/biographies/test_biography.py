@@ -39,7 +39,7 @@ def lines(message: View) -> list[str]:
     return [line.strip() for line in normalised(str(message.biography)).splitlines()]
 
 
-def test_from_the_store_to_the_dead_letters(mq: fakemq.Cluster) -> None:
+def test_biography_runs_from_the_store_to_the_dead_letters(mq: fakemq.Cluster) -> None:
     addr = mq.broker("broker-a").addr
     with consuming(mq) as client:
         client.send(Message("orders", b"hello"))
@@ -92,7 +92,7 @@ def test_steps_are_typed_and_immutable(alone: fakemq.Cluster) -> None:
     assert len({message.biography, message.biography}) == 1
 
 
-def test_a_delayed_message(alone: fakemq.Cluster) -> None:
+def test_biography_of_a_delayed_message_shows_its_delay(alone: fakemq.Cluster) -> None:
     with consuming(alone) as client:
         client.send(Message("orders", b"later", properties={"DELAY": "5"}))
         (waiting,) = alone.delayed("orders")
@@ -108,7 +108,7 @@ def test_a_delayed_message(alone: fakemq.Cluster) -> None:
     assert waiting.message.biography == message.biography
 
 
-def test_a_clock_that_jumped_is_named_behind_what_comes_early(alone: fakemq.Cluster) -> None:
+def test_biography_names_the_clock_jump_when_a_delivery_is_early(alone: fakemq.Cluster) -> None:
     clock = alone.broker("broker-a").clock
     clock.skew("3m")
     with consuming(alone) as client:
@@ -125,7 +125,7 @@ def test_a_clock_that_jumped_is_named_behind_what_comes_early(alone: fakemq.Clus
     ]
 
 
-def test_a_transaction(alone: fakemq.Cluster) -> None:
+def test_biography_of_a_transaction_shows_its_commit(alone: fakemq.Cluster) -> None:
     with consuming(alone, member=False) as client:
         client.send_half(Message("orders", b"half"))
     alone.clock.advance("61s")
@@ -145,7 +145,7 @@ def test_a_transaction(alone: fakemq.Cluster) -> None:
     assert committed == "12:02:01.000 committed to orders when asked"
 
 
-def test_a_transaction_that_is_rolled_back(alone: fakemq.Cluster) -> None:
+def test_biography_of_a_rolled_back_transaction_shows_its_end(alone: fakemq.Cluster) -> None:
     with consuming(alone, member=False) as client:
         half = client.send_half(Message("orders", b"half"))
         client.end_transaction(half, LocalTransactionState.ROLLBACK_MESSAGE)
@@ -154,7 +154,7 @@ def test_a_transaction_that_is_rolled_back(alone: fakemq.Cluster) -> None:
     assert lines(message)[-1] == "12:00:00.000 rolled back"
 
 
-def test_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
+def test_biography_shows_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a-1").pause()
     (message,) = mq.seed("orders", [b"one"])
     assert lines(message)[-1] == (
@@ -166,7 +166,7 @@ def test_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
     )
 
 
-def test_a_fault_is_named(alone: fakemq.Cluster) -> None:
+def test_biography_names_the_fault_that_applied(alone: fakemq.Cluster) -> None:
     # As a fault at a request's point does: it hits while that is handled.
     journal = alone._core.journal
     placed = alone._core.faults.place(Point("test"), None, "delay SEND_MESSAGE_V2", Scope())
@@ -182,13 +182,13 @@ def test_a_fault_is_named(alone: fakemq.Cluster) -> None:
     assert message.biography[0].because == "fault 1 delay SEND_MESSAGE_V2"
 
 
-def test_messages_of_several_brokers(alone: fakemq.Cluster) -> None:
+def test_biographies_of_several_brokers_are_kept_apart(alone: fakemq.Cluster) -> None:
     with fakemq.Cluster(masters=2, clock="frozen", topics={"orders": 1}) as mq:
         one, two = mq.seed("orders", [b"one", b"two"])
         assert [one.biography[0].node, two.biography[0].node] == ["broker-a-0", "broker-b-0"]
 
 
-def test_after_a_reset(alone: fakemq.Cluster) -> None:
+def test_biography_ends_at_a_reset(alone: fakemq.Cluster) -> None:
     (old,) = alone.seed("orders", [b"old"])
     alone.reset()
     (new,) = alone.seed("orders", [b"new"])
@@ -198,7 +198,7 @@ def test_after_a_reset(alone: fakemq.Cluster) -> None:
     assert "stored in orders" in lines(new)[1]
 
 
-def test_after_a_restore(alone: fakemq.Cluster) -> None:
+def test_biography_shows_a_restore(alone: fakemq.Cluster) -> None:
     alone.seed("orders", [b"one"])
     snapshot = alone.snapshot()
     alone.seed("orders", [b"two"])
@@ -207,7 +207,7 @@ def test_after_a_restore(alone: fakemq.Cluster) -> None:
     assert lines(message)[1:] == ["12:00:00.000 it was stored before the journal begins"]
 
 
-def test_when_the_journal_has_forgotten(
+def test_biography_says_so_when_the_journal_has_forgotten(
     alone: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core = alone._core
@@ -254,7 +254,7 @@ def test_ten_thousand_biographies_read_the_journal_once(
     assert read == len(alone.journal)
 
 
-def test_a_copy_has_none() -> None:
+def test_copied_message_has_no_biography() -> None:
     message = View(
         topic="t", broker="b", queue_id=0, offset=0, body=b"", tags="", keys="", properties={},
         msg_id="x", offset_msg_id="x", born_at_ms=0, stored_at_ms=0, born_host="", store_host="",
@@ -264,7 +264,7 @@ def test_a_copy_has_none() -> None:
         _ = message.biography
 
 
-def test_what_a_crash_took_is_not_told_of_what_came_in_its_place(tmp_path: Path) -> None:
+def test_biography_of_a_lost_message_has_no_steps_of_its_successor(tmp_path: Path) -> None:
     with fakemq.Cluster(
         store=tmp_path, clock="frozen", start_at=START, topics={"orders": 1}, seed=1
     ) as mq:
@@ -285,7 +285,7 @@ def test_what_a_crash_took_is_not_told_of_what_came_in_its_place(tmp_path: Path)
         mq.assert_not_redelivered("orders", "billing")
 
 
-def test_an_offset_that_was_set_back(alone: fakemq.Cluster) -> None:
+def test_biography_shows_an_offset_that_was_set_back(alone: fakemq.Cluster) -> None:
     with consuming(alone) as client:
         alone.seed("orders", [b"one", b"two"])
         client.take("orders")
@@ -314,7 +314,7 @@ TIMEOUT_MS = 50
 
 
 @pytest.mark.parametrize("place", ["drop", "close", "error", "kill"])
-def test_an_answer_that_is_lost_delivers_nothing(alone: fakemq.Cluster, place: str) -> None:
+def test_lost_answer_is_no_delivery(alone: fakemq.Cluster, place: str) -> None:
     alone.seed("orders", ["x"])
     options = {"code": "SYSTEM_BUSY"} if place == "error" else {}
     fault = getattr(alone.faults, place)(
@@ -338,7 +338,7 @@ def test_an_answer_that_is_lost_delivers_nothing(alone: fakemq.Cluster, place: s
     assert [step.because for step in message.biography.of(steps.Delivered)] == [""]
 
 
-def test_an_answer_that_is_parked_is_delivered_when_it_leaves(alone: fakemq.Cluster) -> None:
+def test_parked_answer_is_a_delivery_when_it_leaves(alone: fakemq.Cluster) -> None:
     alone.seed("orders", ["x"])
     fault = alone.faults.park("PULL_MESSAGE", at="before_reply")
     with consuming(alone) as client, ThreadPoolExecutor(1) as pool:
@@ -354,7 +354,7 @@ def test_an_answer_that_is_parked_is_delivered_when_it_leaves(alone: fakemq.Clus
     assert delivered.endswith(f"delivered 1st time to {PEER} — fault 1 {fault.what}")
 
 
-def test_an_answer_with_other_fields_is_delivered(alone: fakemq.Cluster) -> None:
+def test_answer_with_changed_fields_is_a_delivery(alone: fakemq.Cluster) -> None:
     alone.seed("orders", ["x"])
     alone.faults.reply("PULL_MESSAGE", at="before_reply", fields={"suggestWhichBrokerId": 1})
     with consuming(alone) as client:
@@ -364,7 +364,7 @@ def test_an_answer_with_other_fields_is_delivered(alone: fakemq.Cluster) -> None
     alone.assert_delivered_once("orders", "billing")
 
 
-def test_what_woke_a_pull_is_behind_it_where_a_fault_is_for_others(alone: fakemq.Cluster) -> None:
+def test_woken_pull_names_its_wake_up_when_a_fault_is_for_others(alone: fakemq.Cluster) -> None:
     alone.faults.drop("PULL_MESSAGE", at="before_reply", group="others", must_fire=False)
     with consuming(alone) as client:
         client.send(Message("orders", b"later", properties={"DELAY": "1"}))
@@ -378,7 +378,7 @@ def test_what_woke_a_pull_is_behind_it_where_a_fault_is_for_others(alone: fakemq
     assert message.biography.of(steps.Delivered)[0].because == "after clock advanced 1s"
 
 
-def test_a_lost_answer_is_not_behind_the_dispatch(alone: fakemq.Cluster) -> None:
+def test_lost_answer_is_not_the_cause_of_the_dispatch(alone: fakemq.Cluster) -> None:
     alone.faults.drop("SEND_MESSAGE_V2", at="before_reply")
     with consuming(alone) as client, pytest.raises(FakemqError):
         client.send(Message("orders", b"x"), timeout_ms=TIMEOUT_MS)

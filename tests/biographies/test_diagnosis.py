@@ -30,11 +30,11 @@ def client(mq: fakemq.Cluster) -> Iterator[Consumer]:
         yield client
 
 
-def test_nothing_is_wrong_with_nothing(mq: fakemq.Cluster) -> None:
+def test_diagnosis_of_no_messages_is_empty(mq: fakemq.Cluster) -> None:
     assert mq.diagnosis() == []
 
 
-def test_nobody_asked(mq: fakemq.Cluster) -> None:
+def test_diagnosis_says_that_no_group_has_pulled(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"one"])
     assert mq.diagnosis() == [NEVER + "no group has asked for orders"]
     assert mq.diagnosis("orders", "billing") == [NEVER + "group billing has no member"]
@@ -42,7 +42,7 @@ def test_nobody_asked(mq: fakemq.Cluster) -> None:
         mq.diagnosis("others")
 
 
-def test_several_messages_are_one_line(mq: fakemq.Cluster) -> None:
+def test_diagnosis_of_several_messages_is_one_line(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"1", b"2"], keys="k")
     mq.seed("orders", [b"3", b"4"])
     assert mq.diagnosis() == [
@@ -50,7 +50,7 @@ def test_several_messages_are_one_line(mq: fakemq.Cluster) -> None:
     ]
 
 
-def test_the_journal_is_read_once_however_many_messages_there_are(
+def test_diagnosis_reads_the_journal_once_for_many_messages(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = []
@@ -66,31 +66,33 @@ def test_the_journal_is_read_once_however_many_messages_there_are(
     assert len(read) <= 2
 
 
-def test_a_group_that_pulled_and_left(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_group_that_pulled_and_left(mq: fakemq.Cluster, client: Consumer) -> None:
     client.take("orders")
     client.close()
     mq.seed("orders", [b"two"])
     assert mq.diagnosis() == ["b'two' of orders: never delivered: group billing has no member"]
 
 
-def test_a_member_that_does_not_pull(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_member_that_does_not_pull(mq: fakemq.Cluster, client: Consumer) -> None:
     assert mq.diagnosis() == [NEVER + "no member of group billing has pulled it"]
 
 
 @pytest.mark.parametrize(("how", "state"), [("pause", "paused"), ("kill", "stopped")])
-def test_its_broker_is_down(mq: fakemq.Cluster, client: Consumer, how: str, state: str) -> None:
+def test_diagnosis_names_a_broker_that_is_down(
+    mq: fakemq.Cluster, client: Consumer, how: str, state: str
+) -> None:
     getattr(mq.broker("broker-a"), how)()
     assert mq.diagnosis() == [NEVER + f"its broker broker-a-0 is {state}"]
     if how == "pause":
         mq.broker("broker-a").resume()
 
 
-def test_the_group_is_suspended(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_suspended_group(mq: fakemq.Cluster, client: Consumer) -> None:
     mq.group("billing").suspend()
     assert mq.diagnosis() == [NEVER + "consume is disabled for group billing"]
 
 
-def test_the_filter_does_not_match(mq: fakemq.Cluster) -> None:
+def test_diagnosis_names_a_filter_that_does_not_match(mq: fakemq.Cluster) -> None:
     with consuming(mq, member=False) as client:
         client.subscribe("orders", "paid || sent")
         client.heartbeat()
@@ -105,7 +107,7 @@ def test_the_filter_does_not_match(mq: fakemq.Cluster) -> None:
         ]
 
 
-def test_another_topic_is_subscribed(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_another_subscription(mq: fakemq.Cluster, client: Consumer) -> None:
     mq.create_topic("bills", 1)
     mq.seed("bills", [b"b"])
     assert mq.diagnosis("bills", "billing") == [
@@ -113,12 +115,12 @@ def test_another_topic_is_subscribed(mq: fakemq.Cluster, client: Consumer) -> No
     ]
 
 
-def test_the_topic_cannot_be_read(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_an_unreadable_topic(mq: fakemq.Cluster, client: Consumer) -> None:
     mq.topic("orders").set_perm("W")
     assert mq.diagnosis() == [NEVER + "topic orders cannot be read"]
 
 
-def test_the_offset_is_past_it(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_an_offset_behind_the_message(mq: fakemq.Cluster, client: Consumer) -> None:
     (queue,) = client.subscribe_queues("orders")
     client.update_offset(queue, 1, oneway=False)
     assert mq.diagnosis() == [
@@ -126,27 +128,29 @@ def test_the_offset_is_past_it(mq: fakemq.Cluster, client: Consumer) -> None:
     ]
 
 
-def test_its_queue_is_locked(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_locked_queue(mq: fakemq.Cluster, client: Consumer) -> None:
     with consuming(mq, member=False) as other:
         assert other.lock([MessageQueue(topic="orders", broker_name="broker-a", queue_id=0)])
         locked = f"its queue is locked by {other.instance.client_id}, which is no member"
         assert mq.diagnosis() == [NEVER + locked + " of group billing"]
 
 
-def test_delivered_and_not_acked(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_delivery_without_acknowledgement(
+    mq: fakemq.Cluster, client: Consumer
+) -> None:
     client.take("orders", commit=False)
     assert mq.diagnosis() == ["b'one' of orders: delivered once to billing, never acked"]
     client.take("orders")
     assert mq.diagnosis() == []
 
 
-def test_a_dead_letter(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_diagnosis_names_a_dead_letter(mq: fakemq.Cluster, client: Consumer) -> None:
     (message,) = client.take("orders")
     client.send_back(mq.broker("broker-a").addr, message, max_retries=0)
     assert mq.diagnosis() == ["b'one' of %DLQ%billing: a dead letter: its group gave it up"]
 
 
-def test_a_delay_that_is_not_over(mq: fakemq.Cluster) -> None:
+def test_diagnosis_names_a_delay_that_is_not_over(mq: fakemq.Cluster) -> None:
     with consuming(mq, member=False) as client:
         client.send(Message("orders", b"one", properties={"DELAY": "5"}))
     waits = "b'one' of orders: waits at delay level 5, due in 1m at 12:01:00.000; "
@@ -156,7 +160,7 @@ def test_a_delay_that_is_not_over(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a").resume()
 
 
-def test_a_half_message_that_nobody_decides(mq: fakemq.Cluster) -> None:
+def test_diagnosis_names_an_undecided_half_message(mq: fakemq.Cluster) -> None:
     half = "b'one' of orders: half message, neither committed nor rolled back "
     with consuming(mq) as client:
         client.send_half(Message("orders", b"one"))
@@ -168,7 +172,7 @@ def test_a_half_message_that_nobody_decides(mq: fakemq.Cluster) -> None:
     assert mq.diagnosis() == [half + "(checked once): producer group shop has nobody to be asked"]
 
 
-def test_what_a_crash_took(tmp_path: object) -> None:
+def test_diagnosis_names_a_crash_that_lost_the_message(tmp_path: object) -> None:
     with fakemq.Cluster(clock="frozen", topics={"orders": 1}, store=str(tmp_path), seed=3) as mq:
         with consuming(mq) as client:
             client.send(Message("orders", b"one"))
@@ -178,7 +182,7 @@ def test_what_a_crash_took(tmp_path: object) -> None:
         assert line.endswith("of orders: lost by broker-a-0, its sender was told SEND_OK")
 
 
-def test_a_delay_is_told_by_the_clock_of_the_cluster(mq: fakemq.Cluster) -> None:
+def test_diagnosis_counts_delays_by_the_clock_of_the_cluster(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a").clock.skew("3m")
     with consuming(mq) as client:
         client.send(Message("orders", b"later", properties={"DELAY": "5"}))

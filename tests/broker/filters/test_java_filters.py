@@ -48,7 +48,7 @@ def letter(expression: Expression, properties: dict[str, str]) -> str:
     return LETTERS[value]
 
 
-def test_the_values_of_conditions() -> None:
+def test_conditions_have_javas_values() -> None:
     wrong = {}
     for text, expected in texts("expression"):
         expression = compile_sql(text)
@@ -58,7 +58,7 @@ def test_the_values_of_conditions() -> None:
     assert wrong == {}
 
 
-def test_the_errors_of_the_parser() -> None:
+def test_parser_errors_are_javas() -> None:
     expecting = {
         number: json.loads(text)
         for number, _, text in (line.partition(" ") for line in recorded("expecting"))
@@ -76,7 +76,7 @@ def test_the_errors_of_the_parser() -> None:
     assert wrong == {}
 
 
-def test_the_numbers_in_texts() -> None:
+def test_numbers_in_texts_are_read_as_in_java() -> None:
     def said(parse: Callable[[str], int | float], text: str) -> str:
         try:
             value = parse(text)
@@ -89,7 +89,7 @@ def test_the_numbers_in_texts() -> None:
         assert numbers == expected.split(" "), repr(text)
 
 
-def test_the_bits_of_bloom_filters() -> None:
+def test_bloom_filters_have_javas_bits() -> None:
     for line in recorded("bloom"):
         error_rate, expected, rest = line.split(" ", 2)
         text, end = json.JSONDecoder().raw_decode(rest)

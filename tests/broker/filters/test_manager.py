@@ -59,7 +59,7 @@ def clean_timers(lab: BrokerLab) -> list[int]:
     return [timer.due_ms for timer in lab.clock.timers() if timer.kind == "filter_data_clean"]
 
 
-def test_a_heartbeat_registers_an_expression_and_no_tags(broker: Broker, peer: Peer) -> None:
+def test_heartbeat_registers_expressions_and_no_tags(broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"), subscription("bills", "a || b"))
     found = broker.filters.find(TOPIC, GROUP)
     assert found is not None
@@ -80,7 +80,7 @@ def test_a_heartbeat_registers_an_expression_and_no_tags(broker: Broker, peer: P
     ],
     ids=["older", "the same", "newer", "newer and none", "newer and empty"],
 )
-def test_what_another_version_changes(
+def test_filter_is_replaced_by_newer_versions_only(
     broker: Broker, peer: Peer, said: str, version: int, left: str | None
 ) -> None:
     say(peer, sql("a > 5", 3))
@@ -88,7 +88,7 @@ def test_what_another_version_changes(
     assert expression(broker) == left
 
 
-def test_the_same_in_a_newer_version_only_counts_on(
+def test_newer_version_of_the_same_expression_changes_only_the_version(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5", 1))
@@ -101,7 +101,7 @@ def test_the_same_in_a_newer_version_only_counts_on(
 
 
 @pytest.mark.parametrize("expression_type", ["XPATH", "sql92"])
-def test_a_type_that_nobody_knows_is_refused(
+def test_unknown_expression_type_is_refused(
     lab: BrokerLab, broker: Broker, peer: Peer, expression_type: str
 ) -> None:
     say(peer, sql("a > 5") | {"expressionType": expression_type})
@@ -112,7 +112,7 @@ def test_a_type_that_nobody_knows_is_refused(
 # -- death ------------------------------------------------------------------------------------
 
 
-def test_a_topic_that_is_not_named_any_more_dies_and_comes_back(
+def test_filter_dies_and_returns_with_its_subscription(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
@@ -124,16 +124,16 @@ def test_a_topic_that_is_not_named_any_more_dies_and_comes_back(
     assert history(lab) == ["registered", "dead", "revived"]
 
 
-def test_tags_in_its_place_leave_it_alive(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_filter_stays_alive_when_tags_replace_the_expression(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     say(peer, sql("a > 5"))
     say(peer, subscription(subVersion=2))
     assert history(lab) == ["registered"]
 
 
 @pytest.mark.parametrize("how", ["unregistered", "closed"])
-def test_the_last_of_a_group_takes_its_filters_along(
-    lab: BrokerLab, broker: Broker, how: str
-) -> None:
+def test_last_member_of_a_group_ends_its_filters(lab: BrokerLab, broker: Broker, how: str) -> None:
     first, last = lab.peer(broker.addr, "first"), lab.peer(broker.addr, "last")
     for peer in (first, last):
         say(peer, sql("a > 5"))
@@ -147,7 +147,7 @@ def test_the_last_of_a_group_takes_its_filters_along(
     assert history(lab) == ["registered", "dead"]
 
 
-def test_who_falls_silent_leaves_its_filter_alive_as_in_java(
+def test_filter_stays_alive_when_its_client_is_silent(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
@@ -158,7 +158,7 @@ def test_who_falls_silent_leaves_its_filter_alive_as_in_java(
     assert history(lab) == ["registered"]
 
 
-def test_the_dead_are_forgotten_after_a_day_at_the_next_tick(
+def test_dead_filter_is_dropped_after_a_day_at_the_next_tick(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
@@ -179,7 +179,7 @@ def test_the_dead_are_forgotten_after_a_day_at_the_next_tick(
     assert history(lab)[-2:] == ["removed", "removed"]
 
 
-def test_who_dies_later_is_forgotten_later(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_later_dead_filter_is_dropped_later(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
     say(peer, sql("a > 5"))
     lab.clock.advance("10s")
@@ -193,7 +193,7 @@ def test_who_dies_later_is_forgotten_later(lab: BrokerLab, broker: Broker, peer:
     assert expression(broker, "bills") is None
 
 
-def test_the_time_of_mourning_is_configured(lab: BrokerLab) -> None:
+def test_time_until_a_dead_filter_is_dropped_is_configured(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_data_clean_time_span=0))
     peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
@@ -205,7 +205,7 @@ def test_the_time_of_mourning_is_configured(lab: BrokerLab) -> None:
 # -- start, stop, reset -----------------------------------------------------------------------
 
 
-def test_a_broker_that_starts_again_takes_all_for_dead_since_30_s(
+def test_restarted_broker_takes_filters_for_dead_since_30_s(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"))
@@ -224,7 +224,7 @@ def test_a_broker_that_starts_again_takes_all_for_dead_since_30_s(
     assert expression(broker) == "a > 5"
 
 
-def test_a_reset_keeps_the_filters_of_who_is_connected(
+def test_reset_keeps_the_filters_of_connected_members(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
@@ -242,7 +242,7 @@ def test_a_reset_keeps_the_filters_of_who_is_connected(
 # -- the file ---------------------------------------------------------------------------------
 
 
-def test_the_file_is_as_java_writes_it(lab: BrokerLab) -> None:
+def test_filter_file_is_written_as_by_java(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(expect_consumer_num_use_filter=64))
     peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
     say(peer, sql("a > 5", 3), group="billing")
@@ -253,7 +253,7 @@ def test_the_file_is_as_java_writes_it(lab: BrokerLab) -> None:
     assert re.sub(r'Time":\d{13}', 'Time":7', text) == line
 
 
-def test_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> None:
+def test_bloom_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
     table = json.loads(fastjson.dumps(broker.filters.persisted()))
     bits = table["filterDataByTopic"][TOPIC]["groupFilterData"][GROUP]["bloomFilterData"]
@@ -261,7 +261,7 @@ def test_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> Non
     assert len(bits["bitPos"]) == 3
 
 
-def test_nobody_who_must_go_is_in_the_file(lab: BrokerLab) -> None:
+def test_filter_file_omits_expired_filters(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_data_clean_time_span=1_000))
     peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
@@ -270,7 +270,7 @@ def test_nobody_who_must_go_is_in_the_file(lab: BrokerLab) -> None:
     assert fastjson.dumps(broker.filters.persisted()) == '{"filterDataByTopic":{}}'
 
 
-def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
+def test_filter_file_is_read_again(lab: BrokerLab) -> None:
     broker = lab.broker()
     peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
     say(peer, sql("a > 5"))
@@ -291,7 +291,7 @@ def test_what_was_written_is_read_again(lab: BrokerLab) -> None:
     assert expression(after) == "a > 5"
 
 
-def test_a_file_for_other_bits_is_not_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_filter_file_for_other_bits_is_not_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     say(peer, sql("a > 5"))
     table = broker.filters.persisted()
     other = lab.broker(

@@ -45,7 +45,7 @@ def pull_by_heartbeat(peer: Peer, topic: str = TOPIC, version: int = 1) -> Remot
     return pull(peer, topic=topic, sys_flag=HEARTBEAT_ONLY, sub_version=version)
 
 
-def test_a_pull_with_an_expression_gets_what_it_is_true_of(lab: BrokerLab, peer: Peer) -> None:
+def test_pull_by_expression_returns_matching_messages(lab: BrokerLab, peer: Peer) -> None:
     for a in ("3", "7", "x", "8"):
         send(peer, a=a)
     send(peer, b="7")
@@ -59,7 +59,7 @@ def test_a_pull_with_an_expression_gets_what_it_is_true_of(lab: BrokerLab, peer:
     assert (response.code, response.remark) == (20, "NO_MATCHED_MESSAGE")
 
 
-def test_system_properties_are_properties(peer: Peer) -> None:
+def test_system_properties_count_as_properties(peer: Peer) -> None:
     send(peer, TAGS="x", KEYS="one two")
     send(peer, TAGS="y", UNIQ_KEY="0" * 32)
     assert places(pull_sql(peer, "TAGS = 'x' AND KEYS = 'one two'")) == [0]
@@ -67,13 +67,15 @@ def test_system_properties_are_properties(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("expression_type", ["SQL92", "XPATH"])
-def test_everything_matches_what_cannot_be_compiled(peer: Peer, expression_type: str) -> None:
+def test_every_message_matches_an_expression_that_does_not_compile(
+    peer: Peer, expression_type: str
+) -> None:
     send(peer, a="1")
     response = pull(peer, subscription="a >", expression_type=expression_type)
     assert places(response) == [0]
 
 
-def test_by_heartbeat(peer: Peer) -> None:
+def test_pull_takes_the_expression_of_the_heartbeat(peer: Peer) -> None:
     send(peer, a="3")
     send(peer, a="7")
     assert pull_by_heartbeat(peer).code == 24
@@ -82,7 +84,7 @@ def test_by_heartbeat(peer: Peer) -> None:
     assert pull_by_heartbeat(peer, version=2).code == 25
 
 
-def test_an_expression_that_is_none_has_no_filter_data(peer: Peer) -> None:
+def test_pull_with_an_invalid_expression_has_no_filter_data(peer: Peer) -> None:
     send(peer, a="3")
     say(peer, sql("a >"))
     response = pull_by_heartbeat(peer)
@@ -92,7 +94,7 @@ def test_an_expression_that_is_none_has_no_filter_data(peer: Peer) -> None:
     )
 
 
-def test_filter_data_that_are_older_than_the_subscription(peer: Peer) -> None:
+def test_pull_is_refused_when_filter_data_are_older_than_the_subscription(peer: Peer) -> None:
     send(peer, a="3")
     say(peer, sql("a > 5", 1))
     say(peer, sql("", 2))
@@ -103,7 +105,7 @@ def test_filter_data_that_are_older_than_the_subscription(peer: Peer) -> None:
     )
 
 
-def test_without_property_filters_the_data_are_looked_for_first(lab: BrokerLab) -> None:
+def test_pull_without_property_filters_looks_for_filter_data_first(lab: BrokerLab) -> None:
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     broker.create_topic(TOPIC, 1)
@@ -120,7 +122,9 @@ def test_without_property_filters_the_data_are_looked_for_first(lab: BrokerLab) 
 # -- held pulls -------------------------------------------------------------------------------
 
 
-def test_only_what_is_wanted_wakes(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_held_pull_is_woken_by_matching_messages_only(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     broker.create_topic(TOPIC, 1)
     held = long_pull(peer, subscription="a > 5", expression_type="SQL92")
     sender = lab.peer(broker.addr, "sender")
@@ -136,7 +140,7 @@ def test_only_what_is_wanted_wakes(lab: BrokerLab, broker: Broker, peer: Peer) -
     ("expression", "properties", "wakes"),
     [("DELAY = '1'", {"DELAY": "1"}, True), ("WAIT = 'true'", {"WAIT": "true"}, False)],
 )
-def test_who_waits_sees_the_properties_that_are_stored(
+def test_held_pull_matches_the_stored_properties(
     lab: BrokerLab,
     broker: Broker,
     peer: Peer,
@@ -152,7 +156,7 @@ def test_who_waits_sees_the_properties_that_are_stored(
     assert held.over is wakes
 
 
-def test_what_is_not_wanted_is_told_at_the_next_check(
+def test_held_pull_skips_unmatched_messages_at_the_next_check(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
@@ -166,7 +170,7 @@ def test_what_is_not_wanted_is_told_at_the_next_check(
     assert held.response.ext_fields["nextBeginOffset"] == "1"
 
 
-def test_a_reset_leaves_the_filter_of_a_waiting_consumer(
+def test_reset_keeps_the_filter_of_a_waiting_consumer(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer, a="7")
@@ -187,7 +191,7 @@ def test_a_reset_leaves_the_filter_of_a_waiting_consumer(
 
 
 @pytest.mark.parametrize(("support", "found"), [(False, [0, 1, 2, 3, 4]), (True, [0, 3, 4])])
-def test_retries_are_judged_by_the_filter_of_their_real_topic(
+def test_retries_are_matched_by_the_filter_of_their_original_topic(
     lab: BrokerLab, support: bool, found: list[int]
 ) -> None:
     broker = lab.broker(BrokerConfig(enable_property_filter=True, filter_support_retry=support))
@@ -199,7 +203,7 @@ def test_retries_are_judged_by_the_filter_of_their_real_topic(
     assert places(pull_by_heartbeat(peer, retry_topic(GROUP))) == found
 
 
-def test_retries_are_judged_by_tags_first(lab: BrokerLab) -> None:
+def test_retries_are_matched_by_tags_first(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_support_retry=True))
     peer = lab.peer(broker.addr)
     say(peer, sql("a > 5"))
@@ -223,7 +227,7 @@ def test_retries_are_judged_by_tags_first(lab: BrokerLab) -> None:
     ],
     ids=["as it is", "hashes", "a class", "everything"],
 )
-def test_of_a_heartbeats_tags_the_hashes_count(
+def test_heartbeat_tags_are_matched_by_their_hashes(
     peer: Peer, fields: dict[str, object], found: list[int]
 ) -> None:
     for tags in ("a", "b", "c"):
@@ -232,7 +236,7 @@ def test_of_a_heartbeats_tags_the_hashes_count(
     assert places(pull_by_heartbeat(peer)) == found
 
 
-def test_the_class_flag_of_a_pull_is_not_looked_at(peer: Peer) -> None:
+def test_class_flag_of_a_pull_is_ignored(peer: Peer) -> None:
     send(peer, TAGS="a")
     send(peer, TAGS="b")
     flags = PullSysFlag.SUBSCRIPTION | PullSysFlag.CLASS_FILTER

@@ -168,7 +168,9 @@ def evaluated(expression: Expression, properties: Properties) -> Value | str:
 
 
 @given(condition=conditions, properties=properties_of_messages)
-def test_a_condition_is_worth_what_it_means(condition: Condition, properties: Properties) -> None:
+def test_condition_has_the_value_of_its_meaning(
+    condition: Condition, properties: Properties
+) -> None:
     try:
         expected: Value = condition.meaning(properties)
     except Unknowable:
@@ -189,9 +191,7 @@ TOKENS = [
     ),
     properties=properties_of_messages,
 )
-def test_any_text_is_a_condition_or_the_parsers_own_error(
-    text: str, properties: Properties
-) -> None:
+def test_any_text_is_a_condition_or_a_parser_error(text: str, properties: Properties) -> None:
     error = ""
     try:
         value = evaluated(compile_sql(text), properties)
@@ -203,7 +203,7 @@ def test_any_text_is_a_condition_or_the_parsers_own_error(
         assert value in (True, False, None, "error")
 
 
-def test_long_conditions_are_no_deep_ones() -> None:
+def test_long_conditions_do_not_nest() -> None:
     many = " OR ".join(f"a = '{number}'" for number in range(5_000))
     assert compile_sql(many).evaluate({"a": "4999"}) is True
     assert compile_sql(many.replace("OR", "and")).evaluate({"a": "0"}) is False
@@ -211,9 +211,7 @@ def test_long_conditions_are_no_deep_ones() -> None:
 
 
 @pytest.mark.parametrize(("opened", "closed"), [("(", ")"), ("NOT ", ""), ("+", ""), ("- ", "")])
-def test_too_deep_a_nesting_is_an_error_as_a_full_stack_is_in_java(
-    opened: str, closed: str
-) -> None:
+def test_deep_nesting_is_an_error_like_javas_stack_overflow(opened: str, closed: str) -> None:
     def nested(depth: int) -> str:
         return f"{opened * depth}a{closed * depth} IS NULL"
 
@@ -224,14 +222,14 @@ def test_too_deep_a_nesting_is_an_error_as_a_full_stack_is_in_java(
         compile_sql(nested(20_000))
 
 
-def test_a_chain_of_comparisons_too_long_for_the_stack_keeps_the_message_back() -> None:
+def test_comparison_chain_too_long_for_the_stack_matches_nothing() -> None:
     chain = "a" + " = 'x'" * 5_000
     assert not compile_sql(chain).matches({"a": "x"})
     with pytest.raises(MQFilterError, match=r"^java\.lang\.StackOverflowError$"):
         compile_sql(f"({chain}) > 5")
 
 
-def test_what_is_not_true_matches_nothing() -> None:
+def test_condition_that_is_not_true_matches_nothing() -> None:
     condition = compile_sql("a > 5")
     matched = [condition.matches(given) for given in ({"a": "6"}, {"a": "5"}, {}, {"a": "x"})]
     assert matched == [True, False, False, False]

@@ -12,18 +12,18 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 
 
 @given(code=INT32, others=st.sets(INT32))
-def test_only_the_low_32_bits_count(code: int, others: set[int]) -> None:
+def test_tag_filter_compares_the_low_32_bits(code: int, others: set[int]) -> None:
     tags = TagsFilter(others)
     assert tags.is_matched_by_consume_queue(code) is (code in others)
     # What a consume queue has: the hash as a long, with its sign.
     assert tags.is_matched_by_consume_queue(code + 2**32) is (code in others)
 
 
-def test_everything_needs_no_filter() -> None:
+def test_subscription_to_everything_has_no_filter() -> None:
     assert tags_filter(build_subscription_data("t", "*")) is None
 
 
-def test_the_words_of_a_subscription_are_hashed() -> None:
+def test_tag_filter_hashes_the_words_of_a_subscription() -> None:
     tags = tags_filter(build_subscription_data("t", "a || b"))
     assert tags is not None
     assert [tags.is_matched_by_consume_queue(code) for code in (97, 98, 99, 0)] == [

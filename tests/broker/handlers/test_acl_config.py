@@ -29,7 +29,7 @@ from tests.support.peer import Peer
         ),
     ],
 )
-def test_nothing_can_be_changed(code: int, expected: int, method: str, peer: Peer) -> None:
+def test_acl_changes_fail(code: int, expected: int, method: str, peer: Peer) -> None:
     response = peer.ask(code)
     assert response.code == expected
     assert response.remark == (
@@ -42,7 +42,7 @@ def test_nothing_can_be_changed(code: int, expected: int, method: str, peer: Pee
     "code",
     [RequestCode.GET_BROKER_CLUSTER_ACL_INFO, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG],
 )
-def test_who_asks_gets_no_answer(code: int, lab: BrokerLab, peer: Peer) -> None:
+def test_acl_queries_get_no_answer(code: int, lab: BrokerLab, peer: Peer) -> None:
     answer = peer.send(code)
     lab.clock.advance("60s")
     assert answer.over

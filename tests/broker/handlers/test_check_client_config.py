@@ -21,14 +21,14 @@ def check(peer: Peer, **fields: Any) -> RemotingCommand:
 
 
 @pytest.mark.parametrize("expression_type", ["TAG", "", None])
-def test_tags_are_understood(peer: Peer, expression_type: str | None) -> None:
+def test_tag_subscription_is_accepted(peer: Peer, expression_type: str | None) -> None:
     response = check(peer, expressionType=expression_type)
     assert (response.code, response.remark) == (0, None)
 
 
 @pytest.mark.parametrize("expression_type", ["SQL92", "XPATH"])
 @pytest.mark.parametrize("text", ["a > 1", "a >"])
-def test_anything_else_is_refused_without_property_filters(
+def test_other_expression_is_refused_without_property_filters(
     peer: Peer, expression_type: str, text: str
 ) -> None:
     response = check(peer, expressionType=expression_type, subString=text)
@@ -44,7 +44,7 @@ def filtering(lab: BrokerLab) -> Peer:
     return lab.peer(lab.broker(BrokerConfig(enable_property_filter=True)).addr)
 
 
-def test_an_expression_is_understood(filtering: Peer) -> None:
+def test_expression_is_accepted(filtering: Peer) -> None:
     response = check(filtering, expressionType="SQL92", subString="a > 1 AND b IN ('x')")
     assert (response.code, response.remark) == (0, None)
 
@@ -70,29 +70,29 @@ UNTERMINATED = (
         (None, None),
     ],
 )
-def test_an_error_is_told_in_the_words_of_javas_parser(
+def test_invalid_expression_is_answered_with_javas_parser_error(
     filtering: Peer, text: str | None, remark: str | None
 ) -> None:
     response = check(filtering, expressionType="SQL92", subString=text)
     assert (response.code, response.remark) == (23, remark)
 
 
-def test_a_language_that_nobody_knows(filtering: Peer) -> None:
+def test_unknown_expression_type_is_refused(filtering: Peer) -> None:
     response = check(filtering, expressionType="XPATH", subString="/a")
     assert response.code == 23
     assert (response.remark or "").endswith('FilterFactory.get(String)" is null')
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"clientId":"one"}'])
-def test_nothing_to_check_is_fine(peer: Peer, body: bytes) -> None:
+def test_empty_check_is_accepted(peer: Peer, body: bytes) -> None:
     assert peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 0
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense"])
-def test_a_body_that_is_none_is_answered_with_code_1(peer: Peer, body: bytes) -> None:
+def test_invalid_body_is_answered_with_code_1(peer: Peer, body: bytes) -> None:
     assert peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 1
 
 
 @pytest.mark.parametrize("body", [b"null", b"[]"])
-def test_who_says_null_asks_nothing(peer: Peer, body: bytes) -> None:
+def test_null_subscription_is_accepted(peer: Peer, body: bytes) -> None:
     assert peer.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 0

@@ -13,7 +13,7 @@ from tests.support.peer import Peer
 @pytest.mark.parametrize(
     "code", [RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, RequestCode.DELETE_EXPIRED_COMMITLOG]
 )
-def test_it_is_always_success(code: int, broker: Broker, peer: Peer, send: Send) -> None:
+def test_clean_requests_always_succeed(code: int, broker: Broker, peer: Peer, send: Send) -> None:
     send()
     response = peer.ask(code)
     assert (response.code, response.remark, response.body) == (0, None, b"")

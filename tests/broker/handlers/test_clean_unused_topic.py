@@ -8,9 +8,7 @@ from tests.support.broker_lab import Send
 from tests.support.peer import Peer
 
 
-def test_queues_without_a_topic_config_go_and_others_stay(
-    broker: Broker, peer: Peer, send: Send
-) -> None:
+def test_queues_without_a_topic_config_are_deleted(broker: Broker, peer: Peer, send: Send) -> None:
     send(topic="kept")
     send(topic="dropped")
     broker.topics.delete("dropped")
@@ -20,6 +18,6 @@ def test_queues_without_a_topic_config_go_and_others_stay(
     assert sum(broker.store.max_offset_in_queue("dropped", queue) for queue in range(4)) == 0
 
 
-def test_there_is_nothing_to_do_twice(peer: Peer) -> None:
+def test_second_clean_changes_nothing(peer: Peer) -> None:
     for _ in range(2):
         assert peer.ask(RequestCode.CLEAN_UNUSED_TOPIC).code == ResponseCode.SUCCESS

@@ -30,7 +30,7 @@ def offsets(broker: Broker, topic: str = TOPIC) -> dict[int, int]:
     return broker.offsets.table().get(f"{topic}@{COPY}", {})
 
 
-def test_what_was_there_is_replaced(broker: Broker, peer: Peer) -> None:
+def test_cloned_offsets_replace_those_of_the_target(broker: Broker, peer: Peer) -> None:
     broker.offsets.commit(COPY, TOPIC, 5, 9)
     clone(peer)
     assert offsets(broker) == {0: 3, 1: 4}
@@ -39,18 +39,18 @@ def test_what_was_there_is_replaced(broker: Broker, peer: Peer) -> None:
     assert offsets(broker) == {0: 3, 1: 4}, "a copy"
 
 
-def test_a_group_can_be_its_own_copy(broker: Broker, peer: Peer) -> None:
+def test_group_can_be_cloned_onto_itself(broker: Broker, peer: Peer) -> None:
     clone(peer, destGroup=GROUP)
     assert broker.offsets.table()[f"{TOPIC}@{GROUP}"] == {0: 3, 1: 4}
 
 
-def test_without_a_topic_nothing_is_cloned(broker: Broker, peer: Peer) -> None:
+def test_request_without_a_topic_clones_nothing(broker: Broker, peer: Peer) -> None:
     clone(peer, topic="")
     peer.ask(RequestCode.CLONE_GROUP_OFFSET, ext_fields={"srcGroup": GROUP, "destGroup": COPY})
     assert offsets(broker) == offsets(broker, "other") == {}
 
 
-def test_a_source_online_must_subscribe(broker: Broker, peer: Peer) -> None:
+def test_online_source_group_must_subscribe_to_the_topic(broker: Broker, peer: Peer) -> None:
     consume(peer)
     clone(peer, topic="other")
     assert offsets(broker, "other") == {}
@@ -58,7 +58,7 @@ def test_a_source_online_must_subscribe(broker: Broker, peer: Peer) -> None:
     assert offsets(broker, "other") == {0: 3, 1: 4}
 
 
-def test_a_topic_or_offsets_that_are_not_here(broker: Broker, peer: Peer) -> None:
+def test_unknown_topic_or_group_clones_nothing(broker: Broker, peer: Peer) -> None:
     broker.topics.delete(TOPIC)
     clone(peer)
     clone(peer, topic="other", srcGroup="nobody")

@@ -32,7 +32,7 @@ def header(message_id: str | None, **fields: str) -> ConsumeMessageDirectlyResul
     return header
 
 
-def test_the_consumer_gets_the_record_and_the_brokers_name(
+def test_consumer_receives_the_record_and_the_broker_name(
     peer: Peer, consumer: Peer, send: Send
 ) -> None:
     message_id = send(b"look").ext_fields["msgId"]
@@ -50,7 +50,9 @@ def test_the_consumer_gets_the_record_and_the_brokers_name(
     assert answer.response.body == b'{"order":false}'
 
 
-def test_only_the_offset_of_the_id_counts(peer: Peer, consumer: Peer, send: Send) -> None:
+def test_message_is_found_by_the_offset_of_the_id_alone(
+    peer: Peer, consumer: Peer, send: Send
+) -> None:
     send(b"first")
     for anywhere in ("0" * 32, "0" * 56):
         peer.send(CODE, header(anywhere))
@@ -58,7 +60,7 @@ def test_only_the_offset_of_the_id_counts(peer: Peer, consumer: Peer, send: Send
 
 
 @pytest.mark.parametrize("message_id", [None, "", "abc", "Z" * 32, "0" * 24 + "0FFFFFFF"])
-def test_where_no_message_is(
+def test_request_fails_when_the_offset_has_no_message(
     broker: Broker, peer: Peer, consumer: Peer, send: Send, message_id: str | None
 ) -> None:
     send()
@@ -69,7 +71,7 @@ def test_where_no_message_is(
     assert broker.journal.find(HandlerFailed) == []
 
 
-def test_who_is_not_there(peer: Peer, send: Send) -> None:
+def test_request_fails_when_the_consumer_is_offline(peer: Peer, send: Send) -> None:
     response = peer.ask(CODE, header(send().ext_fields["msgId"]))
     assert (response.code, response.remark) == (
         ResponseCode.SYSTEM_ERROR,

@@ -60,7 +60,7 @@ def levels(delays: Delays) -> list[str]:
 # -- where it goes --------------------------------------------------------------------------------
 
 
-def test_a_message_comes_back_in_the_retry_topic_after_ten_seconds(delays: Delays) -> None:
+def test_message_enters_the_retry_topic_after_ten_seconds(delays: Delays) -> None:
     offset = sent(delays, "TAGS\x01red\x02KEYS\x01k", queue_id=2, flag=9)
     response = back(delays, offset)
     assert (response.code, response.remark, response.ext_fields) == (0, None, {})
@@ -83,7 +83,7 @@ def test_a_message_comes_back_in_the_retry_topic_after_ten_seconds(delays: Delay
     assert again.born_timestamp_ms == first.born_timestamp_ms
 
 
-def test_each_retry_waits_for_the_next_level_and_remembers_the_first(delays: Delays) -> None:
+def test_each_retry_waits_for_the_next_level_and_keeps_the_first_id(delays: Delays) -> None:
     offset = sent(delays)
     (first,) = delays.stored()
     for times, delay_ms in enumerate((10_000, 30_000, 60_000), 1):
@@ -96,7 +96,7 @@ def test_each_retry_waits_for_the_next_level_and_remembers_the_first(delays: Del
     assert len(delays.stored(RETRY)) == 3
 
 
-def test_a_consumer_may_choose_the_level(delays: Delays) -> None:
+def test_consumer_chooses_the_delay_level(delays: Delays) -> None:
     offset = sent(delays)
     for level in (1, 5, 99):
         back(delays, offset, level)
@@ -113,7 +113,7 @@ def test_a_consumer_may_choose_the_level(delays: Delays) -> None:
         (1, {"max_reconsume_times": 3}, 407, False),
     ],
 )
-def test_enough_is_what_the_request_says_or_a_level_below_zero(
+def test_message_is_dead_after_the_requests_limit_or_at_a_negative_level(
     delays: Delays, level: int, fields: dict[str, int], version: int, dead: bool
 ) -> None:
     assert back(delays, sent(delays), level, version=version, **fields).code == 0
@@ -122,7 +122,7 @@ def test_enough_is_what_the_request_says_or_a_level_below_zero(
 
 
 @pytest.mark.parametrize(("most", "dead"), [(5, True), (6, False)])
-def test_enough_is_what_the_group_says_else(delays: Delays, most: int, dead: bool) -> None:
+def test_message_is_dead_after_the_groups_limit(delays: Delays, most: int, dead: bool) -> None:
     group(delays.broker, retry_max_times=most)
     back(delays, sent(delays, reconsume_times=5))
     assert len(delays.stored(DLQ)) == dead
@@ -137,7 +137,7 @@ def test_enough_is_what_the_group_says_else(delays: Delays, most: int, dead: boo
         (-(2**31), 0, RETRY, -(2**31) + 1),
     ],
 )
-def test_tries_beyond_an_int_wrap(
+def test_retry_count_wraps_beyond_an_int(
     delays: Delays, times: int, most: int, topic: str, said: int
 ) -> None:
     offset = sent(delays, reconsume_times=times)
@@ -146,7 +146,7 @@ def test_tries_beyond_an_int_wrap(
     assert again.reconsume_times == said
 
 
-def test_a_dead_letter_is_there_at_once_and_never_waits(delays: Delays) -> None:
+def test_dead_letter_is_visible_at_once(delays: Delays) -> None:
     back(delays, sent(delays, queue_id=2), -1)
     (dead,) = delays.stored(DLQ)
     assert dead.properties["DELAY"] == "0"
@@ -157,7 +157,7 @@ def test_a_dead_letter_is_there_at_once_and_never_waits(delays: Delays) -> None:
     assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (1, 1, 6)
 
 
-def test_retries_spread_over_the_groups_retry_queues(delays: Delays) -> None:
+def test_retries_are_spread_over_the_groups_retry_queues(delays: Delays) -> None:
     group(delays.broker, retry_queue_nums=4)
     offset = sent(delays)
     for _ in range(40):
@@ -169,7 +169,7 @@ def test_retries_spread_over_the_groups_retry_queues(delays: Delays) -> None:
     assert all(delays.stored(RETRY, queue_id) for queue_id in range(4))
 
 
-def test_what_was_compressed_stays_so(delays: Delays) -> None:
+def test_compressed_body_stays_compressed(delays: Delays) -> None:
     back(delays, sent(delays, sys_flag=1), 1)
     delays.pass_ms(1_000)
     assert delays.stored(RETRY)[0].sys_flag == 1
@@ -179,9 +179,7 @@ def test_what_was_compressed_stays_so(delays: Delays) -> None:
 
 
 @pytest.mark.parametrize(("unit_mode", "flag"), [(False, 0), (True, 2)])
-def test_a_consumer_in_unit_mode_marks_the_topic(
-    delays: Delays, unit_mode: bool, flag: int
-) -> None:
+def test_unit_mode_marks_the_retry_topic(delays: Delays, unit_mode: bool, flag: int) -> None:
     back(delays, sent(delays), unit_mode=unit_mode)
     config = delays.broker.topics.select(RETRY)
     assert config is not None
@@ -189,14 +187,14 @@ def test_a_consumer_in_unit_mode_marks_the_topic(
 
 
 @pytest.mark.parametrize("nums", [0, -1])
-def test_a_group_without_retry_queues_loses_it(delays: Delays, nums: int) -> None:
+def test_message_is_dropped_when_the_group_has_no_retry_queues(delays: Delays, nums: int) -> None:
     group(delays.broker, retry_queue_nums=nums)
     assert back(delays, sent(delays)).code == ResponseCode.SUCCESS
     assert delays.broker.topics.select(RETRY) is None
     assert levels(delays) == []
 
 
-def test_a_group_that_may_not_be(lab: BrokerLab) -> None:
+def test_unknown_group_is_refused(lab: BrokerLab) -> None:
     delays = Delays(lab, auto_create_subscription_group=False)
     response = back(delays, sent(delays))
     assert response.code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
@@ -206,7 +204,7 @@ def test_a_group_that_may_not_be(lab: BrokerLab) -> None:
     )
 
 
-def test_a_broker_that_may_not_be_written_to(delays: Delays) -> None:
+def test_unwritable_broker_refuses(delays: Delays) -> None:
     offset = sent(delays)
     delays.config.broker_permission = PermName.READ
     response = back(delays, offset)
@@ -214,7 +212,7 @@ def test_a_broker_that_may_not_be_written_to(delays: Delays) -> None:
     assert response.remark == "the broker[127.0.0.1] sending message is forbidden"
 
 
-def test_a_retry_topic_that_may_not_be_written_to(delays: Delays) -> None:
+def test_unwritable_retry_topic_refuses(delays: Delays) -> None:
     delays.broker.create_topic(RETRY, 1, perm=PermName.READ)
     response = back(delays, sent(delays))
     assert response.code == ResponseCode.NO_PERMISSION
@@ -222,7 +220,7 @@ def test_a_retry_topic_that_may_not_be_written_to(delays: Delays) -> None:
 
 
 @pytest.mark.parametrize("offset", [1, 10**9, -5, -(2**63), 2**63 - 1])
-def test_an_offset_where_no_message_is(delays: Delays, offset: int) -> None:
+def test_offset_without_a_message_is_refused(delays: Delays, offset: int) -> None:
     sent(delays)
     response = back(delays, offset)
     assert response.code == ResponseCode.SYSTEM_ERROR
@@ -231,7 +229,7 @@ def test_an_offset_where_no_message_is(delays: Delays, offset: int) -> None:
 
 
 @pytest.mark.parametrize("field", ["offset", "group", "delay_level"])
-def test_a_field_that_did_not_arrive(delays: Delays, field: str) -> None:
+def test_missing_field_is_refused(delays: Delays, field: str) -> None:
     header = ConsumerSendMsgBackRequestHeader(offset=sent(delays), group=GROUP, delay_level=0)
     delattr(header, field)
     response = delays.peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
@@ -240,14 +238,14 @@ def test_a_field_that_did_not_arrive(delays: Delays, field: str) -> None:
     assert (delays.broker.topics.select(RETRY) is None) is (field == "group")
 
 
-def test_a_slave_stores_nothing(delays: Delays) -> None:
+def test_slave_stores_nothing(delays: Delays) -> None:
     offset = sent(delays)
     delays.config.broker_role = "SLAVE"
     response = back(delays, offset)
     assert (response.code, response.remark) == (1, "SERVICE_NOT_AVAILABLE")
 
 
-def test_it_works_at_the_fast_port_too(lab: BrokerLab, delays: Delays) -> None:
+def test_fast_port_serves_the_request(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays)
     delays.peer = lab.peer(delays.broker.vip_addr)
     assert back(delays, offset).code == ResponseCode.SUCCESS
@@ -256,7 +254,7 @@ def test_it_works_at_the_fast_port_too(lab: BrokerLab, delays: Delays) -> None:
 # -- the journal ----------------------------------------------------------------------------------
 
 
-def test_the_journal_links_the_message_to_its_retry(lab: BrokerLab, delays: Delays) -> None:
+def test_journal_links_the_message_to_its_retry(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays, "UNIQ_KEY\x01id")
     back(delays, offset)
     assert lab.journal.find(SentBack) == [
@@ -273,7 +271,7 @@ def test_the_journal_links_the_message_to_its_retry(lab: BrokerLab, delays: Dela
     ]
 
 
-def test_the_journal_links_the_message_to_its_grave(lab: BrokerLab, delays: Delays) -> None:
+def test_journal_links_the_message_to_its_dead_letter(lab: BrokerLab, delays: Delays) -> None:
     offset = sent(delays, "UNIQ_KEY\x01id")
     back(delays, offset, -1)
     assert lab.journal.find(DeadLettered) == [

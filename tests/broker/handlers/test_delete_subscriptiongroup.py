@@ -19,7 +19,7 @@ def delete(peer: Peer, group: str = GROUP, **fields: str) -> RemotingCommand:
     return peer.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, ext_fields={"groupName": group} | fields)
 
 
-def test_the_group_goes_and_comes_again_with_defaults(broker: Broker, peer: Peer) -> None:
+def test_group_is_deleted_and_created_again_with_defaults(broker: Broker, peer: Peer) -> None:
     send(peer)
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_enable=False))
     assert pull(peer).code == ResponseCode.NO_PERMISSION
@@ -44,7 +44,7 @@ def test_the_group_goes_and_comes_again_with_defaults(broker: Broker, peer: Peer
         ({"cleanOffset": "true"}, False),
     ],
 )
-def test_offsets_go_when_asked_for(
+def test_offsets_are_deleted_on_request(
     broker: Broker, peer: Peer, fields: dict[str, str], kept: bool
 ) -> None:
     for group in (GROUP, f"{GROUP}2"):
@@ -63,19 +63,17 @@ def test_members_and_topics_of_the_group_stay(broker: Broker, peer: Peer) -> Non
     assert peer.requests == []
 
 
-def test_a_group_that_is_not_here_is_a_success(peer: Peer) -> None:
+def test_unknown_group_is_a_success(peer: Peer) -> None:
     assert delete(peer, "nobody").code == ResponseCode.SUCCESS
 
 
-def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+def test_slave_refuses_and_names_its_master(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     assert delete(lab.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_what_was_counted_for_it_goes_where_the_broker_does_that(
-    lab: BrokerLab, drop: bool
-) -> None:
+def test_counters_are_dropped_when_the_broker_is_configured_to(lab: BrokerLab, drop: bool) -> None:
     broker = lab.broker(BrokerConfig(auto_delete_unused_stats=drop))
     peer = lab.peer(broker.addr)
     send(peer)

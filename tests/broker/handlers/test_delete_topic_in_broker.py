@@ -19,7 +19,9 @@ def delete(peer: Peer, topic: str = TOPIC) -> RemotingCommand:
     return peer.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic=topic))
 
 
-def test_config_and_queues_go_records_and_offsets_stay(broker: Broker, peer: Peer) -> None:
+def test_config_and_queues_are_deleted_and_records_and_offsets_stay(
+    broker: Broker, peer: Peer
+) -> None:
     send(peer)
     broker.offsets.commit(GROUP, TOPIC, 0, 1)
     end, version = broker.store.max_phy_offset, broker.topics.data_version.counter
@@ -36,7 +38,7 @@ def test_config_and_queues_go_records_and_offsets_stay(broker: Broker, peer: Pee
     ]
 
 
-def test_name_servers_are_not_told(lab: BrokerLab) -> None:
+def test_name_servers_are_not_notified(lab: BrokerLab) -> None:
     name_server = lab.name_server("10.0.0.1:9876")
     broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
     broker.create_topic(TOPIC, 1)
@@ -46,7 +48,7 @@ def test_name_servers_are_not_told(lab: BrokerLab) -> None:
     assert name_server.codes() == []
 
 
-def test_once_more_begins_at_0(broker: Broker, peer: Peer) -> None:
+def test_recreated_topic_begins_at_offset_0(broker: Broker, peer: Peer) -> None:
     for _ in range(3):
         send(peer)
     delete(peer)
@@ -62,9 +64,7 @@ def test_once_more_begins_at_0(broker: Broker, peer: Peer) -> None:
     assert pull(peer).ext_fields["maxOffset"] == "1"
 
 
-def test_a_held_pull_hears_of_it_when_its_time_is_over(
-    lab: BrokerLab, broker: Broker, peer: Peer
-) -> None:
+def test_held_pull_is_refused_at_its_time_out(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     send(peer)
     answer = long_pull(peer, 1)
     delete(peer)
@@ -74,18 +74,20 @@ def test_a_held_pull_hears_of_it_when_its_time_is_over(
     assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
 
 
-def test_queues_of_other_topics_without_a_config_go_too(broker: Broker, peer: Peer) -> None:
+def test_queues_of_other_topics_without_a_config_are_deleted_too(
+    broker: Broker, peer: Peer
+) -> None:
     send(peer, topic="other")
     broker.topics.delete("other")
     delete(peer)
     assert broker.store.queue_ids("other") == []
 
 
-def test_a_topic_that_is_not_here_is_a_success(peer: Peer) -> None:
+def test_unknown_topic_is_a_success(peer: Peer) -> None:
     assert delete(peer, "nowhere").code == ResponseCode.SUCCESS
 
 
-def test_of_a_light_topic_only_the_queues_go(broker: Broker, peer: Peer) -> None:
+def test_only_the_queues_of_a_light_topic_are_deleted(broker: Broker, peer: Peer) -> None:
     send(peer, topic="%LMQ%light")
     assert delete(peer, "%LMQ%light").code == ResponseCode.SUCCESS
     assert broker.topics.select("%LMQ%light") is not None
@@ -104,20 +106,18 @@ def test_of_a_light_topic_only_the_queues_go(broker: Broker, peer: Peer) -> None
         ("broker-a", "The topic[broker-a] is conflict with system topic."),
     ],
 )
-def test_some_topics_may_not_be_deleted(peer: Peer, topic: str, remark: str) -> None:
+def test_system_topics_are_refused(peer: Peer, topic: str, remark: str) -> None:
     response = delete(peer, topic)
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 
-def test_nor_any_at_a_slave(lab: BrokerLab) -> None:
+def test_slave_refuses(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     assert delete(lab.peer(broker.addr)).code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_what_was_counted_for_it_goes_where_the_broker_does_that(
-    lab: BrokerLab, drop: bool
-) -> None:
+def test_counters_are_dropped_when_the_broker_is_configured_to(lab: BrokerLab, drop: bool) -> None:
     broker = lab.broker(BrokerConfig(auto_delete_unused_stats=drop))
     peer = lab.peer(broker.addr)
     send(peer)

@@ -32,7 +32,7 @@ def ops(broker: Broker) -> list[bytes]:
     return [op.body for op in stored(broker, TRANS_OP_HALF_TOPIC)]
 
 
-def test_a_commit_stores_the_message_and_an_op(broker: Broker, peer: Peer) -> None:
+def test_commit_stores_the_message_and_an_op(broker: Broker, peer: Peer) -> None:
     half = send_half(peer, "A", more="TAGS=t,KEYS=k", flag=7, reconsume_times=2)
     assert stored(broker) == []
     response = end(peer, half)
@@ -49,7 +49,7 @@ def test_a_commit_stores_the_message_and_an_op(broker: Broker, peer: Peer) -> No
     assert (ended.from_check, ended.msg_id) == (False, "A")
 
 
-def test_a_rollback_stores_an_op(broker: Broker, peer: Peer) -> None:
+def test_rollback_stores_an_op(broker: Broker, peer: Peer) -> None:
     response = end(peer, send_half(peer), ROLLBACK, from_transaction_check=True)
     assert (response.code, response.remark) == (0, NOTHING_SAID)
     assert (stored(broker), ops(broker)) == ([], [b"0"])
@@ -57,7 +57,7 @@ def test_a_rollback_stores_an_op(broker: Broker, peer: Peer) -> None:
     assert (ended.how, ended.from_check) == ("rollback", True)
 
 
-def test_it_is_not_asked_whether_a_transaction_has_ended(broker: Broker, peer: Peer) -> None:
+def test_second_end_is_accepted(broker: Broker, peer: Peer) -> None:
     half = send_half(peer)
     for how in (ROLLBACK, COMMIT, COMMIT):
         assert end(peer, half, how).code == 0
@@ -66,7 +66,7 @@ def test_it_is_not_asked_whether_a_transaction_has_ended(broker: Broker, peer: P
 
 
 @pytest.mark.parametrize("from_check", [False, True])
-def test_who_does_not_know_gets_no_answer(broker: Broker, peer: Peer, from_check: bool) -> None:
+def test_unknown_state_gets_no_answer(broker: Broker, peer: Peer, from_check: bool) -> None:
     header = end_header(send_half(peer), UNKNOWN, from_transaction_check=from_check)
     answer = peer.send(RequestCode.END_TRANSACTION, header)
     assert not answer.over
@@ -74,7 +74,7 @@ def test_who_does_not_know_gets_no_answer(broker: Broker, peer: Peer, from_check
     assert (stored(broker), ops(broker)) == ([], [])
 
 
-def test_producers_do_it_one_way(broker: Broker, peer: Peer) -> None:
+def test_producers_send_the_end_one_way(broker: Broker, peer: Peer) -> None:
     peer.oneway(RequestCode.END_TRANSACTION, end_header(send_half(peer)))
     assert len(stored(broker)) == 1
 
@@ -97,7 +97,7 @@ def test_producers_do_it_one_way(broker: Broker, peer: Peer) -> None:
     ],
 )
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_refusals(
+def test_mismatching_requests_are_refused(
     broker: Broker, peer: Peer, how: int, fields: dict[str, str | int], remark: str
 ) -> None:
     response = end(peer, send_half(peer), **({"how": how} | fields))  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def test_refusals(
 @pytest.mark.parametrize(
     "field", ["tranStateTableOffset", "commitLogOffset", "commitOrRollback", "producerGroup"]
 )
-def test_fields_that_did_not_come(broker: Broker, peer: Peer, field: str) -> None:
+def test_missing_fields_are_refused(broker: Broker, peer: Peer, field: str) -> None:
     fields = end_header(send_half(peer)).encode()
     del fields[field]
     response = peer.ask(RequestCode.END_TRANSACTION, ext_fields=fields)
@@ -121,7 +121,7 @@ def test_fields_that_did_not_come(broker: Broker, peer: Peer, field: str) -> Non
     assert peer.ask(RequestCode.END_TRANSACTION).code == ResponseCode.SYSTEM_ERROR
 
 
-def test_what_is_no_half_message(broker: Broker, peer: Peer) -> None:
+def test_offset_without_a_half_message_is_refused(broker: Broker, peer: Peer) -> None:
     send(peer)
     response = end(peer, Half(0, 0))
     assert (response.remark or "").startswith("java.lang.NullPointerException")
@@ -137,7 +137,7 @@ def test_what_is_no_half_message(broker: Broker, peer: Peer) -> None:
     assert not broker.journal.find(HandlerFailed)
 
 
-def test_a_slave_ends_nothing(lab: BrokerLab) -> None:
+def test_slave_refuses(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     response = end(lab.peer(broker.addr), Half(0, 0))
     assert (response.code, response.remark) == (ResponseCode.SLAVE_NOT_AVAILABLE, NOTHING_SAID)
@@ -165,7 +165,7 @@ def test_a_slave_ends_nothing(lab: BrokerLab) -> None:
         (PutMessageStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, 1, "UNKNOWN_ERROR DEFAULT"),
     ],
 )
-def test_a_store_that_refuses(
+def test_refusal_of_the_store_is_answered(
     broker: Broker,
     peer: Peer,
     monkeypatch: pytest.MonkeyPatch,
@@ -181,7 +181,7 @@ def test_a_store_that_refuses(
     assert ops(broker) == [], "it is not through"
 
 
-def test_a_store_without_room_says_so(lab: BrokerLab) -> None:
+def test_full_store_is_answered_with_its_reason(lab: BrokerLab) -> None:
     broker = lab.broker(memory_limit_bytes=1000)
     peer = lab.peer(broker.addr)
     response = end(peer, send_half(peer, body=b"x" * 500))

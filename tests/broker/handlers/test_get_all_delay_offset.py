@@ -7,7 +7,7 @@ from tests.support.broker_lab import BrokerLab
 from tests.support.delays import Delays
 
 
-def test_levels_that_delivered_come_with_bare_numbers_as_keys(lab: BrokerLab) -> None:
+def test_levels_with_progress_have_unquoted_numbers_as_keys(lab: BrokerLab) -> None:
     delays = Delays(lab)
     for level in (3, 1, 3, 2):
         delays.send(level)
@@ -20,6 +20,6 @@ def test_levels_that_delivered_come_with_bare_numbers_as_keys(lab: BrokerLab) ->
     assert response.body == b'{"offsetTable":{1:1,2:1,3:2}}'
 
 
-def test_no_progress_is_an_empty_table(lab: BrokerLab) -> None:
+def test_progress_is_an_empty_table_when_no_level_delivered(lab: BrokerLab) -> None:
     peer = lab.peer(lab.broker().addr)
     assert peer.ask(RequestCode.GET_ALL_DELAY_OFFSET).body == b'{"offsetTable":{}}'

@@ -12,7 +12,7 @@ from tests.support.peer import Peer
 from tests.support.time import START_MS
 
 
-def test_it_gives_every_producer_and_no_empty_group(
+def test_every_producer_is_listed_and_no_empty_group(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     gone = lab.peer(broker.addr)

@@ -8,7 +8,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.peer import Peer
 
 
-def test_all_groups_come_with_their_version(broker: Broker, peer: Peer) -> None:
+def test_all_groups_are_listed_with_their_version(broker: Broker, peer: Peer) -> None:
     broker.groups.find("billing")
     response = peer.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)

@@ -8,7 +8,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from tests.support.broker_lab import BrokerLab
 
 
-def test_all_topics_come_with_their_version(lab: BrokerLab, broker: Broker) -> None:
+def test_all_topics_are_listed_with_their_version(lab: BrokerLab, broker: Broker) -> None:
     # Slaves ask at the VIP port.
     response = lab.peer(broker.vip_addr).ask(RequestCode.GET_ALL_TOPIC_CONFIG)
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)

@@ -7,7 +7,7 @@ from tests.support.peer import Peer
 from tests.support.time import START_MS
 
 
-def test_the_config_is_text_and_its_version_a_header(peer: Peer) -> None:
+def test_config_is_a_text_and_its_version_a_header(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_BROKER_CONFIG)
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
     assert response.ext_fields == {"version": f'{{"counter":0,"timestamp":{START_MS}}}'}

@@ -20,7 +20,7 @@ def ask(peer: Peer, *, is_order: bool = False) -> tuple[ConsumeStatsList, list[C
     return body, of_group
 
 
-def test_every_group_with_a_config_is_there(broker: Broker, peer: Peer) -> None:
+def test_every_group_with_a_config_is_listed(broker: Broker, peer: Peer) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP))
     broker.offsets.commit("nowhere", TOPIC, 0, 0)
     send(peer)
@@ -34,7 +34,7 @@ def test_every_group_with_a_config_is_there(broker: Broker, peer: Peer) -> None:
     assert len(of_topic.offset_table) == 4
 
 
-def test_topics_without_order_may_be_left_out(broker: Broker, peer: Peer) -> None:
+def test_topics_without_order_are_omitted_on_request(broker: Broker, peer: Peer) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP))
     for topic, order in (("plain", False), ("ordered", True)):
         broker.topics.update(
@@ -47,7 +47,7 @@ def test_topics_without_order_may_be_left_out(broker: Broker, peer: Peer) -> Non
     assert [queue.topic for queue in only.offset_table] == ["ordered"]
 
 
-def test_topics_that_members_do_not_subscribe_to_are_left_out(broker: Broker, peer: Peer) -> None:
+def test_topics_without_subscription_are_omitted(broker: Broker, peer: Peer) -> None:
     broker.create_topic("left", 1)
     broker.offsets.commit(GROUP, "left", 0, 0)
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP))

@@ -18,7 +18,7 @@ def info(peer: Peer) -> dict[str, str]:
     return KVTable.decode(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
 
 
-def test_what_is_put_and_got(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_puts_and_gets_are_counted(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     for _ in range(3):
         send(peer)
     pull(peer)
@@ -33,7 +33,7 @@ def test_what_is_put_and_got(lab: BrokerLab, broker: Broker, peer: Peer) -> None
     assert found["putTps"] == "0.0  "
 
 
-def test_how_full_the_store_is(lab: BrokerLab) -> None:
+def test_disk_usage_is_reported(lab: BrokerLab) -> None:
     broker = lab.broker(memory_limit_bytes=10 * MIB)
     peer = lab.peer(broker.addr)
     assert info(peer)["commitLogDiskRatio"] == "0.0"
@@ -44,7 +44,7 @@ def test_how_full_the_store_is(lab: BrokerLab) -> None:
     assert found["commitLogDirCapacity"] == "Total : 10.0 MiB, Free : 8.0 MiB."
 
 
-def test_how_far_delayed_messages_are_delivered(lab: BrokerLab, peer: Peer) -> None:
+def test_progress_of_delay_levels_is_reported(lab: BrokerLab, peer: Peer) -> None:
     assert not [key for key in info(peer) if key.startswith("scheduleMessageOffset")]
     for _ in range(2):
         header = send_header(properties="DELAY\x011")
@@ -54,7 +54,7 @@ def test_how_far_delayed_messages_are_delivered(lab: BrokerLab, peer: Peer) -> N
     assert info(peer)["scheduleMessageOffset_1"] == "2,3"
 
 
-def test_when_the_first_message_came_shows_once_java_could_read_it(lab: BrokerLab) -> None:
+def test_earliest_store_time_is_reported_when_java_could_read_it(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(max_message_size=200))
     peer = lab.peer(broker.addr)
     assert info(peer)["earliestMessageTimeStamp"] == "-1"
@@ -66,14 +66,16 @@ def test_when_the_first_message_came_shows_once_java_could_read_it(lab: BrokerLa
     assert info(peer)["earliestMessageTimeStamp"] == str(START_MS)
 
 
-def test_the_pool_for_commits_shows_where_it_is_on(lab: BrokerLab) -> None:
+def test_commit_pool_is_reported_when_enabled(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(transient_store_pool_enable=True))
     found = info(lab.peer(broker.addr))
     assert found["remainTransientStoreBufferNumbs"] == "5"
     assert found["remainHowManyDataToCommit"] == "0 B"
 
 
-def test_a_restart_and_a_reset_begin_anew(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_counters_begin_anew_after_a_restart_or_reset(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     send(peer)
     lab.clock.advance("1s")
     broker.reset()

@@ -27,7 +27,7 @@ def queue(queue_id: int, topic: str = TOPIC) -> MessageQueue:
     return MessageQueue(topic, "broker-a", queue_id)
 
 
-def test_every_queue_that_can_be_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_every_readable_queue_is_listed(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.create_topic(TOPIC, 2)
     send(peer)
     lab.clock.advance("5s")
@@ -40,16 +40,14 @@ def test_every_queue_that_can_be_read(lab: BrokerLab, broker: Broker, peer: Peer
     assert stats(peer).compute_total_diff() == 1
 
 
-def test_a_committed_offset_beyond_the_end_has_no_time(broker: Broker, peer: Peer) -> None:
+def test_committed_offset_beyond_the_end_has_no_time(broker: Broker, peer: Peer) -> None:
     broker.create_topic(TOPIC, 1)
     broker.offsets.commit(GROUP, TOPIC, 0, 9)
     assert stats(peer).offset_table == {queue(0): OffsetWrapper(consumer_offset=9)}
     assert stats(peer).compute_total_diff() == -9
 
 
-def test_without_a_topic_it_is_all_that_the_group_has_offsets_in(
-    broker: Broker, peer: Peer
-) -> None:
+def test_request_without_a_topic_lists_all_topics_with_offsets(broker: Broker, peer: Peer) -> None:
     for topic in ("a", "b"):
         broker.create_topic(topic, 1)
         broker.offsets.commit(GROUP, topic, 0, 0)
@@ -61,7 +59,7 @@ def test_without_a_topic_it_is_all_that_the_group_has_offsets_in(
     assert stats(peer, group="nobody") == ConsumeStats()
 
 
-def test_a_group_with_members_has_what_it_subscribes_to(broker: Broker, peer: Peer) -> None:
+def test_group_with_members_lists_its_subscriptions(broker: Broker, peer: Peer) -> None:
     for topic in (TOPIC, "left"):
         broker.create_topic(topic, 1)
         broker.offsets.commit(GROUP, topic, 0, 0)
@@ -72,7 +70,7 @@ def test_a_group_with_members_has_what_it_subscribes_to(broker: Broker, peer: Pe
     assert set(stats(peer, "left", "nobody").offset_table) == {queue(0, "left")}
 
 
-def test_the_rate_is_that_of_the_samples(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_rate_is_that_of_the_samples(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     for _ in range(4):
         send(peer)
     pull(peer)
@@ -84,7 +82,7 @@ def test_the_rate_is_that_of_the_samples(lab: BrokerLab, broker: Broker, peer: P
     assert stats(peer).consume_tps == 0.0
 
 
-def test_as_many_queues_as_one_answer_carries(broker: Broker) -> None:
+def test_largest_possible_answer_is_sent(broker: Broker) -> None:
     assert len(queues_of(broker, TOPIC, MAX_QUEUES)) == MAX_QUEUES
     wide, huge = "w" * 127, 2**62
     offsets = {
@@ -96,7 +94,7 @@ def test_as_many_queues_as_one_answer_carries(broker: Broker) -> None:
 
 @pytest.mark.parametrize("code", [202, 208, 222, 303, 317])
 @pytest.mark.parametrize("queue_nums", [MAX_QUEUES + 1, (1 << 31) - 1])
-def test_more_queues_than_one_answer_carries_are_refused(
+def test_answer_with_too_many_queues_is_refused(
     broker: Broker, peer: Peer, code: int, queue_nums: int
 ) -> None:
     broker.create_topic("wide", queue_nums)
@@ -110,6 +108,6 @@ def test_more_queues_than_one_answer_carries_are_refused(
     )
 
 
-def test_a_group_is_needed(peer: Peer) -> None:
+def test_missing_group_is_refused(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_CONSUME_STATS, ext_fields={"topic": TOPIC})
     assert response.code == ResponseCode.SYSTEM_ERROR

@@ -12,7 +12,7 @@ from tests.support.peer import Peer
 HEADER = GetConsumerConnectionListRequestHeader(consumer_group=GROUP)
 
 
-def test_it_gives_members_and_subscriptions(peer: Peer) -> None:
+def test_members_and_subscriptions_are_listed(peer: Peer) -> None:
     consume(peer, "one")
     response = peer.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, HEADER)
     assert (response.code, response.remark) == (0, None)
@@ -32,6 +32,6 @@ def test_it_gives_members_and_subscriptions(peer: Peer) -> None:
     }
 
 
-def test_a_group_without_members_is_not_online(peer: Peer) -> None:
+def test_group_without_members_is_not_online(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, HEADER)
     assert (response.code, response.remark) == (206, "the consumer group[billing] not online")

@@ -13,7 +13,7 @@ from tests.support.clients import GROUP, consume
 HEADER = GetConsumerListByGroupRequestHeader(consumer_group=GROUP)
 
 
-def test_it_gives_the_client_ids(lab: BrokerLab, broker: Broker) -> None:
+def test_client_ids_are_listed(lab: BrokerLab, broker: Broker) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
@@ -22,7 +22,7 @@ def test_it_gives_the_client_ids(lab: BrokerLab, broker: Broker) -> None:
     assert json.loads(response.body) == {"consumerIdList": ["one", "two"]}
 
 
-def test_a_group_without_members_is_refused(lab: BrokerLab, broker: Broker) -> None:
+def test_group_without_members_is_refused(lab: BrokerLab, broker: Broker) -> None:
     response = lab.peer(broker.addr).ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, HEADER)
     assert (response.code, response.remark) == (1, "no consumer for this group, billing")
     assert response.body == b""

@@ -37,7 +37,7 @@ def ask(peer: Peer, **fields: str) -> Answer:
     return peer.send(CODE, header(), b"the body", ext_fields=fields, timeout_ms=10**9)
 
 
-def test_the_request_goes_through_with_all_it_has(peer: Peer, consumer: Peer) -> None:
+def test_request_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
     answer = ask(peer, jstackEnable="true", other="kept")
     assert not answer.over
     (request,) = consumer.requests
@@ -52,7 +52,7 @@ def test_the_request_goes_through_with_all_it_has(peer: Peer, consumer: Peer) ->
     assert not request.is_oneway
 
 
-def test_the_answer_comes_back_as_it_is(peer: Peer, consumer: Peer) -> None:
+def test_answer_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
     consumer.answer(
         99,
@@ -82,13 +82,15 @@ def test_the_answer_comes_back_as_it_is(peer: Peer, consumer: Peer) -> None:
         ({"consumerGroup": "none", "clientId": "x"}, "The Consumer <none> <x> not online"),
     ],
 )
-def test_who_is_not_there(peer: Peer, consumer: Peer, fields: dict[str, str], remark: str) -> None:
+def test_unknown_client_is_refused(
+    peer: Peer, consumer: Peer, fields: dict[str, str], remark: str
+) -> None:
     response = peer.ask(CODE, ext_fields=fields)
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
     assert consumer.requests == []
 
 
-def test_a_client_before_3_1_8_is_not_asked(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_client_before_3_1_8_is_not_asked(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     old = lab.outside_peer(broker, "old")
     beat(old, "old", consumers=[consumer_data()], version=61)
     response = peer.ask(CODE, header("old"))
@@ -101,7 +103,9 @@ def test_a_client_before_3_1_8_is_not_asked(lab: BrokerLab, broker: Broker, peer
     )
 
 
-def test_who_is_silent_for_10_s_of_its_own_time(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
+def test_silent_client_times_out_after_10_s_of_its_own_time(
+    lab: BrokerLab, peer: Peer, consumer: Peer
+) -> None:
     answer = ask(peer)
     lab.clock.advance("1m")
     assert not answer.over, "a JVM's time is its own"
@@ -118,7 +122,7 @@ def test_who_is_silent_for_10_s_of_its_own_time(lab: BrokerLab, peer: Peer, cons
     )
 
 
-def test_a_lost_consumer_takes_its_10_s_too(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
+def test_closed_client_times_out_after_10_s_too(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
     lab.outside_time_passes(4_000)
     consumer.close()
@@ -129,9 +133,7 @@ def test_a_lost_consumer_takes_its_10_s_too(lab: BrokerLab, peer: Peer, consumer
     assert answer.response.code == ResponseCode.CONSUME_MSG_TIMEOUT
 
 
-def test_an_answer_that_comes_too_late_is_nobodys(
-    lab: BrokerLab, peer: Peer, consumer: Peer
-) -> None:
+def test_late_answer_is_dropped(lab: BrokerLab, peer: Peer, consumer: Peer) -> None:
     answer = ask(peer)
     lab.outside_time_passes(10_000)
     consumer.answer(0, b"late")

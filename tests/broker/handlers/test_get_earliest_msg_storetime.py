@@ -11,7 +11,9 @@ from tests.support.time import START_MS
 HEADER = GetEarliestMsgStoretimeRequestHeader(topic="orders", queue_id=0)
 
 
-def test_it_is_when_the_first_message_was_stored(lab: BrokerLab, peer: Peer, send: Send) -> None:
+def test_store_time_of_the_first_message_is_returned(
+    lab: BrokerLab, peer: Peer, send: Send
+) -> None:
     send()
     lab.clock.advance("5s")
     send()
@@ -19,6 +21,6 @@ def test_it_is_when_the_first_message_was_stored(lab: BrokerLab, peer: Peer, sen
     assert response.ext_fields == {"timestamp": str(START_MS)}
 
 
-def test_minus_1_says_that_there_is_none(peer: Peer) -> None:
+def test_minus_1_is_returned_when_the_queue_has_no_message(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_EARLIEST_MSG_STORETIME, HEADER)
     assert response.ext_fields == {"timestamp": "-1"}

@@ -14,11 +14,11 @@ def ask(peer: Peer, topic: str = "orders") -> tuple[int, dict[str, str]]:
     return response.code, response.ext_fields
 
 
-def test_it_is_where_the_next_message_goes(peer: Peer, send: Send) -> None:
+def test_max_offset_is_that_of_the_next_message(peer: Peer, send: Send) -> None:
     send()
     send()
     assert ask(peer) == (ResponseCode.SUCCESS, {"offset": "2"})
 
 
-def test_it_is_0_for_what_does_not_exist(peer: Peer) -> None:
+def test_max_offset_is_0_when_the_queue_does_not_exist(peer: Peer) -> None:
     assert ask(peer, "unknown") == (ResponseCode.SUCCESS, {"offset": "0"})

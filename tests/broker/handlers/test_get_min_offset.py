@@ -14,10 +14,10 @@ def ask(peer: Peer, topic: str) -> tuple[int, dict[str, str]]:
     return response.code, response.ext_fields
 
 
-def test_it_is_0_until_something_was_deleted(peer: Peer, send: Send) -> None:
+def test_min_offset_is_0_until_a_file_is_deleted(peer: Peer, send: Send) -> None:
     send()
     assert ask(peer, "orders") == (ResponseCode.SUCCESS, {"offset": "0"})
 
 
-def test_an_unknown_queue_is_asked_about_in_vain_but_not_refused(peer: Peer) -> None:
+def test_min_offset_of_an_unknown_queue_is_0(peer: Peer) -> None:
     assert ask(peer, "unknown") == (ResponseCode.SUCCESS, {"offset": "0"})

@@ -14,7 +14,7 @@ from tests.support.peer import Peer
 HEADER = GetProducerConnectionListRequestHeader(producer_group="p")
 
 
-def test_it_gives_the_members(peer: Peer) -> None:
+def test_members_are_listed(peer: Peer) -> None:
     beat(peer, "one", producers=["p"])
     response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
     assert (response.code, response.remark) == (0, None)
@@ -27,9 +27,7 @@ def test_it_gives_the_members(peer: Peer) -> None:
     }
 
 
-def test_a_group_whose_producers_are_gone_is_empty(
-    lab: BrokerLab, broker: Broker, peer: Peer
-) -> None:
+def test_group_without_connections_is_empty(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     other = lab.peer(broker.addr)
     beat(other, "one", producers=["p"])
     other.close()
@@ -37,6 +35,6 @@ def test_a_group_whose_producers_are_gone_is_empty(
     assert json.loads(response.body) == {"connectionSet": []}
 
 
-def test_a_group_that_never_was(peer: Peer) -> None:
+def test_unknown_group_is_refused(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, HEADER)
     assert (response.code, response.remark) == (1, "the producer group[p] not exist")

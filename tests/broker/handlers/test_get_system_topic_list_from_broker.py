@@ -8,7 +8,7 @@ from fakemq.protocol.codes import RequestCode
 from tests.support.broker_lab import BrokerLab
 
 
-def test_names_of_rocketmq_and_of_the_broker() -> None:
+def test_system_topics_of_rocketmq_and_of_the_broker_are_listed() -> None:
     lab = BrokerLab()
     config = BrokerConfig(
         broker_name="b7",

@@ -16,7 +16,7 @@ from tests.support.time import START_MS
 HEADER = GetTopicStatsInfoRequestHeader(topic=TOPIC)
 
 
-def test_every_queue_that_can_be_written(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_every_writable_queue_is_listed(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     broker.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=1, write_queue_nums=2))
     send(peer)
     lab.clock.advance("5s")
@@ -30,7 +30,7 @@ def test_every_queue_that_can_be_written(lab: BrokerLab, broker: Broker, peer: P
     }
 
 
-def test_a_topic_that_is_not_here(peer: Peer) -> None:
+def test_unknown_topic_is_refused(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_TOPIC_STATS_INFO, HEADER)
     assert (response.code, response.remark) == (
         ResponseCode.TOPIC_NOT_EXIST,

@@ -19,7 +19,7 @@ from tests.support.peer import Peer
 RETRY = f"%RETRY%{GROUP}"
 
 
-def test_the_answer_carries_the_version_that_clients_keep(peer: Peer) -> None:
+def test_answer_carries_the_version_that_clients_store(peer: Peer) -> None:
     response = consume(peer)
     assert response.code == ResponseCode.SUCCESS
     assert response.remark is None
@@ -27,7 +27,7 @@ def test_the_answer_carries_the_version_that_clients_keep(peer: Peer) -> None:
     assert response.body == b""
 
 
-def test_it_creates_the_group_and_its_retry_topic(broker: Broker, peer: Peer) -> None:
+def test_heartbeat_creates_the_group_and_its_retry_topic(broker: Broker, peer: Peer) -> None:
     consume(peer)
     assert GROUP in broker.groups.snapshot()
     config = broker.topics.select(RETRY)
@@ -36,7 +36,7 @@ def test_it_creates_the_group_and_its_retry_topic(broker: Broker, peer: Peer) ->
     assert config.topic_sys_flag == 0
 
 
-def test_the_group_says_how_many_retry_queues(broker: Broker, peer: Peer) -> None:
+def test_retry_topic_has_the_groups_number_of_queues(broker: Broker, peer: Peer) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, retry_queue_nums=3))
     consume(peer)
     config = broker.topics.select(RETRY)
@@ -44,21 +44,21 @@ def test_the_group_says_how_many_retry_queues(broker: Broker, peer: Peer) -> Non
     assert config.write_queue_nums == 3
 
 
-def test_a_consumer_in_unit_mode_marks_its_retry_topic(broker: Broker, peer: Peer) -> None:
+def test_unit_mode_marks_the_retry_topic(broker: Broker, peer: Peer) -> None:
     beat(peer, consumers=[consumer_data(unitMode=True)])
     config = broker.topics.select(RETRY)
     assert config is not None
     assert config.topic_sys_flag == 2
 
 
-def test_where_groups_are_not_made_members_are_kept_all_the_same(lab: BrokerLab) -> None:
+def test_members_are_registered_when_groups_are_not_created(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
     assert consume(lab.peer(broker.addr)).code == 0
     assert broker.topics.select(RETRY) is None
     assert GROUP in broker.consumers.snapshot()
 
 
-def test_producers_and_consumers_of_one_client(broker: Broker, peer: Peer) -> None:
+def test_heartbeat_registers_producers_and_consumers(broker: Broker, peer: Peer) -> None:
     beat(peer, consumers=[consumer_data("a"), consumer_data("b")], producers=["p"])
     assert set(broker.consumers.snapshot()) == {"a", "b"}
     assert set(broker.producers.snapshot()) == {"p"}
@@ -84,7 +84,7 @@ def test_fields_of_later_clients_are_ignored(peer: Peer) -> None:
         b'{"clientID":"c","consumerDataSet":7}',
     ],
 )
-def test_a_body_that_is_none_is_answered_with_code_1(
+def test_invalid_body_is_answered_with_code_1(
     lab: BrokerLab, broker: Broker, peer: Peer, body: bytes
 ) -> None:
     assert peer.ask(RequestCode.HEART_BEAT, body=body).code == ResponseCode.SYSTEM_ERROR
@@ -93,5 +93,5 @@ def test_a_body_that_is_none_is_answered_with_code_1(
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"clientID":null}', b'{"consumerDataSet":[]}'])
-def test_a_client_without_groups_need_not_say_who_it_is(peer: Peer, body: bytes) -> None:
+def test_client_without_groups_needs_no_client_id(peer: Peer, body: bytes) -> None:
     assert peer.ask(RequestCode.HEART_BEAT, body=body).code == ResponseCode.SUCCESS

@@ -41,7 +41,7 @@ def body(answer: Answer) -> str:
     return answer.response.body.decode()
 
 
-def test_all_are_asked_one_after_the_other(peer: Peer, members: list[Peer]) -> None:
+def test_members_are_asked_one_after_the_other(peer: Peer, members: list[Peer]) -> None:
     first, second = members
     answer = ask(peer)
     assert second.requests == []
@@ -57,7 +57,7 @@ def test_all_are_asked_one_after_the_other(peer: Peer, members: list[Peer]) -> N
     )
 
 
-def test_or_only_one(peer: Peer, members: list[Peer]) -> None:
+def test_only_the_named_member_is_asked(peer: Peer, members: list[Peer]) -> None:
     first, second = members
     answer = ask(peer, clientAddr="second")
     second.answer(0, STATUS)
@@ -67,7 +67,7 @@ def test_or_only_one(peer: Peer, members: list[Peer]) -> None:
 
 
 @pytest.mark.parametrize(("code", "text"), [(1, STATUS), (0, b"no JSON"), (0, b"")])
-def test_who_says_nothing_of_use_is_left_out(
+def test_member_with_an_invalid_answer_is_omitted(
     peer: Peer, members: list[Peer], code: int, text: bytes
 ) -> None:
     answer = ask(peer, clientAddr="first")
@@ -75,7 +75,7 @@ def test_who_says_nothing_of_use_is_left_out(
     assert body(answer) == '{"consumerTable":{},"messageQueueTable":{}}'
 
 
-def test_each_has_5_s(lab: BrokerLab, peer: Peer, members: list[Peer]) -> None:
+def test_each_member_has_5_s(lab: BrokerLab, peer: Peer, members: list[Peer]) -> None:
     first, second = members
     answer = ask(peer)
     lab.outside_time_passes(4_999)
@@ -88,7 +88,7 @@ def test_each_has_5_s(lab: BrokerLab, peer: Peer, members: list[Peer]) -> None:
     assert len(first.requests) == 2, "the question, and the news of the other's end"
 
 
-def test_a_client_before_3_0_7_ends_it(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_client_before_3_0_7_fails_the_request(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     beat(lab.outside_peer(broker), "old", consumers=[consumer_data()], version=20)
     response = ask(peer, clientAddr="else").response
     assert response is not None
@@ -98,14 +98,14 @@ def test_a_client_before_3_0_7_ends_it(lab: BrokerLab, broker: Broker, peer: Pee
     )
 
 
-def test_a_group_nobody_is_in(peer: Peer) -> None:
+def test_group_without_members_is_refused(peer: Peer) -> None:
     response = ask(peer).response
     assert response is not None
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
 
 
-def test_a_version_that_java_has_no_name_for(
+def test_unknown_version_number_is_named_as_in_java(
     lab: BrokerLab, broker: Broker, peer: Peer, members: list[Peer]
 ) -> None:
     beat(lab.outside_peer(broker), "old", consumers=[consumer_data()], version=-1)

@@ -66,7 +66,7 @@ def body(offset: int) -> bytes:
         (LATE_MS, False, 3),
     ],
 )
-def test_members_are_told_where_to_go_on(
+def test_members_are_sent_their_new_offsets(
     peer: Peer, topic: str, consumer: Peer, timestamp: int, force: bool, offset: int
 ) -> None:
     response = reset(peer, timestamp=timestamp, isForce=str(force).lower())
@@ -86,14 +86,14 @@ def test_members_are_told_where_to_go_on(
     assert response.body == told.body == body(offset)
 
 
-def test_the_broker_itself_keeps_the_offsets(
+def test_broker_keeps_its_committed_offsets(
     broker: Broker, peer: Peer, topic: str, consumer: Peer
 ) -> None:
     reset(peer)
     assert broker.offsets.query(GROUP, TOPIC, 0) == 3
 
 
-def test_cpp_asks_for_a_list(peer: Peer, topic: str, consumer: Peer) -> None:
+def test_cpp_client_receives_a_list(peer: Peer, topic: str, consumer: Peer) -> None:
     response = reset(peer, LanguageCode.CPP)
     assert response.body == body(0)
     assert consumer.requests[0].body == (
@@ -103,7 +103,7 @@ def test_cpp_asks_for_a_list(peer: Peer, topic: str, consumer: Peer) -> None:
     )
 
 
-def test_a_topic_that_is_not_here(peer: Peer, consumer: Peer) -> None:
+def test_unknown_topic_is_refused(peer: Peer, consumer: Peer) -> None:
     response = reset(peer, topic="nowhere")
     assert (response.code, response.remark) == (
         ResponseCode.SYSTEM_ERROR,
@@ -111,7 +111,7 @@ def test_a_topic_that_is_not_here(peer: Peer, consumer: Peer) -> None:
     )
 
 
-def test_one_queue_that_was_never_committed_is_enough(
+def test_request_fails_when_one_queue_has_no_committed_offset(
     broker: Broker, peer: Peer, topic: str, consumer: Peer
 ) -> None:
     broker.create_topic(TOPIC, QUEUES + 1)
@@ -123,7 +123,7 @@ def test_one_queue_that_was_never_committed_is_enough(
     assert consumer.requests == []
 
 
-def test_nobody_there(peer: Peer, topic: str) -> None:
+def test_group_without_members_is_refused(peer: Peer, topic: str) -> None:
     response = reset(peer, timestamp=5)
     assert (response.code, response.remark) == (
         ResponseCode.CONSUMER_NOT_ONLINE,
@@ -131,7 +131,7 @@ def test_nobody_there(peer: Peer, topic: str) -> None:
     )
 
 
-def test_a_client_before_3_0_7_ends_it(
+def test_client_before_3_0_7_fails_the_request(
     lab: BrokerLab, broker: Broker, peer: Peer, topic: str, consumer: Peer
 ) -> None:
     old, last = (lab.peer(broker.addr, name) for name in ("old", "last"))

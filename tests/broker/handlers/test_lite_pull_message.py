@@ -15,14 +15,14 @@ CODE = RequestCode.LITE_PULL_MESSAGE
 FLAGS = PullSysFlag.SUBSCRIPTION | PullSysFlag.LITE_PULL_MESSAGE
 
 
-def test_it_pulls(peer: Peer) -> None:
+def test_lite_pull_returns_messages(peer: Peer) -> None:
     send(peer)
     response = peer.ask(CODE, pull_header(sys_flag=FLAGS), ext_fields={"maxMsgBytes": "1"})
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, "FOUND")
     assert [message.body for message in decode_records(response.body)] == [b"body"]
 
 
-def test_it_is_held(peer: Peer) -> None:
+def test_lite_pull_is_held(peer: Peer) -> None:
     send(peer)
     header = pull_header(1, sys_flag=FLAGS | PullSysFlag.SUSPEND)
     answer = peer.send(CODE, header, timeout_ms=10**9)
@@ -32,7 +32,7 @@ def test_it_is_held(peer: Peer) -> None:
     assert answer.response.code == ResponseCode.SUCCESS
 
 
-def test_it_can_be_switched_off_even_while_it_is_held(lab: BrokerLab) -> None:
+def test_lite_pull_can_be_disabled_while_it_is_held(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_ip1="10.1.1.1"))
     peer = lab.peer(broker.addr)
     send(peer)
@@ -50,7 +50,7 @@ def test_it_can_be_switched_off_even_while_it_is_held(lab: BrokerLab) -> None:
     assert answer.response.code == ResponseCode.NO_PERMISSION
 
 
-def test_the_fast_port_does_not_have_it(lab: BrokerLab, broker: Broker) -> None:
+def test_fast_port_does_not_serve_it(lab: BrokerLab, broker: Broker) -> None:
     response = lab.peer(broker.vip_addr).ask(CODE, pull_header())
     assert (response.code, response.remark) == (
         ResponseCode.REQUEST_CODE_NOT_SUPPORTED,

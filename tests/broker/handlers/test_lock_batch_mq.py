@@ -19,7 +19,7 @@ def body(client_id: str, queues: list[dict[str, object]]) -> bytes:
     return json.dumps({"clientId": client_id, "consumerGroup": "g", "mqSet": queues}).encode()
 
 
-def test_it_answers_with_the_queues_that_are_the_clients_now(peer: Peer) -> None:
+def test_answer_lists_the_queues_that_the_client_has_locked(peer: Peer) -> None:
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
     assert (response.code, response.remark) == (0, None)
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
@@ -27,14 +27,14 @@ def test_it_answers_with_the_queues_that_are_the_clients_now(peer: Peer) -> None
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[1:]}
 
 
-def test_a_5_x_client_says_one_thing_more(peer: Peer) -> None:
+def test_extra_field_of_a_5_x_client_is_ignored(peer: Peer) -> None:
     content = json.loads(body("one", QUEUES)) | {"onlyThisBroker": False}
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=json.dumps(content).encode())
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES}
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"mqSet":[{}]}'])
-def test_a_body_that_is_none_is_answered_with_code_1(
+def test_invalid_body_is_answered_with_code_1(
     lab: BrokerLab, broker: Broker, peer: Peer, content: bytes
 ) -> None:
     assert peer.ask(RequestCode.LOCK_BATCH_MQ, body=content).code == 1
@@ -43,6 +43,6 @@ def test_a_body_that_is_none_is_answered_with_code_1(
 
 
 @pytest.mark.parametrize("content", [b"{}", b'{"consumerGroup":"g"}'])
-def test_of_no_queues_none_is_locked_whoever_asks(peer: Peer, content: bytes) -> None:
+def test_empty_request_locks_no_queue(peer: Peer, content: bytes) -> None:
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=content)
     assert json.loads(response.body) == {"lockOKMQSet": []}

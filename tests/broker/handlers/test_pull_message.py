@@ -58,7 +58,9 @@ def topic(broker: Broker) -> str:
 # -- what is found ----------------------------------------------------------------------------
 
 
-def test_messages_come_as_the_log_has_them(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_messages_are_returned_as_the_log_stores_them(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     for _ in range(3):
         send(peer)
     response = pull(peer, 1)
@@ -83,13 +85,13 @@ def test_messages_come_as_the_log_has_them(lab: BrokerLab, broker: Broker, peer:
     )
 
 
-def test_no_more_than_asked_for(peer: Peer) -> None:
+def test_number_of_messages_is_limited_by_the_request(peer: Peer) -> None:
     for _ in range(3):
         send(peer)
     assert offsets(pull(peer, max_msg_nums=2))[0] == 2
 
 
-def test_less_than_nothing_is_asked_for_in_vain(peer: Peer) -> None:
+def test_negative_number_of_messages_returns_none(peer: Peer) -> None:
     send(peer)
     response = peer.ask(RequestCode.PULL_MESSAGE, pull_header(max_msg_nums=-1))
     assert said(response).code == ResponseCode.SYSTEM_ERROR
@@ -100,7 +102,7 @@ def test_less_than_nothing_is_asked_for_in_vain(peer: Peer) -> None:
     assert said(at_the_end) == (ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE")
 
 
-def test_a_binary_request_gets_a_binary_answer(peer: Peer) -> None:
+def test_binary_request_gets_a_binary_answer(peer: Peer) -> None:
     send(peer)
     response = peer.ask(
         RequestCode.PULL_MESSAGE, pull_header(), serialize_type=SerializeType.ROCKETMQ
@@ -121,7 +123,7 @@ def test_tags_select_by_hash(lab: BrokerLab, peer: Peer) -> None:
     assert said(pull(peer, 4, subscription="Aa")) == (0, "FOUND")
 
 
-def test_nothing_of_the_tag_goes_on_behind_what_was_looked_at(peer: Peer) -> None:
+def test_next_offset_skips_messages_of_other_tags(peer: Peer) -> None:
     send(peer, "a")
     send(peer, "a")
     response = pull(peer, subscription="b")
@@ -130,7 +132,7 @@ def test_nothing_of_the_tag_goes_on_behind_what_was_looked_at(peer: Peer) -> Non
     assert response.body == b""
 
 
-def test_a_subscription_in_class_filter_mode_takes_everything(lab: BrokerLab, peer: Peer) -> None:
+def test_subscription_in_class_filter_mode_matches_everything(lab: BrokerLab, peer: Peer) -> None:
     send(peer, "a")
     classes = subscription(expression="some.Filter", classFilterMode=True)
     beat(peer, consumers=[consumer_data(subscriptions=[classes])])
@@ -140,33 +142,33 @@ def test_a_subscription_in_class_filter_mode_takes_everything(lab: BrokerLab, pe
 # -- where nothing is -------------------------------------------------------------------------
 
 
-def test_an_empty_queue_read_from_the_start(topic: str, peer: Peer) -> None:
+def test_empty_queue_read_from_the_start_is_not_found(topic: str, peer: Peer) -> None:
     response = pull(peer)
     assert response.code == ResponseCode.PULL_NOT_FOUND
     assert offsets(response) == (0, 0, 0)
 
 
-def test_the_end_of_a_queue(peer: Peer) -> None:
+def test_end_of_a_queue_is_not_found(peer: Peer) -> None:
     send(peer)
     response = pull(peer, 1)
     assert said(response) == (ResponseCode.PULL_NOT_FOUND, "OFFSET_OVERFLOW_ONE")
     assert offsets(response) == (1, 0, 1)
 
 
-def test_beyond_the_end_of_a_queue(peer: Peer) -> None:
+def test_offset_beyond_the_end_is_moved(peer: Peer) -> None:
     send(peer)
     response = pull(peer, 5)
     assert said(response) == (ResponseCode.PULL_OFFSET_MOVED, "OFFSET_OVERFLOW_BADLY")
     assert offsets(response) == (1, 0, 1)
 
 
-def test_an_empty_queue_read_from_anywhere_else(topic: str, peer: Peer) -> None:
+def test_empty_queue_read_from_elsewhere_is_moved(topic: str, peer: Peer) -> None:
     response = pull(peer, 5)
     assert response.code == ResponseCode.PULL_OFFSET_MOVED
     assert offsets(response) == (0, 0, 0)
 
 
-def test_an_offset_that_was_moved_is_told_in_a_message(broker: Broker, peer: Peer) -> None:
+def test_moved_offset_is_reported_in_a_message(broker: Broker, peer: Peer) -> None:
     send(peer)
     pull(peer, 5)
     event = pull(peer, topic="OFFSET_MOVED_EVENT", subscription=GROUP)
@@ -186,39 +188,39 @@ def test_an_offset_that_was_moved_is_told_in_a_message(broker: Broker, peer: Pee
 # -- the checks, in Java's order --------------------------------------------------------------
 
 
-def test_a_broker_that_may_not_be_read_refuses_first_of_all(lab: BrokerLab) -> None:
+def test_unreadable_broker_refuses_before_other_checks(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_permission=2, auto_create_subscription_group=False))
     response = pull(lab.peer(broker.addr), topic="nothing", queue_id=99)
     assert said(response) == (16, "the broker[127.0.0.1] pulling message is forbidden")
     assert response.ext_fields == {}
 
 
-def test_a_group_that_does_not_exist(lab: BrokerLab) -> None:
+def test_unknown_group_is_refused(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
     response = pull(lab.peer(broker.addr), topic="nothing")
     assert said(response) == (26, f"subscription group [billing] does not exist, {FAQ}")
 
 
-def test_a_group_that_may_not_consume(broker: Broker, peer: Peer) -> None:
+def test_disabled_group_is_refused(broker: Broker, peer: Peer) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_enable=False))
     response = pull(peer, topic="nothing")
     assert said(response) == (16, "subscription group no permission, billing")
 
 
-def test_a_topic_that_does_not_exist(broker: Broker, peer: Peer) -> None:
+def test_unknown_topic_is_refused(broker: Broker, peer: Peer) -> None:
     response = pull(peer, topic="nothing", queue_id=99)
     assert said(response) == (17, f"topic[nothing] not exist, apply first please! {FAQ}")
     assert broker.groups.snapshot()[GROUP].retry_max_times == 16  # created on the way
 
 
-def test_a_topic_that_may_not_be_read(broker: Broker, peer: Peer) -> None:
+def test_unreadable_topic_is_refused(broker: Broker, peer: Peer) -> None:
     broker.create_topic("writeonly", 1, perm=2)
     response = pull(peer, topic="writeonly", queue_id=99)
     assert said(response) == (16, "the topic[writeonly] pulling message is forbidden")
 
 
 @pytest.mark.parametrize("queue_id", [-1, 4])
-def test_a_queue_that_the_topic_does_not_have(topic: str, peer: Peer, queue_id: int) -> None:
+def test_unknown_queue_is_refused(topic: str, peer: Peer, queue_id: int) -> None:
     response = pull(peer, queue_id=queue_id)
     address = peer.session.link.local_addr
     assert response.code == 1
@@ -231,19 +233,21 @@ def test_a_queue_that_the_topic_does_not_have(topic: str, peer: Peer, queue_id: 
 @pytest.mark.parametrize(
     ("text", "expression_type"), [("||", "TAG"), ("", "SQL92"), (None, "SQL92"), ("", "")]
 )
-def test_a_subscription_that_means_nothing(
+def test_invalid_subscription_is_refused(
     topic: str, peer: Peer, text: str | None, expression_type: str
 ) -> None:
     response = pull(peer, subscription=text, expression_type=expression_type)
     assert said(response) == (23, "parse the consumer's subscription failed")
 
 
-def test_a_group_without_members(topic: str, peer: Peer) -> None:
+def test_group_without_members_is_refused(topic: str, peer: Peer) -> None:
     response = pull(peer, sys_flag=HEARTBEAT_ONLY)
     assert said(response) == (24, f"the consumer's group info not exist{FAQ}")
 
 
-def test_a_group_that_may_not_broadcast(topic: str, broker: Broker, peer: Peer) -> None:
+def test_broadcast_is_refused_when_the_group_may_not(
+    topic: str, broker: Broker, peer: Peer
+) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name=GROUP, consume_broadcast_enable=False))
     beat(
         peer,
@@ -256,13 +260,13 @@ def test_a_group_that_may_not_broadcast(topic: str, broker: Broker, peer: Peer) 
     )
 
 
-def test_a_topic_that_the_group_has_not_subscribed(topic: str, peer: Peer) -> None:
+def test_unsubscribed_topic_is_refused(topic: str, peer: Peer) -> None:
     beat(peer, consumers=[consumer_data(subscriptions=[subscription("another")])])
     response = pull(peer, sys_flag=HEARTBEAT_ONLY)
     assert said(response) == (24, f"the consumer's subscription not exist{FAQ}")
 
 
-def test_a_subscription_that_the_broker_has_not_heard_of_yet(topic: str, peer: Peer) -> None:
+def test_newer_subscription_is_refused_until_a_heartbeat(topic: str, peer: Peer) -> None:
     consume(peer)
     response = pull(peer, sys_flag=HEARTBEAT_ONLY, sub_version=2)
     assert said(response) == (25, "the consumer's subscription not latest")
@@ -270,7 +274,7 @@ def test_a_subscription_that_the_broker_has_not_heard_of_yet(topic: str, peer: P
     assert response.code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_sql92_is_refused_as_by_a_broker_without_property_filter(topic: str, peer: Peer) -> None:
+def test_sql92_is_refused_without_property_filter(topic: str, peer: Peer) -> None:
     refusal = (1, "The broker does not support consumer to filter message by SQL92")
     sql = subscription(expressionType="SQL92", subString="a > 1")
     assert said(pull(peer, subscription="a > 1", expression_type="SQL92")) == refusal
@@ -278,7 +282,7 @@ def test_sql92_is_refused_as_by_a_broker_without_property_filter(topic: str, pee
     assert said(pull(peer, sys_flag=HEARTBEAT_ONLY)) == refusal
 
 
-def test_an_expression_that_nobody_can_compile(topic: str, peer: Peer) -> None:
+def test_expression_that_does_not_compile_is_refused(topic: str, peer: Peer) -> None:
     refusal = (1, "The broker does not support consumer to filter message by XPATH")
     odd = subscription(expressionType="XPATH", subString="/a")
     assert said(pull(peer, subscription="/a", expression_type="XPATH")) == refusal
@@ -289,13 +293,13 @@ def test_an_expression_that_nobody_can_compile(topic: str, peer: Peer) -> None:
     )
 
 
-def test_a_pull_that_says_nothing_is_a_null_pointer(peer: Peer) -> None:
+def test_empty_header_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.PULL_MESSAGE)
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
 
 
-def test_the_vip_port_does_not_serve_pulls(lab: BrokerLab, broker: Broker) -> None:
+def test_vip_port_does_not_serve_pulls(lab: BrokerLab, broker: Broker) -> None:
     response = pull(lab.peer(broker.vip_addr))
     assert said(response) == (3, " request type 11 not supported")
 
@@ -310,9 +314,7 @@ def committed(lab: BrokerLab) -> list[int]:
     return [event.offset for event in lab.journal.find(OffsetCommitted)]
 
 
-def test_a_pull_commits_what_its_client_has_consumed(
-    lab: BrokerLab, broker: Broker, peer: Peer
-) -> None:
+def test_pull_commits_the_clients_offset(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     send(peer)
     pull(peer, 0, commit_offset=7)
     assert committed(lab) == []
@@ -321,16 +323,14 @@ def test_a_pull_commits_what_its_client_has_consumed(
     assert broker.offsets.query(GROUP, TOPIC, 0) == 7
 
 
-def test_it_commits_whatever_the_answer_but_not_with_a_refusal(
-    lab: BrokerLab, topic: str, peer: Peer
-) -> None:
+def test_pull_commits_with_any_answer_but_a_refusal(lab: BrokerLab, topic: str, peer: Peer) -> None:
     pull(peer, 0, sys_flag=COMMIT, commit_offset=1)  # 19
     pull(peer, 9, sys_flag=COMMIT, commit_offset=2)  # 21
     pull(peer, 0, sys_flag=COMMIT, commit_offset=3, queue_id=9)  # 1
     assert committed(lab) == [1, 2]
 
 
-def test_a_held_pull_commits_once_when_it_comes(lab: BrokerLab, topic: str, peer: Peer) -> None:
+def test_held_pull_commits_once_on_arrival(lab: BrokerLab, topic: str, peer: Peer) -> None:
     answer = long_pull(peer, sys_flag=COMMIT | PullSysFlag.SUSPEND, commit_offset=4)
     assert committed(lab) == [4]
     assert lab.journal.find(PullHeld)
@@ -351,27 +351,27 @@ def slave(lab: BrokerLab, **config: bool) -> tuple[Broker, Peer]:
     return broker, peer
 
 
-def test_a_slave_corrects_no_offset(lab: BrokerLab) -> None:
+def test_slave_corrects_no_offset(lab: BrokerLab) -> None:
     _, peer = slave(lab)
     response = pull(peer, 5)
     assert said(response) == (20, "OFFSET_OVERFLOW_BADLY")
     assert offsets(response)[0] == 5
 
 
-def test_a_slave_that_checks_offsets_does(lab: BrokerLab) -> None:
+def test_slave_corrects_offsets_when_configured(lab: BrokerLab) -> None:
     _, peer = slave(lab, offset_check_in_slave=True)
     response = pull(peer, 5)
     assert said(response) == (21, "OFFSET_OVERFLOW_BADLY")
     assert offsets(response)[0] == 1
 
 
-def test_a_slave_commits_no_offset(lab: BrokerLab) -> None:
+def test_slave_commits_no_offset(lab: BrokerLab) -> None:
     _, peer = slave(lab)
     assert said(pull(peer, 0, sys_flag=COMMIT, commit_offset=1)) == (0, "FOUND")
     assert committed(lab) == []
 
 
-def test_with_slave_reading_the_group_says_where_to_go_on(lab: BrokerLab) -> None:
+def test_answer_suggests_the_broker_of_the_group_when_slaves_are_readable(lab: BrokerLab) -> None:
     broker, peer = slave(lab, slave_read_enable=True)
     broker.groups.update(
         SubscriptionGroupConfig(group_name=GROUP, broker_id=3, which_broker_when_consume_slowly=2)

@@ -38,7 +38,7 @@ def look(peer: Peer, **fields: int | str) -> QueryConsumeQueueResponseBody:
     return QueryConsumeQueueResponseBody.decode(response.body)
 
 
-def test_entries_as_they_are_stored(broker: Broker, peer: Peer) -> None:
+def test_entries_are_listed_as_stored(broker: Broker, peer: Peer) -> None:
     send(peer, "a")
     middle = broker.store.max_phy_offset
     send(peer, "b")
@@ -54,7 +54,7 @@ def test_entries_as_they_are_stored(broker: Broker, peer: Peer) -> None:
     assert look(peer, count=1).queue_data == body.queue_data[:1]
 
 
-def test_counts_that_java_cannot_multiply(peer: Peer) -> None:
+def test_counts_overflow_as_in_java(peer: Peer) -> None:
     send(peer)
     assert look(peer, count=0).queue_data == []
     assert look(peer, count=-1).queue_data == []
@@ -62,7 +62,7 @@ def test_counts_that_java_cannot_multiply(peer: Peer) -> None:
     assert len(look(peer, count=1 << 20).queue_data or ()) == 1
 
 
-def test_an_entry_that_is_not_there_is_success(peer: Peer) -> None:
+def test_missing_entry_is_a_success(peer: Peer) -> None:
     send(peer)
     for index in (1, 5, -1):
         response = ask(peer, index)
@@ -70,7 +70,7 @@ def test_an_entry_that_is_not_there_is_success(peer: Peer) -> None:
         assert response.remark == f"Index {index} of 0@orders is not exist!"
 
 
-def test_a_queue_that_is_not_there(peer: Peer) -> None:
+def test_unknown_queue_is_refused(peer: Peer) -> None:
     send(peer)
     response = ask(peer, queue_id=3)
     assert (response.code, response.remark) == (
@@ -82,7 +82,7 @@ def test_a_queue_that_is_not_there(peer: Peer) -> None:
     assert (none.remark or "").startswith("java.lang.NullPointerException")
 
 
-def test_the_expression_of_a_group_as_java_keeps_it() -> None:
+def test_groups_expression_is_printed_as_java_stores_it() -> None:
     lab = BrokerLab()
     broker = lab.broker(BrokerConfig(enable_property_filter=True))
     peer = lab.peer(broker.addr)
@@ -99,7 +99,7 @@ def test_the_expression_of_a_group_as_java_keeps_it() -> None:
     )
 
 
-def test_what_a_group_subscribes_to(peer: Peer) -> None:
+def test_groups_subscription_is_listed(peer: Peer) -> None:
     send(peer)
     assert look(peer, group=GROUP).filter_data == "billing@orders is not online!"
     consume(peer)

@@ -20,7 +20,7 @@ def spans(peer: Peer) -> list[QueueTimeSpan]:
     return QueryConsumeTimeSpanBody.decode(response.body).consume_time_span_set
 
 
-def test_times_of_the_first_the_last_and_the_last_consumed(
+def test_times_of_first_last_and_last_consumed_message_are_listed(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
@@ -36,7 +36,7 @@ def test_times_of_the_first_the_last_and_the_last_consumed(
     assert spans(peer)[0].delay_time == 0
 
 
-def test_who_never_committed_is_as_far_as_the_first_message(
+def test_group_without_offset_counts_from_the_first_message(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
@@ -50,13 +50,13 @@ def test_who_never_committed_is_as_far_as_the_first_message(
     assert spans(peer)[0].delay_time == 1000
 
 
-def test_an_empty_queue_has_no_times(broker: Broker, peer: Peer) -> None:
+def test_empty_queue_has_no_times(broker: Broker, peer: Peer) -> None:
     broker.create_topic(TOPIC, 1)
     (span,) = spans(peer)
     assert (span.min_time_stamp, span.max_time_stamp, span.consume_time_stamp) == (-1, -1, -1)
 
 
-def test_a_topic_that_is_not_here(peer: Peer) -> None:
+def test_unknown_topic_is_refused(peer: Peer) -> None:
     response = peer.ask(RequestCode.QUERY_CONSUME_TIME_SPAN, HEADER)
     assert (response.code, response.remark) == (
         ResponseCode.TOPIC_NOT_EXIST,

@@ -12,13 +12,13 @@ HEADER = QueryConsumerOffsetRequestHeader(consumer_group="g", topic="orders", qu
 NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
 
-def test_what_was_committed_comes_back(broker: Broker, peer: Peer) -> None:
+def test_committed_offset_is_returned(broker: Broker, peer: Peer) -> None:
     broker.offsets.commit("g", "orders", 0, 7)
     response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, HEADER)
     assert (response.code, response.ext_fields) == (ResponseCode.SUCCESS, {"offset": "7"})
 
 
-def test_a_group_that_boots_first_begins_at_0_while_that_is_in_memory(
+def test_new_group_begins_at_0_while_offset_0_is_in_memory(
     broker: Broker, peer: Peer, send: Send
 ) -> None:
     send()
@@ -26,11 +26,11 @@ def test_a_group_that_boots_first_begins_at_0_while_that_is_in_memory(
     assert (response.code, response.ext_fields) == (ResponseCode.SUCCESS, {"offset": "0"})
 
 
-def test_it_begins_at_0_where_there_is_no_queue_yet(peer: Peer) -> None:
+def test_new_group_begins_at_0_when_the_queue_does_not_exist(peer: Peer) -> None:
     assert peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, HEADER).ext_fields == {"offset": "0"}
 
 
-def test_once_entry_0_counts_as_on_disk_the_client_decides(
+def test_client_decides_when_offset_0_counts_as_on_disk(
     broker: Broker, peer: Peer, send: Send
 ) -> None:
     send(b"x" * 100)

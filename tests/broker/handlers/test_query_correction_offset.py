@@ -20,7 +20,7 @@ def correct(
     return QueryCorrectionOffsetBody.decode(response.body).correction_offsets
 
 
-def test_the_lowest_of_all_groups_counts(broker: Broker, peer: Peer) -> None:
+def test_lowest_offset_of_all_groups_is_returned(broker: Broker, peer: Peer) -> None:
     for group, offsets in (("a", {0: 5, 1: 2}), ("b", {0: 3, 2: 7})):
         for queue_id, offset in offsets.items():
             broker.offsets.commit(group, TOPIC, queue_id, offset)
@@ -29,13 +29,13 @@ def test_the_lowest_of_all_groups_counts(broker: Broker, peer: Peer) -> None:
     assert correct(peer, topic="nowhere") == {}
 
 
-def test_offsets_of_what_is_deleted_do_not_count(broker: Broker, peer: Peer) -> None:
+def test_offsets_of_deleted_records_are_ignored(broker: Broker, peer: Peer) -> None:
     broker.offsets.commit("a", TOPIC, 0, -1)
     broker.offsets.commit("b", TOPIC, 0, 3)
     assert correct(peer) == {0: 3}
 
 
-def test_groups_that_are_left_out_lose_all_they_have(broker: Broker, peer: Peer) -> None:
+def test_offsets_of_filtered_groups_are_removed(broker: Broker, peer: Peer) -> None:
     for group, topic, offset in (("a", TOPIC, 1), ("a", "others", 1), ("b", TOPIC, 2)):
         broker.offsets.commit(group, topic, 0, offset)
     assert correct(peer, filter_groups="x,a") == {0: 2}
@@ -43,9 +43,7 @@ def test_groups_that_are_left_out_lose_all_they_have(broker: Broker, peer: Peer)
     assert correct(peer, filter_groups=" ") == {0: 2}
 
 
-def test_java_compares_only_where_topic_and_group_are_called_the_same(
-    broker: Broker, peer: Peer
-) -> None:
+def test_java_compares_only_when_topic_and_group_have_one_name(broker: Broker, peer: Peer) -> None:
     broker.offsets.commit("low", TOPIC, 0, 1)
     broker.offsets.commit("high", TOPIC, 0, 5)
     assert correct(peer, compare="low") == {0: 1}

@@ -49,7 +49,7 @@ def test_every_word_of_the_keys_is_a_key(peer: Peer, send: Send) -> None:
     assert offsets(query(peer, "red")) == [0]
 
 
-def test_how_far_the_index_has_come_is_told_with_what_is_found(
+def test_index_progress_is_returned_with_the_messages(
     lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     send(properties=keys("a"))
@@ -67,7 +67,7 @@ def test_how_far_the_index_has_come_is_told_with_what_is_found(
     assert set(nothing.ext_fields.values()) == {"0"}
 
 
-def test_a_unique_key_has_a_number_of_its_own(peer: Peer, broker: Broker, send: Send) -> None:
+def test_unique_key_has_its_own_limit(peer: Peer, broker: Broker, send: Send) -> None:
     for _ in range(3):
         send(properties="UNIQ_KEY\x01U")
     assert offsets(query(peer, "U", max_num=1)) == [2]
@@ -76,7 +76,7 @@ def test_a_unique_key_has_a_number_of_its_own(peer: Peer, broker: Broker, send: 
     assert offsets(query(peer, "U", unique=True)) == [1, 2]
 
 
-def test_there_is_a_limit_whatever_is_asked_for(peer: Peer, broker: Broker, send: Send) -> None:
+def test_number_of_messages_is_limited(peer: Peer, broker: Broker, send: Send) -> None:
     for _ in range(5):
         send(properties=keys("k"))
     broker.config.max_msgs_num_batch = 3
@@ -89,7 +89,7 @@ def test_there_is_a_limit_whatever_is_asked_for(peer: Peer, broker: Broker, send
     )
 
 
-def test_times_count_in_whole_seconds_since_the_index_began(
+def test_times_are_compared_in_whole_seconds_of_the_index(
     lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     for _ in range(3):
@@ -100,30 +100,28 @@ def test_times_count_in_whole_seconds_since_the_index_began(
     assert query(peer, "k", end_timestamp=START_MS - 1).code == ResponseCode.QUERY_NOT_FOUND
 
 
-def test_another_key_of_the_same_hash_is_found_too(peer: Peer, send: Send) -> None:
+def test_another_key_with_the_same_hash_is_found(peer: Peer, send: Send) -> None:
     one, other = JAVA_SAME_HASH
     send(properties=keys(one))
     send(properties=keys(other))
     assert offsets(query(peer, one)) == offsets(query(peer, other)) == [0, 1]
 
 
-def test_another_topic_has_other_keys(peer: Peer, send: Send) -> None:
+def test_keys_of_another_topic_are_not_found(peer: Peer, send: Send) -> None:
     send(properties=keys("k"))
     assert query(peer, "k", topic="others").code == ResponseCode.QUERY_NOT_FOUND
     assert query(peer, "k", topic="").code == ResponseCode.QUERY_NOT_FOUND
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_records_come_behind_a_header_in_the_servers_own_form(
-    binary: bool, peer: Peer, send: Send
-) -> None:
+def test_answer_with_records_is_always_json(binary: bool, peer: Peer, send: Send) -> None:
     send(properties=keys("k"))
     assert query(peer, "k", binary=binary).serialize_type is SerializeType.JSON
     form = SerializeType.ROCKETMQ if binary else SerializeType.JSON
     assert query(peer, "none", binary=binary).serialize_type is form
 
 
-def test_fields_that_do_not_arrive(peer: Peer, send: Send) -> None:
+def test_missing_fields_are_refused(peer: Peer, send: Send) -> None:
     send(b"null", topic="null", properties=keys("null"))
     fields = {"maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(1 << 62)}
     assert offsets(peer.ask(RequestCode.QUERY_MESSAGE, ext_fields=fields)) == [0]

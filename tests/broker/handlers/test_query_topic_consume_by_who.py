@@ -17,7 +17,7 @@ def who(peer: Peer, topic: str = TOPIC) -> list[str]:
     return sorted(GroupList.decode(response.body).group_list)
 
 
-def test_groups_with_members_and_groups_with_offsets(broker: Broker, peer: Peer) -> None:
+def test_groups_with_members_and_groups_with_offsets_are_listed(broker: Broker, peer: Peer) -> None:
     assert who(peer) == []
     consume(peer)
     broker.offsets.commit("archive", TOPIC, 0, 5)

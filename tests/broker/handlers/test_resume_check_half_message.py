@@ -35,7 +35,7 @@ def resume(peer: Peer, msg_id: str | None) -> RemotingCommand:
     return peer.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
 
 
-def test_what_was_discarded_is_asked_again(lab: BrokerLab) -> None:
+def test_discarded_half_message_is_checked_again(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(transaction_check_max=1))
     peer = lab.peer(broker.addr)
     beat(peer, producers=[PRODUCERS])
@@ -55,9 +55,7 @@ def test_what_was_discarded_is_asked_again(lab: BrokerLab) -> None:
     assert len(stored(broker)) == 1
 
 
-def test_a_compressed_body_is_unpacked_and_said_to_be_compressed(
-    broker: Broker, peer: Peer
-) -> None:
+def test_compressed_body_is_unpacked_and_still_flagged(broker: Broker, peer: Peer) -> None:
     half = send_half(peer, body=zlib.compress(b"body"), sys_flag=5)
     assert resume(peer, create_offset_id(broker.store_host, half.commit_log_offset)).code == 0
     again = halves(broker)[-1]
@@ -65,18 +63,18 @@ def test_a_compressed_body_is_unpacked_and_said_to_be_compressed(
 
 
 @pytest.mark.parametrize("msg_id", [None, "", "no id", "7F00000100002A9F0000000000001000"])
-def test_ids_of_nothing(peer: Peer, msg_id: str | None) -> None:
+def test_ids_without_a_message_are_refused(peer: Peer, msg_id: str | None) -> None:
     response = resume(peer, msg_id)
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, THROWN)
 
 
-def test_a_body_that_cannot_be_unpacked(broker: Broker, peer: Peer) -> None:
+def test_undecodable_body_is_refused(broker: Broker, peer: Peer) -> None:
     half = send_half(peer, body=b"no zlib", sys_flag=5)
     response = resume(peer, create_offset_id(broker.store_host, half.commit_log_offset))
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, THROWN)
 
 
-def test_a_store_without_room(lab: BrokerLab) -> None:
+def test_full_store_is_refused(lab: BrokerLab) -> None:
     broker = lab.broker(memory_limit_bytes=1000)
     peer = lab.peer(broker.addr)
     half = send_half(peer, body=b"x" * 500)

@@ -14,7 +14,7 @@ def search(peer: Peer, timestamp: int, topic: str = "orders") -> str:
     return peer.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header).ext_fields["offset"]
 
 
-def test_the_nearest_message_is_found_and_the_last_for_any_later_time(
+def test_nearest_message_is_found_and_the_last_for_later_times(
     lab: BrokerLab, peer: Peer, send: Send
 ) -> None:
     for _ in range(5):
@@ -25,5 +25,5 @@ def test_the_nearest_message_is_found_and_the_last_for_any_later_time(
     assert search(peer, START_MS + 3_600_000) == "4"
 
 
-def test_it_is_0_where_there_is_no_queue(peer: Peer) -> None:
+def test_offset_is_0_when_the_queue_does_not_exist(peer: Peer) -> None:
     assert search(peer, START_MS, "unknown") == "0"

@@ -30,14 +30,14 @@ def test_members_are_stored_one_by_one_and_answered_together(broker: Broker, pee
     assert broker.store.max_offset_in_queue("orders", 0) == 3
 
 
-def test_the_header_decides_not_the_code(broker: Broker, peer: Peer) -> None:
+def test_batch_is_recognised_by_its_header_not_its_code(broker: Broker, peer: Peer) -> None:
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(batch=True), BODY).code == 0
     assert broker.store.max_offset_in_queue("orders", 0) == 3
     assert peer.ask(RequestCode.SEND_BATCH_MESSAGE, send_header(batch=False), BODY).code == 0
     assert broker.store.max_offset_in_queue("orders", 0) == 4
 
 
-def test_a_batch_is_neither_delayed_nor_prepared(broker: Broker, peer: Peer) -> None:
+def test_batch_is_neither_delayed_nor_prepared(broker: Broker, peer: Peer) -> None:
     delayed = send_header(batch=True, properties="DELAY\x013")
     response = peer.ask(RequestCode.SEND_BATCH_MESSAGE, delayed, BODY)
     assert response.code == ResponseCode.MESSAGE_ILLEGAL
@@ -47,13 +47,13 @@ def test_a_batch_is_neither_delayed_nor_prepared(broker: Broker, peer: Peer) -> 
     assert broker.store.max_offset_in_queue("orders", 0) == 0
 
 
-def test_a_batch_of_nothing_is_a_null_pointer(peer: Peer) -> None:
+def test_empty_batch_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_BATCH_MESSAGE, send_header(batch=True))
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
 
 
-def test_a_batch_is_checked_like_any_send(peer: Peer) -> None:
+def test_batch_is_checked_like_any_send(peer: Peer) -> None:
     header = send_header(batch=True, queue_id=9)
     response = peer.ask(RequestCode.SEND_BATCH_MESSAGE, header, BODY)
     assert (response.remark or "").startswith("request queueId[9] is illegal, TopicConfig [")

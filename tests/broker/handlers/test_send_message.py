@@ -12,7 +12,7 @@ from tests.support.peer import Peer
 MARKS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
-def test_a_message_is_stored_and_answered(broker: Broker, peer: Peer) -> None:
+def test_message_is_stored_and_answered(broker: Broker, peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE, v1(send_header()), b"hello")
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
     header = SendMessageResponseHeader.decode(response.ext_fields)
@@ -22,13 +22,13 @@ def test_a_message_is_stored_and_answered(broker: Broker, peer: Peer) -> None:
     assert broker.store.max_offset_in_queue("orders", 0) == 1
 
 
-def test_an_encoded_batch_under_this_code_stays_one_message(broker: Broker, peer: Peer) -> None:
+def test_encoded_batch_under_this_code_is_stored_as_one_message(broker: Broker, peer: Peer) -> None:
     body = b"\0\0\0\x19" + b"\0" * 21
     assert peer.ask(RequestCode.SEND_MESSAGE, v1(send_header()), body).code == ResponseCode.SUCCESS
     assert broker.store.max_offset_in_queue("orders", 0) == 1
 
 
-def test_it_is_answered_in_the_requests_own_serialisation(peer: Peer) -> None:
+def test_answer_has_the_serialisation_of_the_request(peer: Peer) -> None:
     response = peer.ask(
         RequestCode.SEND_MESSAGE, v1(send_header()), b"x", serialize_type=SerializeType.ROCKETMQ
     )
@@ -36,7 +36,7 @@ def test_it_is_answered_in_the_requests_own_serialisation(peer: Peer) -> None:
     assert response.ext_fields["queueOffset"] == "0"
 
 
-def test_no_field_is_required_until_it_is_read(peer: Peer) -> None:
+def test_missing_fields_are_refused_only_when_read(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x")
     assert (response.code, response.remark) == (1, "The specified topic is blank.")
     response = peer.ask(RequestCode.SEND_MESSAGE, None, b"x", ext_fields={"topic": "orders"})

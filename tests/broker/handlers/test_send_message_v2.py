@@ -18,18 +18,18 @@ def test_offsets_count_up_per_queue(send: Send) -> None:
     assert offsets == ["0", "1", "0", "2"]
 
 
-def test_a_oneway_send_is_stored_and_not_answered(broker: Broker, peer: Peer) -> None:
+def test_oneway_send_is_stored_and_not_answered(broker: Broker, peer: Peer) -> None:
     peer.oneway(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
     assert broker.store.max_offset_in_queue("orders", 0) == 1
     assert peer.requests == []
 
 
-def test_no_queue_named_means_any_queue(broker: Broker, send: Send) -> None:
+def test_negative_queue_id_chooses_any_queue(broker: Broker, send: Send) -> None:
     queues = {send(queue_id=-1).ext_fields["queueId"] for _ in range(40)}
     assert queues == {"0", "1", "2", "3"}
 
 
-def test_the_checks_come_before_the_log(broker: Broker, send: Send) -> None:
+def test_checks_run_before_the_message_is_logged(broker: Broker, send: Send) -> None:
     send(queue_id=2)
     assert [
         type(entry.event)
@@ -38,7 +38,7 @@ def test_the_checks_come_before_the_log(broker: Broker, send: Send) -> None:
     ] == [MessageChecked, LogAppended]
 
 
-def test_a_bad_number_is_a_number_format_exception(peer: Peer) -> None:
+def test_invalid_number_is_a_number_format_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, ext_fields={"b": "orders", "e": "x"})
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith(
@@ -57,25 +57,25 @@ def test_a_bad_number_is_a_number_format_exception(peer: Peer) -> None:
         ("t" * 128, "The specified topic is longer than topic max length."),
     ],
 )
-def test_a_topic_must_have_a_proper_name(send: Send, topic: str, remark: str) -> None:
+def test_topic_name_must_be_valid(send: Send, topic: str, remark: str) -> None:
     response = send(topic=topic)
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
     assert response.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
-def test_nobody_sends_to_topics_of_the_broker_itself(send: Send) -> None:
+def test_system_topics_are_refused(send: Send) -> None:
     response = send(topic="SCHEDULE_TOPIC_XXXX")
     assert response.code == ResponseCode.NO_PERMISSION
     assert response.remark == "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."
 
 
-def test_an_unknown_topic_without_a_model_is_refused(send: Send) -> None:
+def test_unknown_topic_without_a_model_is_refused(send: Send) -> None:
     response = send(default_topic="nothing")
     assert response.code == ResponseCode.TOPIC_NOT_EXIST
     assert response.remark == f"topic[orders] not exist, apply first please!{FAQ}"
 
 
-def test_a_queue_beyond_the_topic_is_refused_with_the_topic_printed(peer: Peer) -> None:
+def test_queue_beyond_the_topic_is_refused_with_the_topic_printed(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(queue_id=4), b"x")
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert response.remark == (
@@ -85,7 +85,7 @@ def test_a_queue_beyond_the_topic_is_refused_with_the_topic_printed(peer: Peer) 
     )
 
 
-def test_a_topic_without_queues_breaks_the_random_choice(broker: Broker, send: Send) -> None:
+def test_topic_without_queues_fails_the_random_choice(broker: Broker, send: Send) -> None:
     broker.create_topic("empty", 0)
     response = send(topic="empty", queue_id=-1)
     assert response.code == ResponseCode.SYSTEM_ERROR
@@ -94,7 +94,7 @@ def test_a_topic_without_queues_breaks_the_random_choice(broker: Broker, send: S
 
 
 @pytest.mark.parametrize("sends", [{"body": b"x" * (4 * 1024 * 1024 + 1)}])
-def test_a_message_too_big_is_illegal(send: Send, sends: dict[str, bytes]) -> None:
+def test_oversized_message_is_refused(send: Send, sends: dict[str, bytes]) -> None:
     response = send(**sends)
     assert response.code == ResponseCode.MESSAGE_ILLEGAL
     assert response.remark == (
@@ -103,7 +103,7 @@ def test_a_message_too_big_is_illegal(send: Send, sends: dict[str, bytes]) -> No
     )
 
 
-def test_properties_too_long_are_illegal(send: Send) -> None:
+def test_oversized_properties_are_refused(send: Send) -> None:
     response = send(properties="KEYS\x01" + "k" * 32768)
     assert response.code == ResponseCode.MESSAGE_ILLEGAL
 

@@ -10,7 +10,7 @@ from tests.support.broker_lab import BrokerLab, send_header
 
 
 @pytest.mark.parametrize("vip", [False, True])
-def test_it_is_served(lab: BrokerLab, broker: Broker, vip: bool) -> None:
+def test_both_ports_serve_the_request(lab: BrokerLab, broker: Broker, vip: bool) -> None:
     peer = lab.peer(broker.vip_addr if vip else broker.addr)
     header = send_header("DefaultCluster_REPLY_TOPIC")
     answer = peer.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"x")

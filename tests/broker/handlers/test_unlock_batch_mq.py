@@ -14,7 +14,7 @@ from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
 
 
-def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:
+def test_client_unlocks_its_own_queues(peer: Peer) -> None:
     peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
     peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("two", QUEUES[1:]))
     response = peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=body("one", QUEUES))
@@ -24,7 +24,7 @@ def test_a_client_gives_back_what_is_its_own(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"nonsense"])
-def test_a_body_that_is_none_is_answered_with_code_1(
+def test_invalid_body_is_answered_with_code_1(
     lab: BrokerLab, broker: Broker, peer: Peer, content: bytes
 ) -> None:
     assert peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=content).code == 1

@@ -10,7 +10,9 @@ from tests.support.clients import GROUP, beat, consumer_data
 from tests.support.peer import Peer
 
 
-def test_it_leaves_both_kinds_of_group(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_client_leaves_producer_and_consumer_group(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     beat(peer, "one", consumers=[consumer_data()], producers=["p"])
     header = UnregisterClientRequestHeader(
         client_id="one", producer_group="p", consumer_group=GROUP
@@ -23,7 +25,7 @@ def test_it_leaves_both_kinds_of_group(lab: BrokerLab, broker: Broker, peer: Pee
     assert [timer for timer in lab.clock.timers() if timer.kind == "client_expiry"] == []
 
 
-def test_unknown_groups_and_none_at_all_are_fine(peer: Peer) -> None:
+def test_unknown_and_missing_groups_succeed(peer: Peer) -> None:
     header = UnregisterClientRequestHeader(
         client_id="one", producer_group="p", consumer_group=GROUP
     )

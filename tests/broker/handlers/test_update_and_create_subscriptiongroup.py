@@ -14,7 +14,7 @@ from tests.support.peer import Peer
 BODY = b'{"brokerId":0,"consumeEnable":false,"groupName":"g","retryMaxTimes":3,"unknown":1}'
 
 
-def test_a_group_is_created_as_given(broker: Broker, peer: Peer) -> None:
+def test_group_is_created_as_given(broker: Broker, peer: Peer) -> None:
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
     config = broker.groups.find("g")
@@ -25,7 +25,7 @@ def test_a_group_is_created_as_given(broker: Broker, peer: Peer) -> None:
     assert [event.how for event in broker.journal.find(GroupChanged)] == ["created", "updated"]
 
 
-def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+def test_slave_refuses_and_names_its_master(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=BODY)
@@ -36,7 +36,7 @@ def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
     )
 
 
-def test_no_body_is_a_null_pointer(peer: Peer) -> None:
+def test_missing_body_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException")
@@ -49,7 +49,7 @@ def test_null_changes_nothing(broker: Broker, peer: Peer, body: bytes) -> None:
     assert broker.groups.snapshot() == before
 
 
-def test_a_group_without_a_name_is_a_null_pointer(peer: Peer) -> None:
+def test_group_without_a_name_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=b"{}")
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith("java.lang.NullPointerException: ")

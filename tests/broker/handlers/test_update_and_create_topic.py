@@ -26,7 +26,7 @@ def header(topic: str = "orders", **fields: str | int | bool) -> CreateTopicRequ
     return header
 
 
-def test_a_topic_is_created_and_changed(lab: BrokerLab) -> None:
+def test_topic_is_created_and_changed(lab: BrokerLab) -> None:
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     version = broker.topics.data_version
@@ -63,14 +63,14 @@ def test_a_topic_is_created_and_changed(lab: BrokerLab) -> None:
         ("DefaultCluster", "The topic[DefaultCluster] is conflict with system topic."),
     ],
 )
-def test_some_topics_may_not_be_created(lab: BrokerLab, topic: str, remark: str) -> None:
+def test_system_topics_are_refused(lab: BrokerLab, topic: str, remark: str) -> None:
     response = lab.peer(lab.broker().addr).ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC, ext_fields={**header().encode(), "topic": topic}
     )
     assert (response.code, response.remark) == (ResponseCode.SYSTEM_ERROR, remark)
 
 
-def test_the_filter_type_must_be_one(lab: BrokerLab) -> None:
+def test_unknown_filter_type_is_refused(lab: BrokerLab) -> None:
     response = lab.peer(lab.broker().addr).ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC, header(topic_filter_type="NONE")
     )
@@ -81,7 +81,7 @@ def test_the_filter_type_must_be_one(lab: BrokerLab) -> None:
     )
 
 
-def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
+def test_slave_refuses_and_names_its_master(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     response = lab.peer(broker.addr).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header())
     assert response.code == ResponseCode.SYSTEM_ERROR
@@ -91,7 +91,7 @@ def test_a_slave_sends_you_to_its_master(lab: BrokerLab) -> None:
     )
 
 
-def test_the_answer_waits_for_the_name_servers_but_not_forever(lab: BrokerLab) -> None:
+def test_answer_waits_a_limited_time_for_the_name_servers(lab: BrokerLab) -> None:
     name_server = lab.name_server("10.0.0.1:9876")
     broker = lab.broker(namesrv_addrs=("10.0.0.1:9876", "10.0.0.2:9876"))
     peer = lab.peer(broker.addr)

@@ -28,7 +28,7 @@ def told(peer: Peer) -> tuple[dict[str, str], int]:
     return dict(line.split("=", 1) for line in lines), version.counter
 
 
-def test_what_is_changed_works_at_once(broker: Broker, peer: Peer, send: Send) -> None:
+def test_changed_key_is_effective_at_once(broker: Broker, peer: Peer, send: Send) -> None:
     response = update(peer, "maxMessageSize=100\nregionId = Nowhere\n")
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
     config, version = told(peer)
@@ -39,9 +39,7 @@ def test_what_is_changed_works_at_once(broker: Broker, peer: Peer, send: Send) -
     assert refused.ext_fields["MSG_REGION"] == "Nowhere"
 
 
-def test_what_cannot_be_changed_is_a_success_a_version_and_a_warning(
-    broker: Broker, peer: Peer
-) -> None:
+def test_unchangeable_key_succeeds_with_a_version_and_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = told(peer)
     assert update(peer, "noSuchKey=1\nfileReservedTime=many\n").code == ResponseCode.SUCCESS
     assert told(peer) == (before, 1)
@@ -50,13 +48,13 @@ def test_what_cannot_be_changed_is_a_success_a_version_and_a_warning(
     assert len(texts) == 2
 
 
-def test_no_body_changes_nothing_not_even_the_version(peer: Peer) -> None:
+def test_missing_body_changes_neither_config_nor_version(peer: Peer) -> None:
     before = told(peer)
     assert update(peer, "").code == ResponseCode.SUCCESS
     assert told(peer) == before
 
 
-def test_text_that_is_no_properties_file(peer: Peer) -> None:
+def test_invalid_properties_text_is_refused(peer: Peer) -> None:
     response = update(peer, "regionId=\\u00zz")
     assert (response.code, response.remark) == (
         ResponseCode.SYSTEM_ERROR,
@@ -64,7 +62,7 @@ def test_text_that_is_no_properties_file(peer: Peer) -> None:
     )
 
 
-def test_a_reset_gives_back_what_was(broker: Broker, peer: Peer) -> None:
+def test_reset_restores_the_config(broker: Broker, peer: Peer) -> None:
     before = told(peer)
     update(peer, "regionId=Nowhere")
     broker.reset()
@@ -74,7 +72,7 @@ def test_a_reset_gives_back_what_was(broker: Broker, peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("perm", "pulled"), [(4, ResponseCode.SUCCESS), (2, ResponseCode.NO_PERMISSION)]
 )
-def test_name_servers_hear_of_another_permission_before_the_answer(
+def test_name_servers_are_notified_of_a_permission_before_the_answer(
     lab: BrokerLab, perm: int, pulled: ResponseCode
 ) -> None:
     name_server = lab.name_server("10.0.0.1:9876")
@@ -93,7 +91,7 @@ def test_name_servers_hear_of_another_permission_before_the_answer(
     assert pull(peer).code == pulled
 
 
-def test_a_permission_that_is_none_is_told_too(lab: BrokerLab) -> None:
+def test_name_servers_are_notified_of_an_invalid_permission_too(lab: BrokerLab) -> None:
     name_server = lab.name_server("10.0.0.1:9876")
     broker = lab.broker(namesrv_addrs=("10.0.0.1:9876",))
     name_server.requests.clear()
@@ -108,7 +106,7 @@ def test_a_permission_that_is_none_is_told_too(lab: BrokerLab) -> None:
     assert broker.config.broker_permission == 6
 
 
-def test_what_is_not_there_yet_is_left_alone_with_a_warning(broker: Broker, peer: Peer) -> None:
+def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -> None:
     before, _ = told(peer)
     text = "aclEnable=true\nuseTLS=false\nregionId=Nowhere\n"
     assert update(peer, text).code == ResponseCode.SUCCESS
@@ -118,6 +116,6 @@ def test_what_is_not_there_yet_is_left_alone_with_a_warning(broker: Broker, peer
     ]
 
 
-def test_more_than_anybody_means_is_refused(peer: Peer) -> None:
+def test_oversized_text_is_refused(peer: Peer) -> None:
     refused = update(peer, "k" * (CONFIG_BODY_MAX_BYTES + 1))
     assert (refused.code, refused.remark) == (1, "string2Properties error")

@@ -15,7 +15,7 @@ def header(offset: int) -> UpdateConsumerOffsetRequestHeader:
     )
 
 
-def test_any_offset_is_taken_backwards_too(broker: Broker, peer: Peer) -> None:
+def test_smaller_offset_is_accepted_too(broker: Broker, peer: Peer) -> None:
     for offset in (9, 4):
         response = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header(offset))
         assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
@@ -23,12 +23,12 @@ def test_any_offset_is_taken_backwards_too(broker: Broker, peer: Peer) -> None:
     assert [event.offset for event in broker.journal.find(OffsetCommitted)] == [9, 4]
 
 
-def test_clients_send_it_one_way(broker: Broker, peer: Peer) -> None:
+def test_clients_commit_one_way(broker: Broker, peer: Peer) -> None:
     peer.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, header(3))
     assert broker.offsets.query("g", "orders", 2) == 3
 
 
-def test_a_missing_offset_is_a_null_pointer(peer: Peer) -> None:
+def test_missing_offset_is_a_null_pointer_exception(peer: Peer) -> None:
     response = peer.ask(
         RequestCode.UPDATE_CONSUMER_OFFSET,
         ext_fields={"consumerGroup": "g", "topic": "orders", "queueId": "0"},

@@ -30,7 +30,7 @@ def delayed() -> SendMessageRequestHeaderV2:
     return send_header(properties="DELAY\x013")
 
 
-def test_sends_and_pulls_are_sampled_each_ten_seconds(
+def test_sends_and_pulls_are_sampled_every_ten_seconds(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     for _ in range(4):
@@ -62,7 +62,7 @@ def test_sizes_are_those_of_the_records(lab: BrokerLab, peer: Peer) -> None:
         assert minute.sum == pulled
 
 
-def test_a_delayed_message_is_put_twice_and_got_once(lab: BrokerLab, peer: Peer) -> None:
+def test_delayed_message_is_put_twice_and_got_once(lab: BrokerLab, peer: Peer) -> None:
     peer.ask(RequestCode.SEND_MESSAGE_V2, delayed(), b"later")
     lab.clock.advance("20s")
     schedule = "SCHEDULE_TOPIC_XXXX"
@@ -81,7 +81,7 @@ def test_a_delayed_message_is_put_twice_and_got_once(lab: BrokerLab, peer: Peer)
     assert total.sum == 2
 
 
-def test_what_has_counted_nothing_is_not_there(peer: Peer) -> None:
+def test_unused_counter_is_not_found(peer: Peer) -> None:
     for name, key in (("TOPIC_PUT_NUMS", "x"), ("X", TOPIC), ("COMMERCIAL_SEND_TIMES", "x")):
         response = ask(peer, name, key)
         assert (response.code, response.remark) == (

@@ -8,7 +8,7 @@ from tests.support.broker_lab import Send
 from tests.support.peer import Peer
 
 
-def test_the_stored_record_comes_back_as_it_is(peer: Peer, send: Send) -> None:
+def test_stored_record_is_returned_unchanged(peer: Peer, send: Send) -> None:
     send(b"first")
     second = int(send(b"second").ext_fields["msgId"][16:], 16)
     response = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=second))
@@ -17,7 +17,7 @@ def test_the_stored_record_comes_back_as_it_is(peer: Peer, send: Send) -> None:
     assert b"second" in response.body
 
 
-def test_where_nothing_is_nothing_is_found(peer: Peer, send: Send) -> None:
+def test_offset_without_a_record_is_not_found(peer: Peer, send: Send) -> None:
     send()
     response = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset=9999999))
     assert (response.code, response.remark) == (
