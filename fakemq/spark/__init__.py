@@ -1,6 +1,6 @@
-"""RocketMQ for Apache Spark: data sources, and the audit of what became of every message.
+"""RocketMQ for Apache Spark: data sources, and an audit of every message.
 
-Needs the extra ``spark``: PySpark from 4.2 on. ``register(spark)`` makes two formats known:
+It needs the extra ``spark``: PySpark 4.2 or newer. ``register(spark)`` adds two formats:
 ``rocketmq`` reads and writes the topics of a cluster, ``rocketmq-store`` reads store directories.
 """
 
@@ -15,10 +15,11 @@ __all__ = ["register"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats ``rocketmq`` and ``rocketmq-store`` known to a session.
+    """Add the formats ``rocketmq`` and ``rocketmq-store`` to a session.
 
-    On a ``local`` master both run with this Python, unless ``PYSPARK_PYTHON`` says another.
-    Again does no harm. ImportError where what the extra ``spark`` installs is missing or too old.
+    On a ``local`` master both run with this Python, unless ``PYSPARK_PYTHON`` names another.
+    Calling it again has no effect. Raise ImportError if the packages of the extra ``spark`` are
+    missing or too old.
     """
     from fakemq.spark.requirements import require_pyspark
 

@@ -1,6 +1,6 @@
-"""The fault campaign on Spark: a row for each seed, simulated in virtual time by its tasks.
+"""The fault campaign on Spark: one row for each seed, simulated in virtual time by Spark's tasks.
 
-It is a data source, since functions over Arrow batches would want pandas.
+It is a data source because functions over Arrow batches would need pandas.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 NAME = "fakemq-campaign"
 OPTIONS = ("seeds", "minutes", "journals", "tasks")
 SEEDS_PER_TASK = 8
-"""A task starts a process, which takes about as long as a seed of ten virtual minutes."""
+"""A task starts a process, which takes about as long as one seed of ten virtual minutes."""
 SEEDS_MAX = 1_000_000
-"""Of ten virtual minutes each, a week of a core."""
+"""A million seeds of ten virtual minutes take one core a week."""
 
 _CLUSTER = (
     *(("masters", pa.int32()), ("slaves", pa.int32()), ("namesrvs", pa.int32())),
@@ -65,17 +65,18 @@ def campaign(
     journals: bool = False,
     tasks: int | None = None,
 ) -> DataFrame:
-    """What becomes of each seed, which draws a cluster, its traffic and its faults.
+    """Return one row for each seed: the cluster, traffic and faults it draws, and the result.
 
-    A row has ``seed`` and virtual ``minutes``; the ``cluster`` and ``faults`` that were drawn,
-    faults with milliseconds from the start; ``messages`` that were sent well; ``failure``, "" if
-    everything held, and the ``violations`` it sums up; ``seconds`` of real time; with ``journals``
-    the lines of ``journal`` (about 17,000 of 100 bytes for ten minutes), else null. A seed whose
-    process dies or hangs fails, and no other. ``python -m fakemq replay --seed N`` replays a row.
+    A row has ``seed`` and virtual ``minutes``; the drawn ``cluster`` and ``faults``, with
+    milliseconds from the start; ``messages``, the number of stored messages; ``failure``, "" if
+    every invariant held, and the ``violations`` that it summarises; ``seconds`` of real time; and
+    with ``journals`` the lines of ``journal`` (about 17,000 of 100 bytes for ten minutes), else
+    null. A seed whose process dies or hangs fails, and no other seed does.
+    ``python -m fakemq replay --seed N`` replays a row.
 
-    Nothing runs until the rows are asked for, and then anew each time: write or cache them.
-    ``tasks`` is into how many parts seeds are dealt; by default eight to a task. A seed,
-    ``minutes`` or ``tasks`` that cannot be is named in what Spark raises.
+    Spark runs the seeds when the rows are requested, and again for each request: write or cache
+    them. ``tasks`` is the number of parts into which the seeds are divided; by default a task gets
+    eight seeds. Spark's exception names a seed, ``minutes`` or ``tasks`` that is not possible.
     """
     spark.dataSource.register(CampaignDataSource)
     reader = spark.read.format(NAME).option("seeds", _text(seeds)).option("minutes", minutes)
@@ -87,7 +88,7 @@ def campaign(
 class CampaignDataSource(DataSource):
     """``format("fakemq-campaign")``, with the arguments of `campaign` as options.
 
-    ``seeds`` is such as ``0:500``, without 500 itself, or ``3,8,40:50``.
+    ``seeds`` has the form ``0:500``, 500 excluded, or ``3,8,40:50``.
     """
 
     @classmethod
@@ -110,7 +111,7 @@ class Seeds(InputPartition):
 
 
 class CampaignReader(DataSourceReader):
-    """Deals seeds to tasks, and lives them."""
+    """Divides the seeds among tasks and runs them."""
 
     def __init__(self, options: Options) -> None:
         options.require_known(OPTIONS)
@@ -121,11 +122,11 @@ class CampaignReader(DataSourceReader):
         self._tasks = min(options.number("tasks", few, least=1), len(self._seeds))
 
     def partitions(self) -> Sequence[Seeds]:
-        # In turns, for neighbours may take alike.
+        # In turns, because neighbouring seeds may take equally long.
         return [Seeds(self._seeds[task :: self._tasks]) for task in range(self._tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, Seeds):  # without seeds there are no partitions, yet it is asked
+        if isinstance(partition, Seeds):  # without seeds Spark still reads one empty partition
             yield from _outcomes(partition.seeds, self._minutes, self._journals)
 
 
@@ -147,7 +148,7 @@ def _seeds(options: Options) -> Sequence[int]:
         first, *end = map(int, bounds)
         these = range(first, end[0] if end else first + 1)
         if len(found) + len(these) > SEEDS_MAX:
-            raise ConfigError(f"{NAME}: option seeds: {len(these):,} are too many at once")
+            raise ConfigError(f"{NAME}: option seeds: {len(these):,} are too many for one campaign")
         found += these
     return found
 
@@ -168,13 +169,13 @@ def _minutes(options: Options) -> float:
 
 
 def _outcomes(seeds: Sequence[int], minutes: float, journals: bool) -> Iterator[pa.RecordBatch]:
-    # Few at a time, for their journals are in memory until they are told.
+    # Few at a time, because their journals are in memory until they become rows.
     for start in range(0, len(seeds), SEEDS_PER_TASK):
-        told: list[Outcome] = []
-        # In a process of its own, so that a seed that dies or hangs is a row, not the job's end.
-        lives = Campaign(minutes, 1, told.append, partial(run_worker, journal=journals))
-        lives.run(seeds[start : start + SEEDS_PER_TASK])
-        for outcome in told:
+        outcomes: list[Outcome] = []
+        # In another process: a seed that dies or hangs becomes a row and does not end the job.
+        runner = Campaign(minutes, 1, outcomes.append, partial(run_worker, journal=journals))
+        runner.run(seeds[start : start + SEEDS_PER_TASK])
+        for outcome in outcomes:
             yield pa.RecordBatch.from_pylist([_row(outcome, minutes, journals)], schema=_SCHEMA)
 
 
@@ -194,11 +195,11 @@ def _row(outcome: Outcome, minutes: float, journals: bool) -> dict[str, Any]:
 
 
 def _fields(part: msgspec.Struct) -> dict[str, Any]:
-    """A part of a plan by the names of columns."""
+    """Return the fields of a part of a plan under their column names."""
     return {_camel(name): value for name, value in msgspec.structs.asdict(part).items()}
 
 
 def _camel(name: str) -> str:
-    """``at_ms`` as ``atMs``."""
+    """Return ``atMs`` for ``at_ms``."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

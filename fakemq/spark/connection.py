@@ -1,4 +1,4 @@
-"""How to reach the cluster: the options that reading and writing have in common."""
+"""How to reach a cluster: the options that reading and writing share."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], object], str]] = {
     "serialize.type": ("serialize_type", _serialize_type, "JSON or ROCKETMQ"),
     "vipChannelEnabled": ("vip_channel", _flag, "true or false"),
 }
-"""What may follow ``rocketmq.``: Java's name; ours, how it is read, and what is wanted."""
+"""Settings after ``rocketmq.``: Java's name → our name, its parser, and the expected text."""
 
 
-class Connection(msgspec.Struct, frozen=True):
-    """A cluster and the settings of its clients; goes to Spark's workers as it is."""
+class ClusterSettings(msgspec.Struct, frozen=True):
+    """A cluster and the settings of its clients; Spark pickles it for its workers."""
 
     name_server: str
     settings: dict[str, object]
 
     def client(self, **more: object) -> Client:
-        """A client of the cluster; ``more`` are further options of it."""
+        """Return a client of the cluster; ``more`` are further client options."""
         return Client(self.name_server, **cast(ClientOptions, self.settings | more))
 
 
-def connection_of(options: Options) -> Connection:
-    """The cluster that the options name.
+def connection_of(options: Options) -> ClusterSettings:
+    """Return the cluster that the options name.
 
-    ConfigError where no name server is named, or a setting is unknown or cannot be.
+    Raise ConfigError if no name server is named, or a setting is unknown or invalid.
     """
     spelt = {name.lower(): name for name in _SETTINGS}
     given = options.under(PASS_THROUGH)
@@ -84,4 +84,4 @@ def connection_of(options: Options) -> Connection:
             settings[ours] = read(text)
         except (ValueError, KeyError):
             raise options.bad(f"{PASS_THROUGH}{spelt[name]}", wanted) from None
-    return Connection(name_server, settings)
+    return ClusterSettings(name_server, settings)

@@ -1,7 +1,7 @@
-"""Which Python runs the formats: the one that has fakemq, unless the user says another.
+"""Which Python runs the formats: the one that has fakemq, unless the user names another.
 
-Spark starts what is set by ``PYSPARK_PYTHON``, else the first ``python3`` on the PATH. With a
-virtual environment that is not activated that one finds no fakemq, and says no more than so.
+Spark starts the Python in ``PYSPARK_PYTHON``, else the first ``python3`` on the PATH. If a virtual
+environment is not activated, that Python has no fakemq, and Spark's error only says so.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SPARKS_DEFAULT = "python3"
 
 @contextmanager
 def this_interpreter(spark: SparkSession) -> Iterator[None]:
-    """What is registered in here runs with this Python, where all of Spark is on this machine.
+    """Formats registered in this context run with this Python if all of Spark is on this machine.
 
-    Functions of the user's own keep the Python they have. A ``PYSPARK_PYTHON`` that is set is
-    left alone, and so is a cluster, whose machines may have nothing at this path.
+    The user's own functions keep their Python. A ``PYSPARK_PYTHON`` that is set is not changed,
+    and neither is a cluster, whose machines may not have this path.
     """
     context = _context(spark)
     if (
@@ -44,7 +44,7 @@ def this_interpreter(spark: SparkSession) -> Iterator[None]:
 
 
 def _context(spark: object) -> SparkContext | None:
-    """None for a session of Spark Connect, whose Python is its server's affair."""
+    """Return the context; None for a session of Spark Connect, whose server chooses the Python."""
     from pyspark.sql import SparkSession
 
     return spark.sparkContext if isinstance(spark, SparkSession) else None

@@ -1,4 +1,4 @@
-"""The options of a data source: looked up without regard to case, each known, each checked."""
+"""The options of a data source: names in any case, each name known, each value checked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fakemq.errors import ConfigError, did_you_mean
 T = TypeVar("T")
 
 PASS_THROUGH = "rocketmq."
-"""Options that begin so are settings of the client; `fakemq.spark.connection` knows which."""
+"""The prefix of client settings; `fakemq.spark.connection` knows their names."""
 
 
 class Options:
-    """What was given by ``.option(…)``; ``source`` is the format, for errors.
+    """The options given by ``.option(…)``; ``source`` is the format's name for error messages.
 
-    Names count without regard to case, as everywhere in Spark.
+    Names are compared without case, as everywhere in Spark.
     """
 
     def __init__(self, source: str, given: Mapping[str, str]) -> None:
@@ -33,12 +33,12 @@ class Options:
             raise ConfigError(f"{self.source}: there is no option {name}{hint}")
 
     def text(self, name: str) -> str | None:
-        """The value of an option, stripped; None if it was not given."""
+        """Return the value of an option, stripped; None if it was not given."""
         value = self._given.get(name.lower())
         return None if value is None else str(value).strip()
 
     def flag(self, name: str, default: bool) -> bool:
-        """Yes or no; ConfigError unless it is written ``true`` or ``false``."""
+        """Return a flag. Raise ConfigError unless it is written ``true`` or ``false``."""
         text = self.text(name)
         if text is None:
             return default
@@ -47,7 +47,7 @@ class Options:
         return text.lower() == "true"
 
     def number(self, name: str, default: T, *, least: int = 0) -> int | T:
-        """A whole number of at least ``least``; ``default`` if it was not given."""
+        """Return an integer of at least ``least``; ``default`` if the option was not given."""
         text = self.text(name)
         if text is None:
             return default
@@ -60,13 +60,13 @@ class Options:
         return value
 
     def bad(self, name: str, wanted: str) -> ConfigError:
-        """The error for an option whose value cannot be."""
+        """Return the error for an option whose value is invalid."""
         return ConfigError(
-            f"{self.source}: option {name} is {self.text(name)!r}, where {wanted} is wanted"
+            f"{self.source}: option {name} is {self.text(name)!r}, expected {wanted}"
         )
 
     def under(self, prefix: str) -> dict[str, str]:
-        """The options that begin with ``prefix``, by what follows it, in lower case."""
+        """Return the options that begin with ``prefix``; keys are the rest, in lower case."""
         return {
             name.removeprefix(prefix): str(value).strip()
             for name, value in self._given.items()

@@ -1,11 +1,11 @@
-"""Whether what the extra ``spark`` installs is there."""
+"""Checks that the packages of the extra ``spark`` are installed."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
 OLDEST_PYSPARK = (4, 2)
-"""The first with limits and Trigger.AvailableNow for streaming sources written in Python."""
+"""The first version with limits and Trigger.AvailableNow for streaming sources in Python."""
 
 
 def require_pyspark() -> None:

@@ -23,7 +23,7 @@ NAME = "rocketmq"
 
 
 class RocketMQDataSource(DataSource):
-    """Reads and writes topics, by batch and by stream; what it takes is in docs/spark_read.md."""
+    """Reads and writes topics, by batch and by stream; docs/spark_read.md lists the options."""
 
     @classmethod
     def name(cls) -> str:

@@ -23,7 +23,7 @@ _PARTS = {"log": log_parts, "consumequeue": queue_parts, "index": index_parts}
 
 
 class RocketMQStoreDataSource(DataSource):
-    """Reads a store directory, the fake's or Java's; what it takes is in docs/spark_store.md."""
+    """Reads a store directory, fakemq's or Java's; docs/spark_store.md lists the options."""
 
     @classmethod
     def name(cls) -> str:
@@ -40,19 +40,19 @@ class RocketMQStoreDataSource(DataSource):
 
 
 class StoreReader(DataSourceReader):
-    """Makes the partitions on the driver, and their rows on the workers."""
+    """Makes partitions on the driver, and their rows on the workers."""
 
     def __init__(self, options: StoreOptions, schema: pa.Schema) -> None:
         self.options = options
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Of files and ranges of files; looks at names and sizes, reads no records."""
+        """Divide files into partitions. It reads names and sizes, but no records."""
         make = _PARTS[self.options.view]
         return [part for node in nodes_of(self.options) for part in make(node, self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition, about ten thousand at a time."""
+        """Yield the rows of a partition, about ten thousand in a batch."""
         match partition:
             case LogPart():
                 return log_batches(partition, self.options, self._schema)
@@ -60,4 +60,4 @@ class StoreReader(DataSourceReader):
                 return queue_batches(partition, self.options, self._schema)
             case IndexPart():
                 return index_batches(partition, self.options, self._schema)
-        return iter(())  # of a store without any records
+        return iter(())  # a store without any records

@@ -83,15 +83,15 @@ def test_seeds_are_told_to_the_source(seeds: Sequence[int]) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"seeds": "1:x"}, "option seeds is '1:x', where whole numbers from 0 on and FROM:TO"),
-        ({"seeds": "-1"}, "option seeds is '-1', where"),
-        ({}, "option seeds is None, where"),
-        ({"seeds": "9223372036854775808"}, "option seeds is '9223372036854775808', where"),
+        ({"seeds": "1:x"}, "option seeds is '1:x', expected whole numbers from 0 on and FROM:TO"),
+        ({"seeds": "-1"}, "option seeds is '-1', expected"),
+        ({}, "option seeds is None, expected"),
+        ({"seeds": "9223372036854775808"}, "option seeds is '9223372036854775808', expected"),
         ({"seeds": "1:99999999999"}, "option seeds: 99,999,999,998 are too many"),
         ({"seeds": "1", "minutes": "2"}, "option minutes: 2 minutes are too few; 5 or more"),
-        ({"seeds": "1", "minutes": "nan"}, "option minutes is 'nan', where a number is wanted"),
-        ({"seeds": "1", "minutes": "ten"}, "option minutes is 'ten', where a number is wanted"),
-        ({"seeds": "1", "tasks": "0"}, "option tasks is '0', where a whole number from 1 on"),
+        ({"seeds": "1", "minutes": "nan"}, "option minutes is 'nan', expected a number"),
+        ({"seeds": "1", "minutes": "ten"}, "option minutes is 'ten', expected a number"),
+        ({"seeds": "1", "tasks": "0"}, "option tasks is '0', expected a whole number from 1 on"),
         ({"seed": "1"}, "there is no option seed; did you mean seeds?"),
     ],
 )

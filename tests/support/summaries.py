@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from fakemq.spark.audit.summary import Count, Fault, LagPoint, Message, Store, Summary, Verdict
+from fakemq.spark.audit.summary import (
+    Count,
+    FaultSummary,
+    LagPoint,
+    MessageSummary,
+    Store,
+    Summary,
+    Verdict,
+)
 
 NOON_MS = 1_780_315_200_000
 EMPTY = Summary("Audit of nothing", 0, 0, [], [], 0, [], [], [], [], [], [], [])
@@ -10,10 +18,10 @@ EMPTY = Summary("Audit of nothing", 0, 0, [], [], 0, [], [], [], [], [], [], [])
 
 def message(
     number: int = 0, verdict: Verdict = Verdict.LOST, keys: str = "", cause: str = ""
-) -> Message:
+) -> MessageSummary:
     msg_id = f"7F0000010A2018B4AAC2{number:012X}"
     at_ms = NOON_MS + number * 7
-    return Message(
+    return MessageSummary(
         "orders", "billing", verdict, msg_id, keys, "broker-a", 3, number, at_ms, 0, cause
     )
 
@@ -47,7 +55,7 @@ def full(messages: int = 60, topics: int = 3, faults: int = 3) -> Summary:
             for second in range(0, 600, 5)
         ],
         faults=[
-            Fault(NOON_MS + 60_000 * (number + 1), "broker-a", "killed, ASYNC_FLUSH", number)
+            FaultSummary(NOON_MS + 60_000 * (number + 1), "broker-a", "killed, ASYNC_FLUSH", number)
             for number in range(faults)
         ],
         delivered_per_second=[

@@ -29,11 +29,11 @@ def audit(
     topics: Sequence[str] = (),
     any_order: bool = False,
 ) -> Audit:
-    """What became of every message, by what the stores in these directories and files say.
+    """Find out what happened to every message, from store directories and files.
 
-    A store is ``DIR``, of one node or of several below it, or ``NAME=DIR``. Files are JSON lines or
-    Parquet; docs/audit.md has what is in them. ``groups`` and ``topics`` limit what is judged;
-    ``any_order`` leaves the order of deliveries out. ConfigError for what cannot be read.
+    A store is ``DIR``, with one node or several nodes below it, or ``NAME=DIR``. Files are JSON
+    lines or Parquet; docs/audit.md describes their columns. ``groups`` and ``topics`` limit the
+    audit; ``any_order`` ignores the order of deliveries. Raise ConfigError for unreadable input.
     """
     return audited(
         spark,
@@ -42,12 +42,12 @@ def audit(
 
 
 def audited(spark: SparkSession, asked: pipeline.Asked) -> Audit:
-    """The same, asked for by one value."""
+    """Do the same for options in one value."""
     return Audit(pipeline.tables(spark, asked, pipeline.read(spark, asked)), asked)
 
 
 class Audit:
-    """What was found, as tables that Spark computes when they are looked at."""
+    """The results as tables; Spark computes a table when it is read."""
 
     def __init__(self, tables: pipeline.Tables, asked: pipeline.Asked) -> None:
         self._tables = tables
@@ -56,7 +56,7 @@ class Audit:
 
     @cached_property
     def verdicts(self) -> DataFrame:
-        """One row for each message and group, but for what cannot be judged."""
+        """Return one row for each message and group, except those that cannot be judged."""
         found = self._tables.verdicts.where(sf.col("verdict").isNotNull())
         cause = self.findings.select("topic", "group", "msg_id", "cause")
         return found.join(cause, ["topic", "group", "msg_id"], "left").select(
@@ -67,7 +67,7 @@ class Audit:
 
     @cached_property
     def findings(self) -> DataFrame:
-        """The rows of `verdicts` that are lost, stuck, duplicated or out of order, and why."""
+        """Return the `verdicts` that are lost, stuck, duplicated or out of order, with causes."""
         tables = self._tables
         found = summarise.findings(tables.verdicts)
         sends = causes.hits_of_sends(self._spark, tables.journal)
@@ -81,21 +81,21 @@ class Audit:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """How many messages each group was behind, over time."""
+        """Return how many messages each group was behind, over time."""
         return summarise.lag(self._tables.verdicts, *self.span)
 
     @cached_property
     def faults(self) -> DataFrame:
-        """What was done to the cluster, by its journal, and how many findings it explains."""
+        """Return the faults in the journal, and how many findings each explains."""
         return causes.faults(self._spark, self._tables.journal, self._events, self.findings)
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """From when to when there is anything, in milliseconds since the epoch."""
+        """Return the first and last time of any data, in milliseconds since the epoch."""
         return summarise.span(self._tables)
 
     def summary(self, title: str = "") -> Summary:
-        """All of it, cut to what a screen has room for."""
+        """Return all results, limited to what a screen can show."""
         tables, (begin_ms, end_ms) = self._tables, self.span
         groups, nodes = summarise.by_group(tables.verdicts), summarise.by_node(tables)
         counts = summarise.counts(groups)

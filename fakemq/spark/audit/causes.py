@@ -1,4 +1,4 @@
-"""The nearest fault or event that explains a finding, by the journal, or by what stores show."""
+"""The nearest fault or event that explains a finding, from the journal, or from the stores."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fakemq.spark.audit.summary import Verdict
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from fakemq.spark.audit.journal import Journal
+    from fakemq.spark.audit.journal import JournalTables
 
 EVENTS_AT_MOST = 10_000
-"""So many of a journal are looked at, the newest; faults of sends are found by their requests."""
+"""This number of journal events are used, the newest; faults of sends are found by requests."""
 
 LARGEST_RECORD_BYTES = 4 << 20
 _EVERYWHERE = 1 << 62
@@ -25,7 +25,7 @@ _EVERYWHERE = 1 << 62
 _RANGE = re.compile(r"from offset (\d+)(?: to (\d+))?|of (\d+) bytes at offset (\d+)")
 
 LOSS, TURN = "loss", "turn"
-"""What takes bytes of a log; what has a group's deliveries begin again, or the broker's."""
+"""LOSS removes bytes of a log. TURN makes deliveries of a group, or of a broker, begin again."""
 
 
 class Happening(NamedTuple):
@@ -37,17 +37,17 @@ class Happening(NamedTuple):
     broker: str
     kind: str
     group: str
-    """Whom alone it concerns; "" for all."""
+    """The only group that it concerns; "" for all."""
     raw_topic: str
     queue_id: int
-    """The queue alone that it concerns; -1 for all."""
+    """The only queue that it concerns; -1 for all."""
     from_phy: int
     to_phy: int
-    """The bytes of the log that are gone by it."""
+    """The bytes of the log that it removed."""
     lasting: bool
-    """Whether it concerns what came after it, too, as a hold of a slave does."""
+    """True if it also concerns what came after it, such as holding a slave."""
     rank: int
-    """Of several that fit, the lowest is told."""
+    """If several events fit, the one with the lowest rank is shown."""
     fault: int
     text: str
 
@@ -59,8 +59,8 @@ _DDL = (
 )
 
 
-def happenings(journal: Journal) -> list[Happening]:
-    """The events of a journal that may be causes, the newest if there are too many."""
+def happenings(journal: JournalTables) -> list[Happening]:
+    """Return the events of a journal that may be causes, the newest if there are too many."""
     rows = journal.happenings().orderBy(sf.desc("seq")).limit(EVENTS_AT_MOST).collect()
     by_seq = {row.seq: row for row in rows}
     found = [_happening(row, by_seq) for row in reversed(rows)]
@@ -163,7 +163,7 @@ def _hit(row: Any) -> Happening:
 
 
 def _because(row: Any, by_seq: dict[int, Any]) -> str:
-    """The fault that a kill is owed to, if it is."""
+    """Return the fault that caused a kill, if one did."""
     while row is not None:
         if row.kind == "FaultHit":
             return f" by fault {row.fields.fault} {row.fields.what}"
@@ -175,8 +175,8 @@ def frame(spark: SparkSession, found: Iterable[Happening]) -> DataFrame:
     return spark.createDataFrame(list(found), _DDL)
 
 
-def hits_of_sends(spark: SparkSession, journal: Journal | None) -> DataFrame:
-    """The faults that hit sends, or their answers, by the place of what was stored."""
+def hits_of_sends(spark: SparkSession, journal: JournalTables | None) -> DataFrame:
+    """Return the faults that hit sends or their responses, by the place of the stored message."""
     if journal is None:
         return spark.createDataFrame(
             [],
@@ -200,9 +200,9 @@ def _hit_text() -> Column:
 
 
 def faults(
-    spark: SparkSession, journal: Journal | None, events: DataFrame, findings: DataFrame
+    spark: SparkSession, journal: JournalTables | None, events: DataFrame, findings: DataFrame
 ) -> DataFrame:
-    """Each fault, kill and loss with the number of ``messages`` it explains, and what else does."""
+    """Return each fault, kill and loss with the number of ``messages`` that it explains."""
     explained = findings.select(sf.explode("causes").alias("seq")).groupBy("seq").count()
     others = (
         events.where(sf.col("fault") == 0)
@@ -228,10 +228,10 @@ def faults(
 def explained(
     findings: DataFrame, events: DataFrame, sends: DataFrame, ends: DataFrame
 ) -> DataFrame:
-    """Findings with their ``cause``, and ``causes``, the numbers of the events it names.
+    """Return findings with their ``cause``, and ``causes``, the numbers of the events it names.
 
-    ``events`` is of `frame`, ``sends`` has the faults that hit sends by (broker, phy_offset), and
-    ``ends`` the end of each node's log.
+    ``events`` is a `frame`. ``sends`` has the faults that hit sends, by (broker, phy_offset).
+    ``ends`` has the end of each node's log.
     """
     found = findings.withColumn("finding", sf.monotonically_increasing_id())
     named = (
@@ -251,8 +251,8 @@ def explained(
         )
     )
     shown = found.join(best, "finding", "left").join(sf.broadcast(ends), "broker", "left")
-    told = sf.array_join(sf.transform("texts", lambda one: one["text"]), "; ")
-    return shown.withColumn("cause", sf.coalesce(told, _by_stores(), sf.lit(""))).drop(
+    from_events = sf.array_join(sf.transform("texts", lambda one: one["text"]), "; ")
+    return shown.withColumn("cause", sf.coalesce(from_events, _by_stores(), sf.lit(""))).drop(
         "finding", "texts", "log_ends"
     )
 
@@ -267,7 +267,7 @@ _NAMED = ("finding", "seq", "rank", "kind", "node", "text")
 
 
 def _losses(found: DataFrame, events: DataFrame) -> DataFrame:
-    """What took the bytes of a lost message, at each node of its broker."""
+    """Find the events that removed the bytes of a lost message, at each node of its broker."""
     lost = found.where(sf.col("verdict") == Verdict.LOST.value).select(
         "finding", "broker", "phy_offset", "ack", "at_ms"
     )
@@ -286,7 +286,7 @@ def _losses(found: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _turns(found: DataFrame, events: DataFrame) -> DataFrame:
-    """What happened between a delivery and the next one, or one that should have come later."""
+    """Find events between a delivery and the next one, or one that should have come later."""
     again = found.select("finding", "group", sf.coalesce("again", "late").alias("at")).where(
         sf.col("at").isNotNull()
     )
@@ -316,7 +316,7 @@ def _turns(found: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _sent_again(found: DataFrame, sends: DataFrame) -> DataFrame:
-    """What befell the sends of a message that is stored several times."""
+    """Find faults that hit the sends of a message that is stored several times."""
     copies = (
         found.where((sf.col("verdict") == Verdict.DUPLICATED.value) & (sf.col("copies") > 1))
         .select("finding", sf.explode("places").alias("place"))
@@ -326,7 +326,7 @@ def _sent_again(found: DataFrame, sends: DataFrame) -> DataFrame:
 
 
 def _by_stores() -> Column:
-    """What is to be seen without a journal."""
+    """Return causes that can be seen without a journal."""
     verdict, broker = sf.col("verdict"), sf.col("broker")
     phy = sf.col("phy_offset")
     missing = (

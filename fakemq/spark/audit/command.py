@@ -1,4 +1,4 @@
-"""What ``audit`` does, from the directories to the exit code."""
+"""The command ``audit``, from the directories to the exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.summary import Summary
 
 FOUND = 1
-"""The exit code of an audit that found something."""
+"""The exit code of an audit with findings."""
 
 Write = Callable[[str], None]
 
@@ -40,11 +40,11 @@ class Options(Asked, frozen=True):
 
 
 def run(options: Options, write: Write) -> int:
-    """Audit, show what was found, and give `FOUND`, or 0 if nothing was.
+    """Audit, show the result, and return `FOUND`, or 0 without findings.
 
-    ConfigError for what cannot be read or written.
+    Raise ConfigError for input that cannot be read and output that cannot be written.
     """
-    find_stores(options.stores)  # before a session is begun for nothing
+    find_stores(options.stores)  # fail before a session is started
     if options.output is not None and os.path.exists(options.output):
         raise ConfigError(f"{options.output}: is there already; name a directory that is not")
     with session(options.master) as spark:
@@ -65,13 +65,13 @@ def run(options: Options, write: Write) -> int:
 
 
 def has_findings(summary: Summary) -> bool:
-    """Whether anything is lost, stuck, duplicated or out of order."""
+    """Return True if anything is lost, stuck, duplicated or out of order."""
     return any(one.verdict in FINDINGS for one in summary.counts)
 
 
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
-    """The session that there is, or a new one for as long as the audit takes."""
+    """Use the existing session, or a new one that ends with the audit."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -82,12 +82,12 @@ def session(master: str) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master(master).appName("fakemq audit")
     for name, value in (
         ("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()),
-        # What fails is raised; errors that Spark logs besides are its own, of what it gave up.
+        # Failures are raised; errors that Spark only logs are about its own cleanup.
         ("spark.log.level", "FATAL"),
     ):
         builder = builder.config(name, value)
     if master.startswith("local"):
-        # Else it looks up this machine's name, which not every network knows, and says so.
+        # Otherwise Spark looks up this machine's name, and warns if the network does not know it.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.ui.enabled", "false")
         builder = builder.config("spark.driver.host", "127.0.0.1")

@@ -16,9 +16,9 @@ _PLACE = ["topic", "msg_id", "group", "broker", "raw_topic", "queue_id", "queue_
 
 
 def attempts(records: DataFrame, groups: DataFrame, taken: DataFrame) -> DataFrame:
-    """Every record that a group is to get, and what it got, with how often.
+    """Return every record that a group should receive, and how often it was delivered.
 
-    ``groups`` has who consumes a ``topic``, ``taken`` is of `deliveries.by_place`.
+    ``groups`` has the consumers of each ``topic``, ``taken`` is from `deliveries.by_place`.
     """
     there = records.where(sf.col("readable"))
     own = there.where(sf.col("kind") == MESSAGE).join(sf.broadcast(groups), "topic")
@@ -35,8 +35,10 @@ def attempts(records: DataFrame, groups: DataFrame, taken: DataFrame) -> DataFra
 
 
 def placed(attempts: DataFrame, positions: DataFrame) -> DataFrame:
-    """Attempts with what is known of their queues: how far its group has come there, how far it
-    was delivered, from where on, and whether a message came behind one that stands behind it.
+    """Add to attempts what is known of their queues.
+
+    That is: the committed offset, the first and last delivered offset, and whether a message was
+    delivered after a later one.
     """
     queue = ["broker", "raw_topic", "queue_id", "group"]
     reached = (
@@ -60,11 +62,12 @@ def placed(attempts: DataFrame, positions: DataFrame) -> DataFrame:
 
 
 def judged(placed: DataFrame) -> DataFrame:
-    """Attempts with what follows: ``consumed``, ``stuck``, ``due_later`` or ``unknown``.
+    """Add the columns ``consumed``, ``stuck``, ``due_later`` and ``unknown`` to attempts.
 
-    A group whose deliveries nobody wrote down has consumed what its offsets have passed. Of one
-    that is watched nothing is known from before it began; and messages of which it never got one
-    with the same tag are not for it.
+    There are three cases:
+    1. If no deliveries of a group were recorded, it consumed everything before its offsets.
+    2. If they were, nothing is known from before the record began.
+    3. A group that never received a message with some tag does not subscribe to that tag.
     """
     waits = sf.col("kind").isin(DELAYED, DLQ)
     got = sf.col("times") > 0
@@ -87,7 +90,7 @@ def judged(placed: DataFrame) -> DataFrame:
 
 
 def by_message(judged: DataFrame) -> DataFrame:
-    """What a group had of each message, all its retries taken together."""
+    """Return one row for each message and group, all retries included."""
     retry, delayed = sf.col("kind") == RETRY, sf.col("kind") == DELAYED
     own = sf.coalesce(sf.col("kind") == MESSAGE, sf.lit(False))
     tried = sf.collect_list(sf.when(retry, sf.col("attempt"))).alias("tried")
@@ -128,7 +131,7 @@ def by_message(judged: DataFrame) -> DataFrame:
         (sf.col("most_taken") > 1).alias("taken_twice"),
         (
             sf.col("due_later")
-            # A delivery may be known whose place is not.
+            # A delivery may be known without its place.
             | (sf.col("own_due_later") & (sf.col("deliveries") == 0))
             | (sf.size(sf.array_except("waiting", "tried")) > 0)
         ).alias("due_later"),

@@ -1,4 +1,4 @@
-"""Who was given what: deliveries of journals and of consumers' own files, as places in stores."""
+"""Deliveries from journals and from consumers' own files, as places in stores."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ COLUMNS = (
     " queue_offset long, msg_id string, attempt int, ok boolean, at_ms long, position long,"
     " journaled boolean"
 )
-"""``position`` says what came before what: the number in the journal, if it is ``journaled``, else
-the time. ``ok`` is false where the consumer asked for a retry.
+"""``position`` is the order: the number in the journal, if ``journaled``, else the time.
+``ok`` is false if the consumer requested a retry.
 """
 
 _DONE = ("CONSUME_SUCCESS", "SUCCESS", "COMMIT", "ACK", "OK", "")
 
 
 def of_journal(delivered: DataFrame) -> DataFrame:
-    """Pull answers: each that left counts."""
+    """Return the deliveries of a journal: each pull response that was sent counts."""
     return delivered.select(
         *("group", "broker", sf.col("topic").alias("raw_topic"), "topic", "queue_id"),
         *("queue_offset", "msg_id", sf.lit(None).cast("int").alias("attempt")),
@@ -34,7 +34,7 @@ def of_journal(delivered: DataFrame) -> DataFrame:
 
 
 def of_file(rows: DataFrame) -> DataFrame:
-    """What consumers wrote down; their clients show a retry under the topic it came from."""
+    """Return the deliveries that consumers recorded; clients show a retry under its first topic."""
     again = sf.coalesce("reconsume_times", sf.lit(0)) > 0
     retry = sf.concat(sf.lit(RETRY_PREFIX), sf.col("group"))
     shown = sf.col("topic").startswith(RETRY_PREFIX)
@@ -52,9 +52,9 @@ def _names() -> list[str]:
 
 
 def located(deliveries: DataFrame, records: DataFrame) -> DataFrame:
-    """Deliveries with the message, broker and attempt of the record that was delivered.
+    """Add to deliveries the message, broker and attempt of the delivered record.
 
-    What is in no store any more stays what its file says it was.
+    A record that is in no store any more keeps the fields from its file.
     """
     place = ["raw_topic", "queue_id", "queue_offset"]
     known = records.select(
@@ -66,7 +66,7 @@ def located(deliveries: DataFrame, records: DataFrame) -> DataFrame:
         & sf.coalesce(sf.col("its_msg_id") == sf.col("msg_id"), sf.lit(True))
         & sf.col("its_msg_id").isNotNull()
     )
-    # A place may be one of several brokers, or have had other records: the delivery itself stays.
+    # A place may belong to several brokers, or have had other records: keep the delivery once.
     numbered = deliveries.withColumn("delivery", sf.monotonically_increasing_id())
     match = sf.min(
         sf.when(same, sf.struct("its_broker", "its_msg_id", "its_topic", "its_attempt"))
@@ -88,7 +88,7 @@ def located(deliveries: DataFrame, records: DataFrame) -> DataFrame:
 
 
 def by_place(deliveries: DataFrame) -> DataFrame:
-    """How often each group was given what is at each place, and when."""
+    """Return how often and when each place was delivered to each group."""
     position = sf.array_sort(sf.collect_list(sf.struct("position", "at_ms")))
     return (
         deliveries.groupBy(

@@ -1,4 +1,4 @@
-"""The files of other programs: what producers were told, and what consumers got."""
+"""Files of other programs: the responses that producers got, and what consumers received."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ACKS = (
     "msg_id string, topic string, broker string, queue_id int, queue_offset long,"
     " offset_msg_id string, status string, at_ms long, keys string"
 )
-"""One row for each send that was answered; of a batch, ids are joined by commas."""
+"""One row for each send that was answered; the ids of a batch are joined by commas."""
 
 DELIVERIES = (
     "`group` string, client string, msg_id string, topic string, broker string, queue_id int,"
     " offset long, reconsume_times int, at_ms long, result string"
 )
-"""One row for each time that a consumer was given a message."""
+"""One row for each message that a consumer received."""
 
 _CORRUPT = "not_read"
 
 
 class Rows(NamedTuple):
-    """What a file has, with what is no such row."""
+    """The rows of a file, some of which may be invalid."""
 
     path: str
     what: str
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
 
     @property
     def is_usable(self) -> Column:
-        """Of a row of ``frame``, whether it has what is needed."""
+        """Return a column: whether a row of ``frame`` has all needed fields."""
         return sf.expr(" and ".join(f"`{name}` is not null" for name in self.needed))
 
     @property
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
         return self.frame.where(self.is_usable)
 
     def notes(self) -> list[str]:
-        """A line if something is left out, or nothing there; ConfigError if nothing is usable."""
+        """Return a line if rows are left out or missing. Raise ConfigError if none is usable."""
         is_usable = self.is_usable
         try:
             bad, good = self.frame.select(
@@ -62,16 +62,16 @@ class Rows(NamedTuple):
             )
         if not good:
             return [f"{self.path}: has no {self.what}: it is empty"]
-        return [f"{self.path}: {bad} rows are no {self.what} and were left out"] if bad else []
+        return [f"{self.path}: {bad} rows are not {self.what} and were left out"] if bad else []
 
 
 def read_rows(
     spark: SparkSession, path: str, ddl: str, *, what: str, needed: Sequence[str]
 ) -> Rows:
-    """The rows of a file of JSON lines or Parquet.
+    """Return the rows of a file of JSON lines or Parquet.
 
-    What a file has no column for is null, and so is what is of another type. ConfigError if it is
-    not there, or is damaged.
+    A missing column, or one of another type, is null. Raise ConfigError if the file is missing or
+    damaged.
     """
     if not is_parquet(path):
         frame = (
@@ -93,30 +93,30 @@ def read_rows(
                 for one in wanted
             )
         )
-    except Exception as error:  # Spark's, or what it lets through of Java's
+    except Exception as error:  # an exception of Spark, or one of Java that Spark passes through
         raise _unreadable(path, error) from None
     return Rows(path, what, needed, frame)
 
 
 def acks(spark: SparkSession, path: str) -> Rows:
-    """A file of `ACKS`."""
+    """Return the rows of a file of `ACKS`."""
     return read_rows(spark, path, ACKS, what="acknowledgements", needed=("topic",))
 
 
 def deliveries(spark: SparkSession, path: str) -> Rows:
-    """A file of `DELIVERIES`."""
+    """Return the rows of a file of `DELIVERIES`."""
     needed = ("group", "topic", "msg_id")
     return read_rows(spark, path, DELIVERIES, what="deliveries", needed=needed)
 
 
 def _unreadable(path: str, error: Exception) -> ConfigError:
-    """Of what Spark says the first line."""
+    """Return an error with the first line of Spark's text."""
     said = str(getattr(error, "java_exception", error)).strip().splitlines()
     return ConfigError(f"{path}: cannot be read: {said[0] if said else type(error).__name__}")
 
 
 def one_row_each(acks: DataFrame) -> DataFrame:
-    """Acknowledgements of batches as those of their messages, which lie one behind the other."""
+    """Return the acknowledgements of batches as one row for each message; those are adjacent."""
     ids = sf.split(sf.coalesce("msg_id", "offset_msg_id"), ",")
     offset_ids = sf.split(sf.coalesce("offset_msg_id", sf.lit("")), ",")
     return (

@@ -1,4 +1,4 @@
-"""What an audit reads: store directories by node, and files of other programs."""
+"""The inputs of an audit: store directories by node, and files of other programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fakemq.errors import ConfigError
 
 
 class Node(NamedTuple):
-    """One node's store; the master of its broker, if there is one, has the id 0."""
+    """One node's store; the master of a broker has the id 0."""
 
     name: str
     broker: str
@@ -25,15 +25,15 @@ class Node(NamedTuple):
 
 
 def split_name(name: str) -> tuple[str, int]:
-    """Broker name and id of a node: ``broker-a-1`` is the first slave of ``broker-a``."""
+    """Return broker name and id of a node: ``broker-a-1`` is the first slave of ``broker-a``."""
     broker, dash, number = name.rpartition("-")
     return (broker, int(number)) if dash and broker and number.isdecimal() else (name, 0)
 
 
 def find_stores(specs: Sequence[str]) -> list[Node]:
-    """The nodes whose stores are in ``DIR``, or which are said as ``NAME=DIR``.
+    """Return the nodes whose stores are in ``DIR``, or are given as ``NAME=DIR``.
 
-    ConfigError for what is no store, and for two nodes of one name.
+    Raise ConfigError for a directory without a store, and for two nodes with one name.
     """
     nodes = [node for spec in specs for node in _nodes_of(spec)]
     by_name: dict[str, Node] = {}
@@ -54,17 +54,17 @@ def _nodes_of(spec: str) -> list[Node]:
         require_logs(found)
         return [Node(one.name, *split_name(one.name), os.path.abspath(one.root)) for one in found]
     if not name or "/" in name:
-        raise ConfigError(f"{spec}: there is no such directory, nor is it NAME=DIR")
+        raise ConfigError(f"{spec}: neither an existing directory nor NAME=DIR")
     if not is_node(path):
-        raise ConfigError(f"{path}: no store; behind {name}= goes the directory of one node")
+        raise ConfigError(f"{path}: no store; {name}= needs the directory of one node")
     require_logs(find_nodes(path))
     return [Node(name, *split_name(name), os.path.abspath(path))]
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file, or what is in a directory, is Parquet; all else is JSON lines.
+    """Return True if a file, or the content of a directory, is Parquet; all others are JSON lines.
 
-    ConfigError for what is not there. What Spark reads from elsewhere goes by its name.
+    Raise ConfigError if it does not exist. A remote file is judged by its name.
     """
     if "://" in path:
         return path.rstrip("/").endswith(".parquet")

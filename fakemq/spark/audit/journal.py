@@ -1,7 +1,6 @@
-"""What a cluster's journal says of acknowledgements, deliveries, offsets and faults.
+"""Acknowledgements, deliveries, offsets and faults in a cluster's journal.
 
-The file of ``--journal`` is read by Spark, whatever its size; what it has is in
-`fakemq.journal.file`.
+Spark reads the file of ``--journal``, whatever its size; `fakemq.journal.file` defines its format.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ _STATUS = {
     ResponseCode.FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
     ResponseCode.SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
 }
-"""Answers that say that a message is stored."""
+"""Responses that mean that the message is stored."""
 
 
 def broker_of(node: str) -> Column:
-    """The broker that a node belongs to, as `fakemq.spark.audit.inputs.split_name` has it."""
+    """Return the broker of a node, as `fakemq.spark.audit.inputs.split_name` does."""
     return sf.regexp_replace(node, "-[0-9]+$", "")
 
 
-class Journal:
-    """One file's entries, read once and kept by Spark while an audit looks at them."""
+class JournalTables:
+    """The entries of one file, read once and cached by Spark during an audit."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         needed = ("seq", "at_ms", "node", "kind")
@@ -65,9 +64,9 @@ class Journal:
         )
 
     def hits(self) -> DataFrame:
-        """Each time that a fault had an effect, with the ``request`` it befell, if it was one."""
+        """Return each effect of a fault, with the ``request`` it hit, if any."""
         hit = self._of("FaultHit", "fault", "what", "on")
-        # A fault may meet what another one has met before.
+        # A fault may hit a request that another fault hit before.
         before = hit.select(sf.col("seq").alias("cause"), sf.col("cause").alias("earlier"))
         return hit.join(before, "cause", "left").select(
             *("seq", "at_ms", "node", "broker", "fault", "what", "on"),
@@ -75,13 +74,13 @@ class Journal:
         )
 
     def appended(self) -> DataFrame:
-        """Every record that a master appended."""
+        """Return every record that a master appended."""
         return self._of(
             "LogAppended", "topic", "queue_id", "queue_offset", "phy_offset", "msg_id", "size_bytes"
         ).withColumnRenamed("cause", "request")
 
     def acks(self) -> DataFrame:
-        """Sends whose answer went out and said that the message is stored."""
+        """Return the sends that were answered with a code for a stored message."""
         checked = (
             self._of("MessageChecked", "topic", "queue_id")
             .where(~sf.col("topic").startswith(RETRY_PREFIX))
@@ -112,14 +111,14 @@ class Journal:
         )
 
     def deliveries(self) -> DataFrame:
-        """Each message of each pull answer that left, with what was at its place by then."""
+        """Return each message of each sent pull response, with the record at its place then."""
         place = ["broker", "topic", "queue_id", "queue_offset"]
         delivered = (
             self._of("Delivered", "topic", "queue_id", "offsets", "group", "peer")
             .select("*", sf.explode("offsets").alias("queue_offset"))
             .drop("offsets", "cause", "node")
         )
-        # A crash may have taken a record, and another one is at its place since.
+        # A crash may have removed a record, and another record may be at its place since.
         appended = self.appended().select(*place, "msg_id", sf.col("seq").alias("appended_seq"))
         by_then = sf.when(sf.col("appended_seq") < sf.col("seq"), sf.col("appended_seq"))
         newest = sf.max_by("msg_id", by_then).alias("msg_id")
@@ -131,14 +130,14 @@ class Journal:
         )
 
     def commits(self) -> DataFrame:
-        """Every offset that was committed, with the one that it replaced as ``from_offset``."""
+        """Return every committed offset, with the one that it replaced as ``from_offset``."""
         queue = Window.partitionBy("broker", "group", "topic", "queue_id").orderBy("seq")
         return self._of("OffsetCommitted", "group", "topic", "queue_id", "offset").withColumn(
             "from_offset", sf.lag("offset").over(queue)
         )
 
     def happenings(self) -> DataFrame:
-        """What was done to nodes and groups: `fakemq.spark.audit.causes` says what it explains."""
+        """Return events about nodes and groups: `fakemq.spark.audit.causes` uses them."""
         return self.entries.where(
             sf.col("kind").isin(
                 *("FaultHit", "NodeStopped", "NodeStarted", "UnsyncedLost", "StoreRepaired"),

@@ -1,4 +1,4 @@
-"""One row for each message: what producers were told of it, and what has become of it in stores."""
+"""One row for each message: the response that its producer got, and its records in the stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 STORED, WAITS, LOST, EXPIRED, ROLLED_BACK, ABANDONED, UNPROMISED = (
     *("stored", "waits", "lost", "expired", "rolled back", "given up", "unpromised"),
 )
-"""What may have become of a message before anybody consumes it."""
+"""What may have happened to a message before it is consumed."""
 
 ACK_COLUMNS = (
     "topic string, msg_id string, broker string, queue_id int, queue_offset long, phy_offset long,"
@@ -24,10 +24,10 @@ ACK_COLUMNS = (
 
 
 def readable(records: DataFrame, logs: DataFrame) -> DataFrame:
-    """Records with ``readable``: whether a consumer gets them, or will when a slave takes over.
+    """Add ``readable`` to records: whether a consumer can read them, now or from a slave later.
 
-    What only slaves have is out of reach once their master's log has gone on without it. What a
-    master has deleted, as its time was over, is none of that.
+    A record that only slaves have is not readable once their master's log has continued without
+    it. A record that a master deleted because of its age is not of this kind.
     """
     masters = sf.broadcast(logs)
     ends = (
@@ -49,15 +49,15 @@ def readable(records: DataFrame, logs: DataFrame) -> DataFrame:
 
 
 def with_ends(records: DataFrame, delays: DataFrame) -> DataFrame:
-    """Records with ``over``: of a half message, that its transaction has ended; of a delayed one,
-    that its level has passed it.
+    """Add ``over`` to records: the transaction of a half message has ended, or the level of a
+    delayed message has passed it.
     """
     ops = records.where((sf.col("kind") == OP) & sf.col("readable"))
     ends = ops.select(
         "broker",
         sf.lit(HALF).alias("kind"),
         "queue_id",
-        # RocketMQ 5 has several of them in one record.
+        # RocketMQ 5 stores several of them in one record.
         sf.explode(sf.split("ends", ",").cast("array<bigint>")).alias("queue_offset"),
         sf.lit(True).alias("ended"),
     ).dropDuplicates()
@@ -72,7 +72,7 @@ def with_ends(records: DataFrame, delays: DataFrame) -> DataFrame:
 
 
 def messages(records: DataFrame, acks: DataFrame, logs: DataFrame) -> DataFrame:
-    """Everything that was sent or stored, with its ``fate``; see `with_ends` for the records."""
+    """Return everything that was sent or stored, with its ``fate``; see `with_ends` for records."""
     own = records.where(sf.col("retry_group").isNull())
     kind, over, there = sf.col("kind"), sf.col("over"), sf.col("readable")
     copy = there & (kind == MESSAGE)
@@ -87,23 +87,23 @@ def messages(records: DataFrame, acks: DataFrame, logs: DataFrame) -> DataFrame:
         sf.coalesce(sf.min(sf.when(copy, place)), sf.min(place)).alias("first"),
         sf.max("keys").alias("keys"),
         sf.max("tags").alias("tags"),
-        # Enough to say which: nobody stores one message more often than that.
+        # Enough to show; a message is hardly ever stored more often.
         sf.slice(sf.array_sort(sf.collect_set(sf.when(there, place))), 1, 16).alias("places"),
         sf.array_distinct(sf.flatten(sf.slice(sf.collect_set("nodes"), 1, 16))).alias("nodes"),
     )
-    told = acks.groupBy("topic", "msg_id").agg(
+    acknowledged = acks.groupBy("topic", "msg_id").agg(
         sf.bool_or(sf.coalesce("status", sf.lit("SEND_OK")) == "SEND_OK").alias("promised"),
         sf.count("*").alias("acks"),
         sf.min_by(
             sf.struct(
                 *("at_ms", "broker", "queue_id", "queue_offset", "phy_offset", "seq", "size_bytes")
             ),
-            # Without a time it counts all the same: else a file that has none says nothing.
+            # A row without a time counts too; otherwise a file without times would be ignored.
             sf.coalesce("at_ms", sf.lit(0)),
         ).alias("ack"),
         sf.max("keys").alias("ack_keys"),
     )
-    joined = stored.join(told, ["topic", "msg_id"], "full").join(
+    joined = stored.join(acknowledged, ["topic", "msg_id"], "full").join(
         sf.broadcast(logs.select(sf.col("broker").alias("ack_broker"), "log_begin")),
         sf.col("ack.broker") == sf.col("ack_broker"),
         "left",
@@ -124,12 +124,12 @@ def messages(records: DataFrame, acks: DataFrame, logs: DataFrame) -> DataFrame:
     )
 
 
-def _first(stored: str, told: str, *otherwise: Column) -> Column:
-    return sf.coalesce(f"first.{stored}", f"ack.{told}", *otherwise).alias(stored)
+def _first(stored: str, acknowledged: str, *otherwise: Column) -> Column:
+    return sf.coalesce(f"first.{stored}", f"ack.{acknowledged}", *otherwise).alias(stored)
 
 
 def fate() -> Column:
-    """What has become of a message, by the columns that `messages` has counted."""
+    """Return the column ``fate``, from the counts of `messages`."""
 
     def some(name: str) -> Column:
         return sf.coalesce(name, sf.lit(0)) > 0

@@ -1,4 +1,4 @@
-"""From what is read to the verdicts: which table is made of which."""
+"""The tables of an audit: from the inputs to the verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fakemq.errors import ConfigError
 from fakemq.protocol.topics import TRANS_OP_HALF_TOPIC
 from fakemq.spark.audit import consumption, deliveries, files, messages, positions, records
 from fakemq.spark.audit.inputs import find_stores
-from fakemq.spark.audit.journal import Journal
+from fakemq.spark.audit.journal import JournalTables
 from fakemq.spark.audit.verdicts import verdicts
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What to audit; see `fakemq.spark.audit.audit`."""
+    """The options of an audit; see `fakemq.spark.audit.audit`."""
 
     stores: Sequence[str]
     acks: Sequence[str] = ()
@@ -40,24 +40,24 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Read(NamedTuple):
-    """What is read, before anything is made of it."""
+    """The inputs, as they were read."""
 
     nodes: list[Node]
-    journal: Journal | None
-    told: list[Rows]
-    given: list[Rows]
+    journal: JournalTables | None
+    ack_files: list[Rows]
+    delivery_files: list[Rows]
     notes: list[str]
     positions: Positions
     stored: DataFrame
-    """Whole rows of ``rocketmq-store`` with ``node`` and ``broker``, as `STORED` has them."""
+    """Undamaged rows of ``rocketmq-store`` with ``node`` and ``broker``, in columns `STORED`."""
     damage: DataFrame
 
 
 class Tables(NamedTuple):
-    """All that an audit makes; Spark computes each when it is looked at."""
+    """All results of an audit; Spark computes a table when it is read."""
 
     nodes: list[Node]
-    journal: Journal | None
+    journal: JournalTables | None
     notes: list[str]
     damage: DataFrame
     records: DataFrame
@@ -69,29 +69,42 @@ class Tables(NamedTuple):
 
 
 def read(spark: SparkSession, asked: Asked) -> Read:
-    """All that was asked for; ConfigError for what cannot be read."""
+    """Read all inputs. Raise ConfigError for input that cannot be read."""
     nodes = find_stores(asked.stores)
     if not nodes:
         raise ConfigError("no store to audit: name the directory of at least one")
     fakemq.spark.register(spark)
-    journal = None if asked.journal is None else Journal(spark, asked.journal)
-    told = [files.acks(spark, path) for path in asked.acks]
-    given = [files.deliveries(spark, path) for path in asked.deliveries]
-    # Before anything that takes long: a wrong file is said at once.
-    every = [*told, *given] if journal is None else [journal.rows, *told, *given]
+    journal = None if asked.journal is None else JournalTables(spark, asked.journal)
+    ack_files = [files.acks(spark, path) for path in asked.acks]
+    delivery_files = [files.deliveries(spark, path) for path in asked.deliveries]
+    # First, because a wrong file should be reported before any long work.
+    every = (
+        [*ack_files, *delivery_files]
+        if journal is None
+        else [journal.rows, *ack_files, *delivery_files]
+    )
     notes = [line for rows in every for line in rows.notes()]
     stored, damage = _read_stores(spark, nodes)
-    return Read(nodes, journal, told, given, notes, positions.read_positions(nodes), stored, damage)
+    return Read(
+        nodes,
+        journal,
+        ack_files,
+        delivery_files,
+        notes,
+        positions.read_positions(nodes),
+        stored,
+        damage,
+    )
 
 
 def tables(spark: SparkSession, asked: Asked, there: Read) -> Tables:
-    """Everything up to the verdicts."""
+    """Return everything up to the verdicts."""
     journal = there.journal
     committed, delays, logs = positions.frames(spark, there.positions)
     raw = records.once_each(records.classified(there.stored))
     stored = keep(messages.with_ends(messages.readable(raw, logs), delays))
-    acks = keep(_acks(spark, there.told, journal, stored))
-    taken = keep(_taken(spark, there.given, journal, stored))
+    acks = keep(_acks(spark, there.ack_files, journal, stored))
+    taken = keep(_taken(spark, there.delivery_files, journal, stored))
     if journal is not None:
         committed = keep(_newest(committed, journal))
     groups = keep(_groups(spark, asked, there.positions, committed, taken))
@@ -112,15 +125,16 @@ def tables(spark: SparkSession, asked: Asked, there: Read) -> Tables:
 
 
 def keep(frame: DataFrame) -> DataFrame:
-    """A table that is looked at several times, computed once and kept by Spark's workers.
+    """Cache a table that is read several times in Spark's workers.
 
-    And planned once: a plan of everything up to the verdicts takes Spark longer than the work.
+    It is also planned only once: planning everything up to the verdicts takes Spark longer than the
+    work itself.
     """
     return frame.localCheckpoint(eager=False)
 
 
 def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
-    """One line for each thing that was read."""
+    """Return one line for each input."""
     lines = [f"{one.root}: store of {one.name}" for one in nodes]
     lines += [f"{path}: acknowledgements" for path in asked.acks]
     lines += [f"{path}: deliveries" for path in asked.deliveries]
@@ -128,10 +142,10 @@ def inputs(asked: Asked, nodes: Sequence[Node]) -> list[str]:
 
 
 def _read_stores(spark: SparkSession, nodes: Sequence[Node]) -> tuple[DataFrame, DataFrame]:
-    """The records of all nodes, and what is damaged there."""
+    """Return the records and the damaged ranges of all nodes."""
     reads: list[dict[str, Node]] = []
     for node in nodes:
-        # The rows of one read know their nodes by the names of their folders.
+        # In the rows of one read, nodes are distinguished by the names of their folders.
         folder = os.path.basename(node.root)
         read = next((one for one in reads if folder not in one), None)
         if read is None:
@@ -167,7 +181,7 @@ def _read(spark: SparkSession, by_folder: dict[str, Node]) -> DataFrame:
     found = read(STORED).load(roots).withColumn("value", sf.lit(None).cast("binary"))
     with_ops = [root for root in roots if _may_have_ops(root)]
     if with_ops:
-        # Of all bodies, which are the bulk of a store, only those of the op topic say something.
+        # Bodies are the bulk of a store; only those of the op topic are needed.
         ops = read(f"{STORED}, value binary").option("topic", TRANS_OP_HALF_TOPIC).load(with_ops)
         is_op = sf.coalesce(sf.col("topic") == TRANS_OP_HALF_TOPIC, sf.lit(False))
         found = found.where(~is_op).unionByName(ops.where("damage is null"))
@@ -185,21 +199,21 @@ def _may_have_ops(root: str) -> bool:
 
 def _acks(
     spark: SparkSession,
-    told: Sequence[Rows],
-    journal: Journal | None,
+    ack_files: Sequence[Rows],
+    journal: JournalTables | None,
     stored: DataFrame,
 ) -> DataFrame:
-    """What producers were told, of the journal and of their own files."""
+    """Return the acknowledgements in the journal and in the producers' own files."""
     empty = spark.createDataFrame([], messages.ACK_COLUMNS)
     found = [empty]
     if journal is not None:
         found.append(journal.acks())
-    found += [_named(files.one_row_each(rows.usable), stored) for rows in told]
+    found += [_named(files.one_row_each(rows.usable), stored) for rows in ack_files]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), found)
 
 
 def _named(acks: DataFrame, stored: DataFrame) -> DataFrame:
-    """Acknowledgements with the unique id, and the place in the log that the offset id says."""
+    """Add the unique id to acknowledgements, and the log offset that is part of the offset id."""
     known = stored.select("offset_msg_id", sf.col("msg_id").alias("its_id")).dropDuplicates(
         ["offset_msg_id"]
     )
@@ -216,25 +230,25 @@ def _named(acks: DataFrame, stored: DataFrame) -> DataFrame:
 
 def _taken(
     spark: SparkSession,
-    given: Sequence[Rows],
-    journal: Journal | None,
+    delivery_files: Sequence[Rows],
+    journal: JournalTables | None,
     stored: DataFrame,
 ) -> DataFrame:
-    """Deliveries by place. What consumers wrote down themselves is believed before the journal."""
+    """Return deliveries by place. Files of consumers take precedence over the journal."""
     found = spark.createDataFrame([], deliveries.COLUMNS)
-    for rows in given:
+    for rows in delivery_files:
         found = found.unionByName(deliveries.of_file(rows.usable))
     if journal is not None:
         pulled = deliveries.of_journal(journal.deliveries())
-        if given:
+        if delivery_files:
             written = sf.broadcast(found.select("group").distinct())
             pulled = pulled.join(written, "group", "left_anti")
         found = found.unionByName(pulled)
     return deliveries.by_place(deliveries.located(found, stored))
 
 
-def _newest(committed: DataFrame, journal: Journal) -> DataFrame:
-    """Offsets of the journal where it has some, else those of the stores."""
+def _newest(committed: DataFrame, journal: JournalTables) -> DataFrame:
+    """Return the offsets of the journal if it has any, else those of the stores."""
     queue = ["broker", "raw_topic", "queue_id", "group"]
     last = (
         journal.commits()
@@ -254,8 +268,8 @@ def _groups(
     committed: DataFrame,
     taken: DataFrame,
 ) -> DataFrame:
-    """Who consumes which topic; ``watched`` where deliveries are known, ``chosen`` by SQL92."""
-    told = taken.select("topic", "group").distinct().withColumn("watched", sf.lit(True))
+    """Return the consumers of topics; ``watched`` if deliveries are known, ``chosen`` by SQL92."""
+    watched = taken.select("topic", "group").distinct().withColumn("watched", sf.lit(True))
     own = committed.select(sf.col("raw_topic").alias("topic"), "group").distinct()
     name = sf.col("group")
     system = name.isin(*positions.SYSTEM_GROUPS)
@@ -264,7 +278,7 @@ def _groups(
     wanted = name.isin(*asked.groups) if asked.groups else ~system
     filters = spark.createDataFrame(sorted(found.filtered), "topic string, `group` string")
     return (
-        own.join(told, ["topic", "group"], "full")
+        own.join(watched, ["topic", "group"], "full")
         .where(wanted & ~sf.col("topic").startswith("%"))
         .join(filters.withColumn("sql", sf.lit(True)), ["topic", "group"], "left")
         .select(

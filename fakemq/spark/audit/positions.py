@@ -1,4 +1,4 @@
-"""How far groups and delay levels have come, as the config files of stores say."""
+"""The positions of groups and delay levels, from the config files of stores."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.inputs import Node
 
 SYSTEM_GROUPS = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "__MONITOR_CONSUMER", "SELF_TEST_C_GROUP")
-"""Consumers that are tools. Source: common/MixAll.java (4.9.7)"""
+"""Groups of tools. Source: common/MixAll.java (4.9.7)"""
 SYSTEM_GROUP_PREFIXES = ("CID_RMQ_SYS_", "CID_ONSAPI", "CID_ONS-HTTP-PROXY")
 
 
 class Position(NamedTuple):
-    """The offset that a group will consume next."""
+    """The next offset that a group will consume."""
 
     broker: str
     raw_topic: str
@@ -30,7 +30,7 @@ class Position(NamedTuple):
 
 
 class Delay(NamedTuple):
-    """The offset that a delay level will deliver next, in its queue of the schedule topic."""
+    """The next offset that a delay level will deliver, in its queue of the schedule topic."""
 
     broker: str
     queue_id: int
@@ -46,25 +46,24 @@ class LogBegin(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """What the config files of all nodes say."""
+    """The content of the config files of all nodes."""
 
     groups: list[Position]
     delays: list[Delay]
     logs: list[LogBegin]
     filtered: set[tuple[str, str]]
-    """Topic and group of subscriptions by SQL92, whose choice cannot be repeated here."""
+    """Topic and group of subscriptions by SQL92; the audit cannot repeat that filter."""
 
 
 def is_system_group(group: str) -> bool:
-    """Whether a group is RocketMQ's own."""
+    """Return True if a group belongs to RocketMQ itself."""
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIXES)
 
 
 def read_positions(nodes: Iterable[Node]) -> Positions:
-    """What is in the ``config`` folders; a slave's counts where it is ahead, or alone.
+    """Read the ``config`` folders; a slave's values count if they are ahead, or if it is alone.
 
-    How far delay levels are, slaves hear of later than their master acts: only one that is alone
-    is asked.
+    The positions of delay levels reach slaves late, so only a slave without a master is read.
     """
     everything = Selection(None, None)
     groups: dict[tuple[str, str, int, str], int] = {}
@@ -77,10 +76,10 @@ def read_positions(nodes: Iterable[Node]) -> Positions:
             node.broker,
             LogBegin(node.broker, node.name if node.is_master else None, stored.log.min_offset),
         )
-        for row in offset_rows(stored, everything, _nobody):
+        for row in offset_rows(stored, everything, _ignore_rest):
             offset = row["offset"]
             if not isinstance(offset, int):
-                continue  # damaged there
+                continue  # this file is damaged
             if row["of"] == "consumer" and isinstance(row["queueId"], int):
                 key = node.broker, row["topic"], row["queueId"], row["name"]
                 groups[key] = max(groups.get(key, 0), offset)
@@ -89,7 +88,7 @@ def read_positions(nodes: Iterable[Node]) -> Positions:
                 if level.isdecimal():
                     place = node.broker, int(level) - 1
                     delays[place] = max(delays.get(place, 0), offset)
-        for row in config_rows(stored, everything, _nobody):
+        for row in config_rows(stored, everything, _ignore_rest):
             if row["of"] == "filter":
                 topic, _, group = row["name"].partition("@")
                 filtered.add((topic, group))
@@ -102,7 +101,7 @@ def read_positions(nodes: Iterable[Node]) -> Positions:
 
 
 def groups_of(positions: Iterable[Position]) -> set[tuple[str, str]]:
-    """Topic and group of everyone who has an offset, tools and retries left out."""
+    """Return topic and group of every offset, without tools and retry topics."""
     return {
         (one.raw_topic, one.group)
         for one in positions
@@ -111,7 +110,7 @@ def groups_of(positions: Iterable[Position]) -> set[tuple[str, str]]:
 
 
 def frames(spark: SparkSession, found: Positions) -> tuple[DataFrame, DataFrame, DataFrame]:
-    """The positions of groups, those of delay levels, and the logs."""
+    """Return the positions of groups, those of delay levels, and the logs."""
     return (
         spark.createDataFrame(
             found.groups,
@@ -122,5 +121,5 @@ def frames(spark: SparkSession, found: Positions) -> tuple[DataFrame, DataFrame,
     )
 
 
-def _nobody(size_bytes: int) -> None:
+def _ignore_rest(size_bytes: int) -> None:
     pass

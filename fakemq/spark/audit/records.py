@@ -1,7 +1,7 @@
-"""What a record of a store is, and which message it belongs to.
+"""The kind of a stored record, and the message that it belongs to.
 
-On its way a message may be several records: half, delayed, in its topic, and again for each retry.
-All keep the unique id that its producer gave it; where it began, properties say.
+A message may become several records: half, delayed, in its topic, and one for each retry. All have
+the unique id that the producer assigned; properties contain the first topic.
 Source: store/CommitLog.java#asyncPutMessage, broker/processor/SendMessageProcessor.java#
 asyncConsumerSendMsgBack, broker/transaction/queue/TransactionalMessageBridge.java (4.9.7)
 """
@@ -34,7 +34,7 @@ MESSAGE, HALF, OP, DELAYED, RETRY, DLQ, GIVEN_UP = (
 
 
 def kind_of(topic: Column) -> Column:
-    """The kind of a record, by the topic it is stored in."""
+    """Return the kind of a record from the topic in which it is stored."""
     return (
         sf.when(topic == TRANS_HALF_TOPIC, HALF)
         .when(topic == TRANS_OP_HALF_TOPIC, OP)
@@ -47,7 +47,7 @@ def kind_of(topic: Column) -> Column:
 
 
 def is_system(topic: Column) -> Column:
-    """Whether a topic is RocketMQ's own, and nobody's messages are in it."""
+    """Return True if a topic is RocketMQ's own and contains no messages of applications."""
     return (
         sf.lower(topic).startswith("rmq_sys_")
         | topic.isin("TBW102", "SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT", SCHEDULE_TOPIC)
@@ -57,10 +57,10 @@ def is_system(topic: Column) -> Column:
 
 
 def classified(records: DataFrame) -> DataFrame:
-    """Rows of ``rocketmq-store`` with ``node`` and ``broker``, as what they are.
+    """Classify rows of ``rocketmq-store`` that have ``node`` and ``broker``.
 
-    ``raw_topic`` is where a record is, ``topic`` where its message was sent to, ``goes_to`` where
-    a waiting one will be, and ``retry_group`` whose retry it is.
+    ``raw_topic`` is the topic of the record, ``topic`` the topic to which the message was sent,
+    ``goes_to`` the later topic of a waiting record, and ``retry_group`` the group of a retry.
     """
     raw = sf.col("topic")
     real, retry = _property(names.REAL_TOPIC), _property(names.RETRY_TOPIC)
@@ -103,9 +103,9 @@ def _property(name: str) -> Column:
 
 
 def once_each(records: DataFrame) -> DataFrame:
-    """One row for a record that several nodes of a broker have, with ``nodes``.
+    """Return one row for a record that several nodes of a broker have, with their ``nodes``.
 
-    Nodes whose logs have gone different ways have different records at one place.
+    Nodes whose logs differ have different records at one place.
     """
     keys = ("broker", "raw_topic", "queue_id", "queue_offset", "phy_offset", "msg_id")
     others = [name for name in records.columns if name not in (*keys, "node")]

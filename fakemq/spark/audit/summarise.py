@@ -1,4 +1,4 @@
-"""From the tables of an audit to what fits one screen."""
+"""Reduces the tables of an audit to what fits one screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from fakemq.spark.audit import messages as fates
 from fakemq.spark.audit.records import MESSAGE
-from fakemq.spark.audit.summary import Count, Fault, LagPoint, Message, Store, Verdict
+from fakemq.spark.audit.summary import Count, FaultSummary, LagPoint, MessageSummary, Store, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.pipeline import Asked, Tables
 
 FINDINGS = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
-"""What makes a command end with 1, the worst first."""
+"""The verdicts that make a command exit with 1, the worst first."""
 
 MESSAGES_AT_MOST = 10_000
 DAMAGED_AT_MOST = 1_000
@@ -30,7 +30,7 @@ _MS_A_SECOND = 1000
 
 
 def by_group(verdicts: DataFrame) -> list[Row]:
-    """One row for each topic and group with all that is counted of it, in one job."""
+    """Return one row with all counts for each topic and group, in one job."""
     took = sf.greatest(sf.col("first_ms") - sf.col("stored_ms"), sf.lit(0))
     return (
         verdicts.groupBy("topic", "group")
@@ -47,7 +47,7 @@ def by_group(verdicts: DataFrame) -> list[Row]:
 
 
 def counts(rows: Iterable[Row]) -> list[Count]:
-    """How many messages have which verdict, by topic and group."""
+    """Return the number of messages with each verdict, by topic and group."""
     return [
         Count(row.topic, row.group, verdict, row[verdict.value])
         for row in rows
@@ -57,17 +57,17 @@ def counts(rows: Iterable[Row]) -> list[Count]:
 
 
 def latencies(rows: Iterable[Row]) -> list[tuple[str, int, int, int]]:
-    """How long messages took from stored to first delivered, by topic and group."""
+    """Return the times of messages from stored to first delivered, by topic and group."""
     return [(f"{row.topic} / {row.group}", *row["some"], row.most) for row in rows if row["some"]]
 
 
 def findings(verdicts: DataFrame) -> DataFrame:
-    """The rows that a user has to look at."""
+    """Return the rows that a user has to look at."""
     return verdicts.where(sf.col("verdict").isin(*(one.value for one in FINDINGS)))
 
 
-def found_messages(with_causes: DataFrame) -> list[Message]:
-    """The first of the findings, the worst in front."""
+def found_messages(with_causes: DataFrame) -> list[MessageSummary]:
+    """Return the first findings; the worst come first."""
     rank = sf.array_position(sf.array(*(sf.lit(one.value) for one in FINDINGS)), sf.col("verdict"))
     rows = (
         with_causes.orderBy(
@@ -81,7 +81,7 @@ def found_messages(with_causes: DataFrame) -> list[Message]:
         .collect()
     )
     return [
-        Message(
+        MessageSummary(
             topic=row.topic,
             group=row.group,
             verdict=Verdict(row.verdict),
@@ -99,7 +99,7 @@ def found_messages(with_causes: DataFrame) -> list[Message]:
 
 
 def by_node(tables: Tables) -> list[Row]:
-    """How many records of each kind a node ``held``, and how many ``missing`` its fellows have."""
+    """Return the number of records that a node ``held``, and of those ``missing`` but on others."""
     begins = [(one.name, one.broker, _log_begin(one.root)) for one in tables.nodes]
     spark = tables.records.sparkSession
     nodes = spark.createDataFrame(begins, "node string, broker string, log_begin long")
@@ -118,7 +118,7 @@ def by_node(tables: Tables) -> list[Row]:
 
 
 def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
-    """What each node holds, and what it has not though it should."""
+    """Return what each node contains, and what is missing there."""
     damaged: dict[str, list[str]] = {}
     for row in tables.damage.limit(DAMAGED_AT_MOST).collect():
         line = f"{row.file}:{row.filePosition}: {row.damage}"
@@ -142,7 +142,7 @@ def _log_begin(root: str) -> int:
 
 
 def span(tables: Tables) -> tuple[int, int]:
-    """From when to when there is anything, in milliseconds since the epoch; 0 for nothing."""
+    """Return the first and last time of any data, in ms since the epoch; 0 without data."""
     times = (
         tables.records.select("stored_ms")
         .unionAll(tables.taken.select("first_ms"))
@@ -154,9 +154,9 @@ def span(tables: Tables) -> tuple[int, int]:
 
 
 def lag(verdicts: DataFrame, begin_ms: int, end_ms: int) -> DataFrame:
-    """Messages stored and not delivered yet, by topic and group, at the end of each step.
+    """Return messages stored and not yet delivered, by topic and group, at the end of each step.
 
-    Of a group whose deliveries nobody wrote down only how far it is behind at the end.
+    For a group whose deliveries were not recorded, only the lag at the end is known.
     """
     step_ms = max(1, -(-(end_ms - begin_ms + 1) // LAG_POINTS))
     mine = verdicts.where((sf.col("group") != "") & (sf.col("fate") == fates.STORED)).where(
@@ -196,7 +196,7 @@ def lag_points(frame: DataFrame) -> list[LagPoint]:
 
 
 def per_second(taken: DataFrame) -> list[tuple[int, int]]:
-    """How many messages were delivered for the first time in each second that had any."""
+    """Return the number of first deliveries in each second that had any."""
     second = sf.floor(sf.col("first_ms") / _MS_A_SECOND).alias("second")
     rows = (
         taken.where(sf.col("first_ms").isNotNull())
@@ -210,21 +210,21 @@ def per_second(taken: DataFrame) -> list[tuple[int, int]]:
 
 
 def unknown(asked: Asked, counts: Sequence[Count]) -> list[str]:
-    """The groups and topics that were asked for and that nothing tells of: misspelt, perhaps."""
+    """Return requested groups and topics that occur nowhere; they may be misspelt."""
     groups, topics = {one.group for one in counts}, {one.topic for one in counts}
     return [
-        f"group {group}: nothing that was read has an offset or a delivery of it"
+        f"group {group}: no input has an offset or a delivery of it"
         for group in asked.groups
         if group not in groups
     ] + [
-        f"topic {topic}: nothing that was read has a message of it"
+        f"topic {topic}: no input has a message of it"
         for topic in asked.topics
         if topic not in topics
     ]
 
 
 def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[str]:
-    """What could not be judged, and why; with the rows of `by_group` and `by_node`."""
+    """Return what could not be judged, and why; takes the rows of `by_group` and `by_node`."""
     found = list(tables.notes)
     rows = (
         tables.messages.where(sf.col("fate") != fates.STORED).groupBy("topic", "fate").count()
@@ -235,7 +235,7 @@ def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[s
             found.append(f"{row.topic}: {_several(row[2])} {text}")
     found += [
         f"{row.topic}: {_several(row.unknown)} not judged for {row.group}: stored before it began,"
-        " of a tag that it never got, or chosen by SQL92"
+        " with a tag that it never received, or filtered by SQL92"
         for row in groups
         if row.unknown
     ]
@@ -244,7 +244,7 @@ def notes(tables: Tables, groups: Sequence[Row], nodes: Iterable[Row]) -> list[s
     ]
     masters = {one.name for one in tables.nodes if one.is_master}
     return found + [
-        f"{_several(row.missing)} of {row.broker} on slaves only, behind the end of the log of"
+        f"{_several(row.missing)} of {row.broker} only on slaves, after the end of the log of"
         f" {row.node}: lost unless a slave takes over"
         for row in nodes
         if row.missing and row.node in masters
@@ -256,15 +256,15 @@ def _several(number: int) -> str:
 
 
 _FATES = {
-    fates.EXPIRED: "acknowledged and expired: their log begins behind them",
+    fates.EXPIRED: "acknowledged and expired: their log begins after them",
     fates.ROLLED_BACK: "rolled back by producers",
-    fates.ABANDONED: "that nobody decided (half messages) went to TRANS_CHECK_MAX_TIME_TOPIC",
-    fates.UNPROMISED: "in no store, whose producers were not told SEND_OK",
+    fates.ABANDONED: "without a decision (half messages) went to TRANS_CHECK_MAX_TIME_TOPIC",
+    fates.UNPROMISED: "in no store, whose producers did not receive SEND_OK",
 }
 
 
 def log_ends(tables: Tables) -> DataFrame:
-    """Where the log of each broker's nodes ends, in words, by ``broker``."""
+    """Return where the log of each broker's nodes ends, as text, by ``broker``."""
     last = (
         tables.records.select("broker", "phy_offset", sf.explode("nodes").alias("node"))
         .groupBy("broker", "node")
@@ -282,8 +282,8 @@ def log_ends(tables: Tables) -> DataFrame:
     )
 
 
-def fault_list(faults: DataFrame) -> list[Fault]:
-    """The first of them, those that explain most in front."""
+def fault_list(faults: DataFrame) -> list[FaultSummary]:
+    """Return the first faults; those that explain most come first."""
     rows = faults.orderBy(sf.desc("messages"), "at_ms").limit(FAULTS_AT_MOST).collect()
-    found = [Fault(row.at_ms, row.node, row.text, row.messages) for row in rows]
+    found = [FaultSummary(row.at_ms, row.node, row.text, row.messages) for row in rows]
     return sorted(found, key=lambda one: one.at_ms)

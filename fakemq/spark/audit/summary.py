@@ -1,4 +1,4 @@
-"""What an audit found, small enough for one screen: the report is drawn from this alone."""
+"""The result of an audit, small enough for one screen; the report is drawn from this alone."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import msgspec
 
 
 class Verdict(Enum):
-    """What became of one message for one group; of several that hold, the first counts."""
+    """What happened to one message for one group; if several hold, the first one counts."""
 
     LOST = "lost"
-    """Acknowledged to its producer, and in no store that is or becomes readable."""
+    """Acknowledged to its producer, but in no store that is or becomes readable."""
     STUCK = "stuck"
-    """Stored, and neither delivered nor going to be: behind the group's offset, or ahead of it."""
+    """Stored but never to be delivered: before the group's offset, or not reached by it."""
     DUPLICATED = "duplicated"
-    """Delivered more often than its own retries ask for, or stored twice."""
+    """Delivered more often than its own retries explain, or stored twice."""
     OUT_OF_ORDER = "out of order"
-    """Delivered after one that stands behind it in its queue, for the first time."""
+    """Delivered for the first time after a message that is later in its queue."""
     PENDING = "pending"
-    """Not due yet: delayed, a half without its end, or not reached by the group's offset."""
+    """Not due yet: delayed, a half message without an end, or not reached by the group's offset."""
     DELIVERED = "delivered"
-    """As it should be."""
+    """Delivered as it should be."""
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How many messages of a topic have a verdict; ``group`` is "" where nobody consumes."""
+    """How many messages of a topic have a verdict; ``group`` is "" if no group consumes it."""
 
     topic: str
     group: str
@@ -33,7 +33,7 @@ class Count(msgspec.Struct, frozen=True):
     messages: int
 
 
-class Message(msgspec.Struct, frozen=True):
+class MessageSummary(msgspec.Struct, frozen=True):
     """A message with another verdict than DELIVERED or PENDING, and why."""
 
     topic: str
@@ -45,23 +45,24 @@ class Message(msgspec.Struct, frozen=True):
     queue_id: int
     offset: int
     at_ms: int
-    """When it was stored, or acknowledged if it is in no store."""
+    """When it was stored; when it was acknowledged if it is in no store."""
     deliveries: int
     cause: str
-    """The fault or event behind it in one line; "" where nothing that is known explains it."""
+    """The fault or event that caused it, in one line; "" if none is known."""
 
 
 class Store(msgspec.Struct, frozen=True):
-    """What one node's store holds, by kind of record (``message``, ``half``, ``op``, ``delayed``,
-    ``retry``, ``dlq``), and what is damaged in it.
+    """The content of one node's store, by kind of record, and the damage in it.
+
+    Kinds are ``message``, ``half``, ``op``, ``delayed``, ``retry`` and ``dlq``.
     """
 
     node: str
     records: dict[str, int]
     missing: int
-    """How many messages its fellow nodes have and it has not."""
+    """How many messages other nodes of its broker have and it has not."""
     damaged: list[str]
-    """One line for each damaged range: file, position, what is bad."""
+    """One line for each damaged range: file, position, error."""
 
 
 class LagPoint(msgspec.Struct, frozen=True):
@@ -73,7 +74,7 @@ class LagPoint(msgspec.Struct, frozen=True):
     messages: int
 
 
-class Fault(msgspec.Struct, frozen=True):
+class FaultSummary(msgspec.Struct, frozen=True):
     """Something that was done to the cluster, and how many messages it explains."""
 
     at_ms: int
@@ -83,23 +84,23 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """All of it; ``messages`` may be cut, ``counts`` never is."""
+    """All results; ``messages`` may be cut, ``counts`` is complete."""
 
     title: str
     begin_ms: int
     end_ms: int
     counts: list[Count]
-    messages: list[Message]
+    messages: list[MessageSummary]
     messages_left_out: int
     stores: list[Store]
     lag: list[LagPoint]
-    faults: list[Fault]
+    faults: list[FaultSummary]
     delivered_per_second: list[tuple[int, int]]
-    """Second since the epoch and how many deliveries there were in it."""
+    """Second since the epoch and number of deliveries in it."""
     latency_ms: list[tuple[str, int, int, int]]
     """Topic and group as ``topic / group``, with the 50th, 99th and 100th percentile from stored to
     first delivered."""
     inputs: list[str]
-    """One line for each thing that was read."""
+    """One line for each input."""
     notes: list[str]
     """What could not be judged, and why."""

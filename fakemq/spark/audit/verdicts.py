@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def verdicts(messages: DataFrame, groups: DataFrame, consumption: DataFrame) -> DataFrame:
-    """Messages and groups with ``verdict``; null where nothing can be said."""
+    """Add ``verdict`` to messages and groups; null if nothing can be said."""
     consumers = groups.select("topic", "group", "watched")
     per_group = messages.join(sf.broadcast(consumers), "topic", "left").withColumn(
         "group", sf.coalesce("group", sf.lit(""))
@@ -26,7 +26,7 @@ def verdicts(messages: DataFrame, groups: DataFrame, consumption: DataFrame) -> 
 
 
 def verdict() -> Column:
-    """By the columns of `messages.messages` and `consumption.by_message`."""
+    """Return the verdict from the columns of `messages.messages` and `consumption.by_message`."""
 
     def so(name: str) -> Column:
         return sf.coalesce(name, sf.lit(False))

@@ -1,4 +1,4 @@
-"""Reading by batch: where queues start and end is settled once, when the query is planned."""
+"""Reading by batch: the begin and end of each queue are fixed once, when the query is planned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RocketMQReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> list[InputPartition]:
-        """ConfigError, FakemqError"""
+        """Return the ranges to read. Raise ConfigError or FakemqError."""
         options = self._options
         with options.client() as client:
             queues = find_queues(client, options.wanted)
@@ -35,7 +35,7 @@ class RocketMQReader(DataSourceReader):
             if start[queue] > end[queue]:
                 raise ConfigError(
                     f"rocketmq: {queue_text(queue)}: {options.start.option} begins at"
-                    f" {start[queue]}, behind {options.end.option} at {end[queue]}"
+                    f" {start[queue]}, after {options.end.option} at {end[queue]}"
                 )
         ranges = ranges_between(start, end)
         parts = split(ranges, options.min_partitions, options.max_records_per_partition)
@@ -43,5 +43,5 @@ class RocketMQReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         part = partition.value
-        # Spark makes one partition of nothing where there is none.
+        # Without ranges, Spark makes one partition that is None.
         return read_range(part, self._options) if isinstance(part, QueueRange) else iter(())

@@ -1,4 +1,4 @@
-"""What ``startingOffsets``, ``endingTimestamp`` and their like come to in the queues there are."""
+"""Resolves ``startingOffsets``, ``endingTimestamp`` and similar options to offsets of queues."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fakemq.spark.reading.options import Bound, ReadOptions
 from fakemq.spark.reading.queue_bounds import Bounds, Survey, find_bounds, first_at_or_after
 
 Wait = Callable[[int], None]
-"""Waits that many milliseconds."""
+"""Waits for a number of milliseconds."""
 
 
 class BrokerAwayError(FakemqError):
-    """No replica of a broker answers."""
+    """No replica of a broker responds."""
 
 
 def surveyed(
@@ -27,7 +27,7 @@ def surveyed(
     options: ReadOptions,
     wait: Wait = real_wait_ms,
 ) -> dict[MessageQueue, Bounds]:
-    """The bounds of every queue; BrokerAwayError if some broker still does not answer."""
+    """Return the bounds of every queue. Raise BrokerAwayError if a broker does not respond."""
     wanted = list(queues)
     survey = find_bounds(client, wanted)
     for _ in range(options.pulling.retries):
@@ -38,13 +38,13 @@ def surveyed(
     missing = [queue for queue in wanted if queue not in survey.bounds]
     if missing:
         raise BrokerAwayError(
-            f"rocketmq: nobody tells the offsets of {why_missing(survey, missing)}"
+            f"rocketmq: no broker returned the offsets of {why_missing(survey, missing)}"
         )
     return survey.bounds
 
 
 def why_missing(survey: Survey, missing: Iterable[MessageQueue]) -> str:
-    """Queues without bounds, and what their brokers said."""
+    """Return the queues without bounds, and the errors of their brokers."""
     queues = sorted(missing)
     reasons = {str(survey.failures.get(one.broker_name or "", "no address")) for one in queues}
     return f"{queue_texts(queues)}: {'; '.join(sorted(reasons))}"
@@ -53,10 +53,10 @@ def why_missing(survey: Survey, missing: Iterable[MessageQueue]) -> str:
 def resolved(
     client: Client, bounds: Mapping[MessageQueue, Bounds], bound: Bound, options: ReadOptions
 ) -> Offsets:
-    """The offset of every queue that one end of the reading comes to.
+    """Return, for one end of the reading, the offset of every queue.
 
-    ConfigError where the option names other queues than there are; DataLossError where an offset
-    is not there any more, or not yet.
+    Raise ConfigError if the option names other queues than exist. Raise DataLossError if an offset
+    does not exist any more, or not yet.
     """
     if bound.everywhere is None:
         _require_same(bound, bounds)
@@ -68,12 +68,13 @@ def _require_same(bound: Bound, bounds: Mapping[MessageQueue, Bounds]) -> None:
     missing, unknown = bounds.keys() - bound.each.keys(), bound.each.keys() - bounds.keys()
     if unknown:
         raise ConfigError(
-            f"rocketmq: option {bound.option} names what is not read: {queue_texts(unknown)}"
+            f"rocketmq: option {bound.option} names queues that are not read:"
+            f" {queue_texts(unknown)}"
         )
     if missing:
         placeholders = "" if bound.by_time else ", -1 standing for latest and -2 for earliest"
         raise ConfigError(
-            f"rocketmq: option {bound.option} says nothing of {queue_texts(missing)}: it has to"
+            f"rocketmq: option {bound.option} does not name {queue_texts(missing)}: it has to"
             f" name every queue, as in {SHAPE}{placeholders}"
         )
 
@@ -87,7 +88,7 @@ def _of_offset(
     if wanted == EARLIEST:
         return here.min_offset
     if wanted > here.max_offset and here.is_slave:
-        return wanted  # the slave may be behind; whoever reads will see
+        return wanted  # the slave may be behind its master; the worker will find out
     possible = min(max(wanted, here.min_offset), here.max_offset)
     if possible != wanted:
         report_data_loss(

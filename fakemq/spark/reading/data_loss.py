@@ -1,4 +1,4 @@
-"""What is said where messages that were to be read are not there any more."""
+"""Errors and warnings when messages that should be read no longer exist."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ import warnings
 from fakemq.errors import FakemqError
 
 ADVICE = (
-    "some messages may be lost: they were aged out, the topic was made anew, or a broker came back"
-    " without its newest ones"
+    "some messages may be lost: they were aged out, the topic was created again, or a broker came"
+    " back without its newest ones"
 )
 
 
 class DataLossError(FakemqError):
-    """Messages that were to be read are not there any more."""
+    """Messages that should be read no longer exist."""
 
 
 class DataLossWarning(UserWarning):
-    """As `DataLossError`, where ``failOnDataLoss`` is false."""
+    """Like `DataLossError`, but a warning: ``failOnDataLoss`` is false."""
 
 
-def report_data_loss(what: str, goes_on: str, *, fail: bool) -> None:
-    """Raise or warn, as ``failOnDataLoss`` says; ``goes_on`` tells how it goes on after a warning.
+def report_data_loss(what: str, consequence: str, *, fail: bool) -> None:
+    """Raise or warn, as ``failOnDataLoss`` says; ``consequence`` says what the reader does then.
 
-    A text is said once in a process.
+    Python shows each warning text once in a process.
     """
     if fail:
         raise DataLossError(
-            f"rocketmq: {what}: {ADVICE}. To go on from what is there, set failOnDataLoss to false."
+            f"rocketmq: {what}: {ADVICE}. To continue with the messages that exist, set"
+            " failOnDataLoss to false."
         )
-    warnings.warn(f"rocketmq: {what}: {ADVICE}; {goes_on}", DataLossWarning, stacklevel=3)
+    warnings.warn(f"rocketmq: {what}: {ADVICE}; {consequence}", DataLossWarning, stacklevel=3)

@@ -1,7 +1,7 @@
 """Offsets of queues as JSON: ``{"topic": {"broker-a": {"0": 42}}}``, in options and checkpoints.
 
-A checkpoint has the offset of the next message to read, of every queue of the stream; topics,
-brokers and queues are sorted, so that equal offsets are equal texts.
+A checkpoint has the next offset to read of every queue of the stream. Topics, brokers and queues
+are sorted, so that equal offsets are equal texts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _Queues: TypeAlias = dict[str, dict[str, list[_QueueId]]]
 
 LATEST = -1
 EARLIEST = -2
-"""What may stand for an offset, as in Spark's Kafka connector."""
+"""A placeholder for an offset, as in Spark's Kafka connector."""
 
 SHAPE = '{"topic": {"broker-a": {"0": 42}}}'
 ASSIGN_SHAPE = '{"topic": {"broker-a": [0, 1]}}'
 
 
 def nested(offsets: Mapping[MessageQueue, int]) -> Nested:
-    """Offsets as Spark keeps them."""
+    """Return offsets in the nested form that Spark stores."""
     found: Nested = {}
     for queue in sorted(offsets):
         brokers = found.setdefault(queue.topic or "", {})
@@ -39,15 +39,15 @@ def nested(offsets: Mapping[MessageQueue, int]) -> Nested:
 
 
 def flat(offsets: Nested) -> Offsets:
-    """The reverse of `nested`; ConfigError for what has another shape."""
+    """Reverse `nested`. Raise ConfigError for another shape."""
     try:
         return _of_queues(msgspec.convert(offsets, _Numbers, str_keys=True))
     except msgspec.ValidationError as error:
-        raise ConfigError(f"rocketmq: {offsets} is no offset of this source: {error}") from None
+        raise ConfigError(f"rocketmq: {offsets} is not an offset of this source: {error}") from None
 
 
 def parse_offsets(text: str) -> Offsets:
-    """Numbers of queues from an option's text; ConfigError for what has another shape."""
+    """Return a number for each queue from an option's text. Raise ConfigError for another shape."""
     try:
         return _of_queues(msgspec.json.decode(text, type=_Numbers))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
@@ -55,7 +55,7 @@ def parse_offsets(text: str) -> Offsets:
 
 
 def parse_queues(text: str) -> list[MessageQueue]:
-    """Queues from the text of ``assign``; ConfigError for what has another shape."""
+    """Return the queues from the text of ``assign``. Raise ConfigError for another shape."""
     try:
         parsed = msgspec.json.decode(text, type=_Queues)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
@@ -81,12 +81,12 @@ def _of_queues(numbers: _Numbers) -> Offsets:
 
 
 def queue_text(queue: MessageQueue) -> str:
-    """A queue as errors name it."""
+    """Return a queue as error messages name it."""
     return f"topic {queue.topic}, broker {queue.broker_name}, queue {queue.queue_id}"
 
 
 def queue_texts(queues: Iterable[MessageQueue]) -> str:
-    """Some queues as errors name them: the first three, and how many more there are."""
+    """Return queues as error messages name them: the first three, and the number of others."""
     some = sorted(queues)
     more = f" and {len(some) - 3} more" if len(some) > 3 else ""
     return "; ".join(map(queue_text, some[:3])) + more

@@ -1,4 +1,4 @@
-"""The options of reading: what to read, from where to where, how fast, and by which rules."""
+"""The options of reading: which queues, from where to where, how fast, and by which rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fakemq.protocol.subscription import (
     SubscriptionError,
     build_subscription,
 )
-from fakemq.spark.connection import CONNECTION_OPTIONS, Connection, connection_of
+from fakemq.spark.connection import CONNECTION_OPTIONS, ClusterSettings, connection_of
 from fakemq.spark.options import Options
 from fakemq.spark.reading.offsets import (
     ASSIGN_SHAPE,
@@ -59,13 +59,13 @@ READ_OPTIONS = (
     *("minPartitions", "maxRecordsPerPartition"),
     *("group", "groupIdPrefix", "pullTimeoutMs", "pullBatchSize", RETRIES, RETRY_INTERVAL_MS),
 )
-"""All that a reader takes, beside ``rocketmq.*``."""
+"""All options of a reader, except ``rocketmq.*``."""
 
 GROUP_ID_PREFIX = "spark-rocketmq"
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What to read: exactly one of these is not None."""
+    """What to read: exactly one field is not None."""
 
     topics: tuple[str, ...] | None = None
     pattern: str | None = None
@@ -73,9 +73,9 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """Where reading starts or ends: an offset or, ``by_time``, a time in ms.
+    """Where reading starts or ends: an offset or, with ``by_time``, a time in milliseconds.
 
-    That is ``everywhere`` or, where that is None, what ``each`` queue has of its own.
+    ``everywhere`` holds for all queues; if it is None, ``each`` has one value for each queue.
     """
 
     option: str
@@ -84,12 +84,12 @@ class Bound(msgspec.Struct, frozen=True):
     by_time: bool = False
 
     def of(self, queue: MessageQueue) -> int | None:
-        """What the option says of a queue; None if it says nothing."""
+        """Return the value for a queue; None if the option does not name the queue."""
         return self.each.get(queue) if self.everywhere is None else self.everywhere
 
 
 class Pulling(msgspec.Struct, frozen=True):
-    """How workers pull; ``expression`` is what the broker is to choose by."""
+    """How workers pull; ``expression`` is the filter that the broker applies."""
 
     group: str
     expression: str
@@ -105,9 +105,9 @@ class Pulling(msgspec.Struct, frozen=True):
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
-    """All of them, read and checked."""
+    """All options, parsed and checked."""
 
-    connection: Connection
+    connection: ClusterSettings
     wanted: Wanted
     start: Bound
     end: Bound
@@ -123,20 +123,20 @@ class ReadOptions(msgspec.Struct, frozen=True):
     commit_offsets: bool
 
     def client(self) -> Client:
-        """A client of the cluster, for the group that was asked for."""
+        """Return a client of the cluster, for the group that the options name."""
         return self.connection.client(consumer_group=self.pulling.group)
 
 
 def read_options(
     options: Options, *, streaming: bool, columns: Sequence[str] | None = None
 ) -> ReadOptions:
-    """The options of a reader; ConfigError for one that is unknown, missing or cannot be.
+    """Return the options of a reader. Raise ConfigError for an unknown, missing or invalid one.
 
-    ``columns`` are those that a user's own schema names, which has no say here.
+    ``columns`` are those of a schema that the user gave, which is not allowed.
     """
     if options.text("path"):
         raise ConfigError(
-            f"{options.source}: a path says nothing here: name the topics by the option subscribe,"
+            f"{options.source}: a path is not used: name the topics by the option subscribe,"
             " and leave load() empty"
         )
     options.require_known(READ_OPTIONS)
@@ -156,7 +156,7 @@ def read_options(
         raise options.bad("minOffsetsPerTrigger", f"at most maxOffsetsPerTrigger, {most},")
     commit_offsets = options.flag("commitOffsets", False)
     if commit_offsets and not options.text("group"):
-        raise ConfigError(f"{options.source}: option commitOffsets wants option group beside it")
+        raise ConfigError(f"{options.source}: option commitOffsets needs option group")
     return ReadOptions(
         connection=connection_of(options),
         wanted=_wanted(options),
@@ -184,15 +184,15 @@ def _not_for(streaming: bool) -> tuple[str, tuple[str, ...]]:
 def _refuse(options: Options, whom: str, names: tuple[str, ...]) -> None:
     for name in names:
         if options.text(name) is not None:
-            raise ConfigError(f"{options.source}: option {name} means nothing to {whom}")
+            raise ConfigError(f"{options.source}: option {name} is not possible for {whom}")
 
 
 def _wanted(options: Options) -> Wanted:
     given = [name for name in WHAT_OPTIONS if options.text(name)]
     if len(given) != 1:
         raise ConfigError(
-            f"{options.source}: exactly one of subscribe, subscribePattern and assign says what"
-            f" to read, and here is {' and '.join(given) or 'none'}"
+            f"{options.source}: exactly one of subscribe, subscribePattern and assign is required,"
+            f" but {' and '.join(given) or 'none'} was given"
         )
     name = given[0]
     text = options.text(name) or ""
@@ -216,7 +216,7 @@ def _start(options: Options, *, streaming: bool) -> Bound:
         return times
     start = _offsets(options, "startingOffsets", LATEST if streaming else EARLIEST)
     if not streaming and LATEST in (start.everywhere, *start.each.values()):
-        raise options.bad("startingOffsets", "no latest, behind which a batch finds nothing,")
+        raise options.bad("startingOffsets", "not latest, after which a batch finds nothing,")
     return start
 
 
@@ -226,7 +226,7 @@ def _end(options: Options) -> Bound:
         return times
     end = _offsets(options, "endingOffsets", LATEST)
     if EARLIEST in (end.everywhere, *end.each.values()):
-        raise options.bad("endingOffsets", "no earliest, before which there is nothing,")
+        raise options.bad("endingOffsets", "not earliest, before which there is nothing,")
     return end
 
 

@@ -1,4 +1,4 @@
-"""Ranges of queues: how much of them is read at once, and how they become partitions.
+"""Ranges of queues: how much of them one batch reads, and how they become partitions.
 
 Source: Spark's Kafka connector, KafkaOffsetRangeCalculator, KafkaMicroBatchStream#rateLimit
 """
@@ -26,8 +26,9 @@ class QueueRange(msgspec.Struct, frozen=True, order=True):
 
 
 def ranges_between(start: Mapping[MessageQueue, int], end: Offsets) -> list[QueueRange]:
-    """What is to be read, sorted; of queues that ``start`` has not, and where it is not less than
-    ``end``, there is nothing.
+    """Return the ranges to read, sorted.
+
+    A queue that is not in ``start``, or starts at or after its ``end``, has no range.
     """
     both = sorted(queue for queue in end if queue in start)
     return [one for queue in both if len(one := QueueRange(queue, start[queue], end[queue]))]
@@ -36,9 +37,9 @@ def ranges_between(start: Mapping[MessageQueue, int], end: Offsets) -> list[Queu
 def split(
     ranges: Sequence[QueueRange], min_partitions: int | None, max_records: int | None
 ) -> list[QueueRange]:
-    """Some ``min_partitions`` parts if there are fewer ranges, none of over ``max_records``.
+    """Return about ``min_partitions`` parts if there are fewer ranges, of at most ``max_records``.
 
-    Long ranges are cut in proportion to their length; each part is of one queue.
+    Long ranges are cut in proportion to their length. A part belongs to one queue.
     """
     if max_records is not None:
         ranges = [part for one in ranges for part in _cut(one, -(-len(one) // max_records))]
@@ -60,17 +61,17 @@ def _share(length: int, total: int, parts: int) -> int:
 
 
 def _cut(one: QueueRange, parts: int) -> list[QueueRange]:
-    """Parts of nearly one length, none of them empty."""
+    """Return parts of nearly equal length, none of them empty."""
     parts = min(parts, len(one))
     cuts = [one.start + len(one) * number // parts for number in range(parts + 1)]
     return [QueueRange(one.queue, a, b) for a, b in pairwise(cuts)]
 
 
 def limited(ranges: Sequence[QueueRange], most: int) -> Offsets:
-    """Where to end so that at most ``most`` messages are read, of each queue in proportion.
+    """Return end offsets such that at most ``most`` messages are read, in proportion per queue.
 
-    A queue whose share is less than one message gets one as long as there is something to give;
-    who comes first changes as offsets move, so that none waits for ever.
+    A queue whose share is less than one message gets one while any are left. Which queue is served
+    first changes as offsets move, so that no queue waits forever.
     """
     total = sum(map(len, ranges))
     if total <= most:

@@ -1,4 +1,4 @@
-"""What many pulls of one queue gave as rows: exactly those that are wanted."""
+"""The bodies of many pulls of one queue as rows: exactly the requested messages."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fakemq.spark.records.unpacking import unpacked
 
 
 def pulled_rows(data: bytes, part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The messages in joined bodies of answers that lie in the range and have a wanted tag.
+    """Yield the messages of joined response bodies that are in the range and have a requested tag.
 
-    A broker knows tags by hash alone, and gives no fewer messages because a range ends. There
-    are several batches where bodies were compressed and are large.
-    RemoteProtocolError for a record, or a compressed body, that is damaged.
+    A broker compares only hashes of tags, and does not stop at the end of a range. Compressed
+    bodies that are large make several batches.
+    Raise RemoteProtocolError for a damaged record or compressed body.
 
     Source: client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7)
     """
     table = RecordTable(data, positions_of(data))
     if not table.fitting.all():
         at = int(table.positions[~table.fitting][0])
-        raise RemoteProtocolError(f"the record at {at} of {len(data)} bytes contradicts itself")
+        raise RemoteProtocolError(f"the record at {at} of {len(data)} bytes is inconsistent")
     inside = (table.queue_offset >= part.start) & (table.queue_offset < part.end)
     if not inside.all():
         table = table.some(inside)

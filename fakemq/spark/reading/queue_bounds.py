@@ -1,4 +1,4 @@
-"""Where queues begin and end now, and where in them a time is."""
+"""The first and last offsets of queues now, and the offset of a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fakemq.protocol.message import decode_records
 
 
 class Bounds(NamedTuple):
-    """The first offset that is there, and the next that will be, as one broker has them."""
+    """The first existing offset and the next offset to be written, as one broker has them."""
 
     min_offset: int
     max_offset: int
@@ -25,16 +25,16 @@ class Bounds(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The bounds of queues, and why those of some brokers were not to be had."""
+    """The bounds of queues, and the errors of brokers that returned none."""
 
     bounds: dict[MessageQueue, Bounds]
     failures: dict[str, Exception]
 
 
 def find_bounds(client: Client, queues: Iterable[MessageQueue]) -> Survey:
-    """The bounds of queues, by one request for each topic and broker.
+    """Return the bounds of queues, with one request for each topic and broker.
 
-    A slave tells where the master is away, and may be behind. The client must know the routes.
+    If the master is away a slave answers, which may be behind. The client must know the routes.
     """
     found = Survey({}, {})
     for (topic, broker_name), some in groupby(sorted(queues), _topic_and_broker):
@@ -46,7 +46,7 @@ def find_bounds(client: Client, queues: Iterable[MessageQueue]) -> Survey:
                     _bounds(client, topic, here, addrs[broker_id], broker_id != MASTER_ID)
                 )
             except (RemotingError, MQBrokerError, MQClientError) as error:
-                found.failures.setdefault(broker_name, error)  # what the master said, if anything
+                found.failures.setdefault(broker_name, error)  # the master's error comes first
             else:
                 found.failures.pop(broker_name, None)
                 break
@@ -66,18 +66,18 @@ def _bounds(
         if queue in table:
             first, end = table[queue].min_offset, table[queue].max_offset
         else:
-            # 4.9.7 tells of queues that can be written to; those given up may hold messages.
+            # 4.9.7 returns only writable queues, but others may still hold messages.
             first, end = client.min_offset(queue), client.max_offset(queue)
         found[queue] = Bounds(max(first, 0), max(end, 0), addr, is_slave)
     return found
 
 
 def first_at_or_after(client: Client, queue: MessageQueue, bounds: Bounds, time_ms: int) -> int:
-    """The first offset stored at or after a time; the queue's end if there is none yet.
+    """Return the first offset stored at or after a time; the queue's end if there is none.
 
-    Differs: what 4.9.7 finds by SEARCH_OFFSET_BY_TIMESTAMP is the message nearest to the time,
-    any of those of one millisecond, and the last where all are older; from there this looks on by
-    the times of single messages, three requests where it was right.
+    Differs: SEARCH_OFFSET_BY_TIMESTAMP of 4.9.7 returns the message nearest to the time, any of
+    those of one millisecond, and the last one if all are older. This function starts there and
+    compares the times of single messages: three requests if the broker was right.
     """
     low, high = bounds.min_offset, bounds.max_offset
     if low >= high:
@@ -85,7 +85,7 @@ def first_at_or_after(client: Client, queue: MessageQueue, bounds: Bounds, time_
     try:
         hint = min(max(client.search_offset(queue, time_ms), low), high - 1)
     except (RemotingError, MQBrokerError, MQClientError):
-        hint = (low + high) // 2  # only a master is asked; a slave's messages are looked at
+        hint = (low + high) // 2  # only a master answers this; for a slave start in the middle
     step = 1
     if _is_older(client, queue, bounds, hint, time_ms):
         low = hint + 1
@@ -115,7 +115,7 @@ def first_at_or_after(client: Client, queue: MessageQueue, bounds: Bounds, time_
 def _is_older(
     client: Client, queue: MessageQueue, bounds: Bounds, offset: int, time_ms: int
 ) -> bool:
-    """Whether the message was stored before a time; one that is not there any more counts so."""
+    """Return True if the message was stored before a time, or no longer exists."""
     request = client.consumer.pull_request(queue, offset, max_messages=1)
     response = client.invoke(bounds.addr, request, PULL_TIMEOUT_MS)
     if response.code not in (

@@ -1,7 +1,7 @@
-"""What a worker does: pull a range of one queue, whole and in order, whichever broker goes away.
+"""The work of a Spark worker: pull a range of one queue, complete and in order.
 
-The next pull is on its way while the last answer is looked at. A broker that fails is asked again,
-or a replica of it, from the offset reached.
+The next pulls are under way while a response is converted. If a broker fails, the reader asks it
+or a replica again, from the offset that it has reached.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from fakemq.spark.reading.pulled_rows import pulled_rows
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 16 * 1024 * 1024
-"""What an Arrow batch is made of at most, but for the last answer."""
+"""The largest size of the bodies in an Arrow batch, except for the last response."""
 
 PULLS_AHEAD = 8
-"""So many pulls are on their way while each gives as many messages as the one before.
+"""This number of pulls are under way while each returns as many messages as the one before.
 
-Half of them are asked for in one piece, or each would wake the broker by itself.
+Half of them are sent in one piece; single requests would wake the broker each time.
 """
 
 _NOTHING_MATCHED = "NO_MATCHED_MESSAGE"
-"""Source: store/GetMessageStatus.java, which a broker names in its remark (4.9.7)"""
+"""Source: store/GetMessageStatus.java; a broker names it in its remark (4.9.7)"""
 
 _ANSWERS = frozenset(int(status.value) for status in PullStatus)
 _BUSY = frozenset((ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE))
 
 
 class ReadError(FakemqError):
-    """A queue cannot be read to the end of its range."""
+    """The range of a queue cannot be read to its end."""
 
 
 class _UnavailableError(FakemqError):
-    """This broker cannot give it now; itself later, or another, may."""
+    """This broker cannot return the messages now; it may later, or another broker may."""
 
 
 class _Asked(NamedTuple):
-    """A pull whose answer is awaited."""
+    """A pull that waits for its response."""
 
     opaque: int
     offset: int
@@ -69,7 +69,7 @@ class _Replica(NamedTuple):
 
 
 class QueueReader:
-    """Reads one range once. ``wait`` is given milliseconds between rounds of asking."""
+    """Reads one range once. It calls ``wait`` with milliseconds between rounds of requests."""
 
     def __init__(self, client: Client, part: QueueRange, options: ReadOptions, wait: Wait) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class QueueReader:
         self._options = options
         self._pulling = options.pulling
         pulling = options.pulling
-        # One request for all pulls: building its header anew costs as much as a third of a pull.
+        # One request object for all pulls: building the header takes a third of the time of a pull.
         self._request = client.consumer.pull_request(
             part.queue,
             part.start,
@@ -88,10 +88,10 @@ class QueueReader:
         self._wait = wait
         self._addrs: dict[int, str] = {}
         self.offset = part.start
-        """Of the next message to read."""
+        """The offset of the next message to read."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The range's messages, about 10,000 to a batch. ReadError, DataLossError."""
+        """Yield the range's messages, about 10,000 in a batch. Raise ReadError, DataLossError."""
         bodies: list[bytes] = []
         rows = size_bytes = 0
         first = self.offset
@@ -99,7 +99,7 @@ class QueueReader:
             bodies.append(body)
             rows += most_rows
             size_bytes += len(body)
-            # What is asked for ahead is on its way while this is converted.
+            # The next responses arrive while this one is converted.
             if rows >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
                 yield from self._rows(b"".join(bodies), first, rows)
                 bodies.clear()
@@ -123,10 +123,10 @@ class QueueReader:
         if rows != wanted and not self._pulling.is_filtered:
             self._lost(f"offsets {first} to {end - 1} hold {rows} messages only", end)
 
-    # -- who is asked -------------------------------------------------------------------------
+    # -- replicas -----------------------------------------------------------------------------
 
     def _answers(self) -> Iterator[tuple[bytes, int]]:
-        """The bodies of answers, and how many messages each may have."""
+        """Yield the bodies of responses, and how many messages each may have."""
         rounds = 0
         error: FakemqError | None = None
         while self.offset < self._part.end:
@@ -151,10 +151,10 @@ class QueueReader:
                     break
 
     def _replicas(self) -> list[_Replica]:
-        """The master, if it is known, and its slaves; a broker once known stays so."""
+        """Return the master, if it is known, and its slaves; a known broker is never forgotten."""
         queue = self._part.queue
         try:
-            # Not by update_route, which lists the topic's queues: of a thousand, for each of them.
+            # Not update_route: it lists all queues of the topic, perhaps a thousand, each time.
             data = self._client.run(self._client.instance.fetch_route(queue.topic or ""))
         except (RemotingError, MQBrokerError):
             if not self._addrs:
@@ -171,14 +171,14 @@ class QueueReader:
         names = ";".join(self._client.instance.name_servers.addrs)
         return ReadError(
             f"rocketmq: {queue_text(queue)}: read up to offset {self.offset} of {self._part.end},"
-            f" and no replica gives more after {self._pulling.retries} retries ({RETRIES}):"
+            f" and no replica returned more after {self._pulling.retries} retries ({RETRIES}):"
             f" {error or f'name server {names} knows no broker {queue.broker_name}'}"
         )
 
     # -- pulling ------------------------------------------------------------------------------
 
     def _pulled_from(self, replica: _Replica) -> Iterator[tuple[bytes, int]]:
-        """What one broker gives, to the end of the range; raises where it gives no more."""
+        """Yield one broker's messages up to the end of the range; raise if it returns no more."""
         channel = self._client.channel(replica.addr)
         asked: deque[_Asked] = deque()
         try:
@@ -199,7 +199,7 @@ class QueueReader:
                 body, self.offset = self._judged(response, replica)
             except ProtocolError as error:
                 raise _UnavailableError(
-                    f"{replica.addr} does not answer as a broker: {error}"
+                    f"{replica.addr} does not respond like a broker: {error}"
                 ) from error
             if asked and asked[0].offset != self.offset:
                 _forget(channel, asked)
@@ -211,7 +211,7 @@ class QueueReader:
                 try:
                     self._ask(channel, asked, next_ones)
                 except RemotingError as error:
-                    lost = error  # what has come is given first
+                    lost = error  # first yield the messages that arrived
                     asked.clear()
             if body:
                 rows = min(self.offset, self._part.end) - begin
@@ -238,7 +238,7 @@ class QueueReader:
             raise
 
     def _judged(self, response: RemotingCommand, replica: _Replica) -> tuple[bytes, int]:
-        """An answer's messages, and where the next pull begins."""
+        """Return a response's messages, and the offset of the next pull."""
         queue, offset, code = self._part.queue, self.offset, response.code
         if code == ResponseCode.SUCCESS:
             begin = parse_long(response.ext_fields.get("nextBeginOffset", ""))
@@ -256,38 +256,38 @@ class QueueReader:
             if response.remark == _NOTHING_MATCHED and self._pulling.is_filtered:
                 return b"", begin
             if not replica.is_slave:
-                self._lost(f"offsets {offset} to {begin - 1} are wanted and not there", begin)
+                self._lost(f"offsets {offset} to {begin - 1} do not exist", begin)
                 return b"", begin
         if replica.is_slave or header.min_offset <= offset < header.max_offset:
-            # A slave may be behind, and says many things by one code; its master is asked again.
+            # A slave may be behind, and uses one code for many cases; ask its master again.
             raise _UnavailableError(
-                f"{replica.addr} does not give offset {offset} of those it has,"
+                f"{replica.addr} does not return offset {offset}, although it has"
                 f" {header.min_offset} to {header.max_offset - 1}: {response.remark}"
             )
         end = self._part.end
-        goes_on = min(header.min_offset, end) if offset < header.min_offset else end
+        next_offset = min(header.min_offset, end) if offset < header.min_offset else end
         self._lost(
-            f"offsets {offset} to {end - 1} are wanted, and those there are"
+            f"offsets {offset} to {end - 1} were requested, but the offsets are"
             f" {header.min_offset} to {header.max_offset - 1}",
-            goes_on,
+            next_offset,
         )
-        return b"", goes_on
+        return b"", next_offset
 
-    def _lost(self, what: str, goes_on: int) -> None:
+    def _lost(self, what: str, next_offset: int) -> None:
         report_data_loss(
             f"{queue_text(self._part.queue)}: {what}",
-            f"reading goes on at {goes_on}",
+            f"reading continues at {next_offset}",
             fail=self._options.fail_on_data_loss,
         )
 
 
 def _forget(channel: BlockingChannel, asked: deque[_Asked]) -> None:
-    """Take no notice of answers that would come to pulls from elsewhere."""
+    """Ignore responses to these pulls that arrive later."""
     while asked:
         channel.forget(asked.pop().opaque)
 
 
 def read_range(part: QueueRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The messages of a range, by a client of its own."""
+    """Yield the messages of a range, with a client of its own."""
     with options.client() as client:
         yield from QueueReader(client, part, options, real_wait_ms).batches()

@@ -1,4 +1,4 @@
-"""A stream that cannot be: its reason is raised where the user gets to read it."""
+"""A stream that is not possible: its error is raised where the user can read it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fakemq.spark.reading.offsets import Nested
 
 
 class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Raises ``reason`` as soon as Spark asks for anything.
+    """Raises ``reason`` at the first call of Spark.
 
-    What `DataSource.streamReader` itself raises is followed by an UnboundLocalError of PySpark's
-    (4.3.0, python_streaming_source_runner.py: ``finally: reader.stop()``), with which the
-    user's exception would end.
+    If `DataSource.streamReader` itself raised, an UnboundLocalError of PySpark would follow
+    (4.3.0, python_streaming_source_runner.py: ``finally: reader.stop()``), and hide the user's
+    exception.
     """
 
     def __init__(self, reason: FakemqError) -> None:

@@ -1,4 +1,4 @@
-"""How far a stream may go: from what it has read and what there is."""
+"""How far a stream can read: from what it has read and what exists."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from fakemq.spark.reading.queue_bounds import Bounds
 
 
 def reachable(start: Offsets, bounds: Mapping[MessageQueue, Bounds], *, fail: bool) -> Offsets:
-    """The offset up to which each queue could be read now.
+    """Return the offset up to which each queue could be read now.
 
-    A queue that is new joins with its earliest offset, and what it has is read from the next
-    batch on: so its first range, too, is in the checkpoint. One whose broker is away stays where
-    it is. DataLossError, if ``fail``, where what follows ``start`` is not there any more; else
-    a queue that was made anew is joined again.
+    There are four cases:
+    1. A new queue joins with its earliest offset. Its messages are read from the next batch on, so
+       that its first range, too, is in the checkpoint.
+    2. A queue whose broker is away keeps its offset.
+    3. If messages after ``start`` no longer exist, raise DataLossError if ``fail``.
+    4. If ``fail`` is false, a queue that was created again starts at its earliest offset.
     """
     ends = dict(start)
     for queue, here in bounds.items():
@@ -33,10 +35,10 @@ def reachable(start: Offsets, bounds: Mapping[MessageQueue, Bounds], *, fail: bo
     return ends
 
 
-def _lost(queue: MessageQueue, begin: int, here: Bounds, goes_on: int, *, fail: bool) -> None:
+def _lost(queue: MessageQueue, begin: int, here: Bounds, next_offset: int, *, fail: bool) -> None:
     report_data_loss(
-        f"{queue_text(queue)}: the stream has come to offset {begin}, and the offsets there are"
+        f"{queue_text(queue)}: the stream has reached offset {begin}, but the offsets are"
         f" {here.min_offset} to {here.max_offset - 1}",
-        f"reading goes on at {goes_on}",
+        f"reading continues at {next_offset}",
         fail=fail,
     )

@@ -1,4 +1,4 @@
-"""Reading by stream: from batch to batch, as far as there is something or is allowed."""
+"""Reading by stream: from batch to batch, as far as messages and limits allow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from fakemq.spark.reading.topics import (
 
 
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads on from the checkpoint; its offsets are `fakemq.spark.reading.offsets`."""
+    """Continues from the checkpoint; its offsets are `fakemq.spark.reading.offsets`."""
 
     def __init__(self, options: ReadOptions, wait: Wait = real_wait_ms) -> None:
         self._options = options
@@ -49,22 +49,22 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._is_checked = False
 
     def __getstate__(self) -> dict[str, object]:
-        # Workers get the options; sockets and what was seen stay on the driver.
+        # Workers get the options; sockets and caches stay on the driver.
         return RocketMQStreamReader(self._options).__dict__
 
     # -- offsets ------------------------------------------------------------------------------
 
     def initialOffset(self) -> Nested:  # noqa: N802 - Spark's name
-        """Where a stream without a checkpoint starts."""
+        """Return where a stream without a checkpoint starts."""
         client = self._connected()
         queues = find_queues(client, self._options.wanted)
         bounds = surveyed(client, queues, self._options, self._wait)
-        # With AvailableNow the end is known before the start, and latest is not behind it.
+        # With AvailableNow Spark asks for the end first; latest must not be after it.
         bounds |= self._until or {}
         return nested(resolved(client, bounds, self._options.start, self._options))
 
     def latestOffset(self, start: Nested, limit: ReadLimit) -> Nested:  # noqa: N802 - Spark's name
-        """Where the batch ends that begins at ``start``; ``start`` itself if there is none."""
+        """Return the end of the batch that begins at ``start``; ``start`` itself for no batch."""
         begin = flat(start)
         bounds = self._bounds(begin)
         ends = reachable(begin, bounds, fail=self._options.fail_on_data_loss)
@@ -78,7 +78,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return nested(ends)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """As many as ``maxOffsetsPerTrigger`` says, or all there are."""
+        """Return the limit of ``maxOffsetsPerTrigger``, or no limit."""
         options = self._options
         if options.max_offsets_per_trigger is not None:
             return ReadMaxRows(options.max_offsets_per_trigger)
@@ -87,15 +87,17 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """What comes after this is left for another run."""
+        """Fix the end: messages after it are for another run."""
         self._until = self._bounds({})
 
     def reportLatestOffset(self) -> Nested | None:  # noqa: N802 - Spark's name
-        """How far the queues were filled when they were last looked at."""
+        """Return the ends of the queues as they were last read."""
         return nested(self._newest) if self._newest else None
 
     def _waits_for_more(self, count: int, limit: ReadLimit) -> bool:
-        """Whether there is too little yet. A limit comes alone in Python, so this goes by options.
+        """Return True if there are too few messages yet.
+
+        Python gets only one limit at a time, so this reads the options.
 
         Source: Spark, KafkaMicroBatchStream#delayBatch
         """
@@ -114,7 +116,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._client
 
     def _bounds(self, begin: Offsets) -> dict[MessageQueue, Bounds]:
-        """The bounds of the queues of brokers that answer; a name server has to."""
+        """Return the bounds of the queues whose brokers respond; a name server must respond."""
         for _ in range(self._options.pulling.retries):
             try:
                 return self._bounds_now(begin)
@@ -144,22 +146,22 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return find_queues(self._connected(), self._options.wanted, excused=excused)
 
     def _check_gone(self, gone: set[MessageQueue]) -> None:
-        """A broker that is away comes back; a queue that its broker has no more does not."""
+        """Report queues that are gone although their broker is there; an absent one may return."""
         brokers = brokers_there(self._connected())
-        # Asked for after its broker, which may have come back a moment ago.
+        # Ask again now: the broker may have come back a moment ago.
         there = set(self._queues_now(gone)) if brokers else set()
         lost = [one for one in gone - there if (one.broker_name or "") in brokers]
         if lost:
             report_data_loss(
-                f"{queue_texts(lost)}: the stream has read it, and its broker has it no more",
-                "it is left where it is",
+                f"{queue_texts(lost)}: the stream has read it, but its broker no longer has it",
+                "its offset stays",
                 fail=self._options.fail_on_data_loss,
             )
 
     # -- batches ------------------------------------------------------------------------------
 
     def partitions(self, start: Nested, end: Nested) -> Sequence[InputPartition]:
-        """The same for the same offsets and options, as a batch that is done again needs it."""
+        """Return equal parts for equal offsets and options, because a batch may be repeated."""
         options = self._options
         ranges = ranges_between(flat(start), flat(end))
         parts = split(ranges, options.min_partitions, options.max_records_per_partition)
@@ -169,9 +171,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_range(partition.value, self._options)
 
     def commit(self, end: Nested) -> None:
-        """With ``commitOffsets`` the group learns how far the stream has come.
+        """With ``commitOffsets``, commit the stream's offsets to the group.
 
-        The last one of a run comes with the next run's first batch, as Spark has it.
+        Spark calls this for the last batch of a run in the next run's first batch.
         """
         if not self._options.commit_offsets:
             return
@@ -180,7 +182,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             try:
                 client.update_offset(queue, offset, oneway=False)
             except FakemqError as error:
-                # The stream's own place is its checkpoint; this only tells others of it.
+                # The stream continues from its checkpoint; the commit only informs others.
                 warnings.warn(f"rocketmq: offsets not committed: {error}", stacklevel=2)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Which queues a reader is to read: what its options want, as the name server knows it now."""
+"""Which queues a reader reads: what its options name, as the name server knows it now."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ SYSTEM_TOPICS = frozenset(
 )
 _SYSTEM_PREFIXES = (topics.SYSTEM_TOPIC_PREFIX, "RMQ_SYS_")
 _RESERVED = "%"
-"""Begins the names of retry and dead-letter topics, which a pattern has to name to mean them."""
+"""The prefix of retry and dead-letter topics; a pattern must contain it to match them."""
 
 
 class UnknownTopicError(ConfigError):
-    """A topic or queue that is to be read is not there."""
+    """A topic or queue that should be read does not exist."""
 
 
 class NameServerError(FakemqError):
-    """No name server says what there is."""
+    """No name server responds."""
 
 
 def find_queues(
     client: Client, wanted: Wanted, *, excused: Container[str] = ()
 ) -> list[MessageQueue]:
-    """The readable queues of what is wanted, sorted; their routes are asked for now.
+    """Return the readable queues of ``wanted``, sorted, from fresh routes.
 
-    UnknownTopicError for a topic without a route or a queue that is not there, unless the topic
-    is ``excused``; a pattern that nothing matches gives no queues. NameServerError where no name
-    server answers.
+    Raise UnknownTopicError for a topic without a route or a queue that does not exist, unless the
+    topic is ``excused``. A pattern without a match returns no queues. Raise NameServerError if no
+    name server responds.
     """
     try:
         return _found(client, wanted, excused)
     except (RemotingError, MQBrokerError) as error:
         raise NameServerError(
-            f"rocketmq: no name server says what to read, of {_name_servers(client)}: {error}"
+            f"rocketmq: no name server returned the topics, of {_name_servers(client)}: {error}"
         ) from error
 
 
@@ -71,7 +71,7 @@ def _found(client: Client, wanted: Wanted, excused: Container[str]) -> list[Mess
 
 
 def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: Pulling) -> None:
-    """ConfigError where a broker does not understand option sql; one of each name is asked."""
+    """Raise ConfigError if a broker rejects option sql; one broker of each name is asked."""
     if is_tag_type(pulling.expression_type):
         return
     for queue in {one.broker_name: one for one in queues}.values():
@@ -80,24 +80,24 @@ def check_expression(client: Client, queues: Sequence[MessageQueue], pulling: Pu
         except MQBrokerError as error:
             raise ConfigError(
                 f"rocketmq: option sql is {pulling.expression!r}, and broker {queue.broker_name}"
-                f" does not take it: {error}"
+                f" rejects it: {error}"
             ) from error
         except RemotingError:
-            continue  # who reads its queues will see
+            continue  # the worker that reads its queues will find out
 
 
 def brokers_there(client: Client) -> set[str]:
-    """The names of the brokers that a name server knows. NameServerError"""
+    """Return the names of the brokers that a name server knows. Raise NameServerError."""
     try:
         return set(client.cluster_info().broker_addr_table)
     except (RemotingError, MQBrokerError) as error:
         raise NameServerError(
-            f"rocketmq: no name server names its brokers, of {_name_servers(client)}: {error}"
+            f"rocketmq: no name server returned its brokers, of {_name_servers(client)}: {error}"
         ) from error
 
 
 def is_wanted(wanted: Wanted, queue: MessageQueue) -> bool:
-    """Whether the options mean this queue, which may be none."""
+    """Return True if the options name this queue, which need not exist."""
     if wanted.queues is not None:
         return queue in wanted.queues
     if wanted.topics is not None:
@@ -125,10 +125,10 @@ def _queues(client: Client, topic: str) -> tuple[MessageQueue, ...]:
 
 
 def _matching(client: Client, pattern: str) -> list[str]:
-    """Names that match as a whole, without those that RocketMQ keeps for itself."""
+    """Return the topic names that match completely, without RocketMQ's own."""
     matches = re.compile(pattern).fullmatch
     cluster = client.cluster_info()
-    # Every broker has a topic of its own name, and one of its cluster's.
+    # Every broker has a topic of its own name, and one with the name of its cluster.
     own = {*cluster.cluster_addr_table, *cluster.broker_addr_table}
     return [
         name

@@ -1,1 +1,1 @@
-"""Records as columns, thousands at a time."""
+"""Stored records as columns, thousands at a time."""

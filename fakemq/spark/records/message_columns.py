@@ -28,7 +28,7 @@ def message_batch(
     *,
     include_properties: bool,
 ) -> pa.RecordBatch:
-    """The columns of `fakemq.spark.records.schema`; every record must fit."""
+    """Return a batch with the columns of `fakemq.spark.records.schema`; records must be valid."""
     columns = MessageColumns(table, broker, unpacked)
     schema = message_schema(include_properties=include_properties)
     return pa.RecordBatch.from_arrays(
@@ -37,7 +37,7 @@ def message_batch(
 
 
 class MessageColumns:
-    """The columns of records that all fit, each made when it is asked for."""
+    """The columns of valid records; a column is made when it is requested."""
 
     def __init__(
         self,
@@ -45,25 +45,25 @@ class MessageColumns:
         broker: str | None,
         unpacked: Mapping[int, bytes] = {},
     ) -> None:
-        """``unpacked`` is what the compressed bodies are, by the record's number."""
+        """``unpacked`` maps the number of a record to its decompressed body."""
         self._table = table
         self._unpacked = unpacked
         self._broker = broker
 
     @staticmethod
     def knows(name: str) -> bool:
-        """Whether there is such a column."""
+        """Return True if there is such a column."""
         return name in _MAKE
 
     def column(self, name: str) -> pa.Array:
-        """One of the columns in `fakemq.spark.records.schema`."""
+        """Return one of the columns in `fakemq.spark.records.schema`."""
         return _MAKE[name](self)
 
     def brokers(self) -> pa.Array:
         return pa.repeat(pa.scalar(self._broker, pa.string()), len(self._table))
 
     def bodies(self) -> pa.Array:
-        """The bodies as they were sent."""
+        """Return the bodies as producers sent them."""
         table = self._table
         raw = binaries(table.data, table.body_begin, table.body_end)
         packed = np.flatnonzero(table.sys_flag & MessageSysFlag.COMPRESSED)
@@ -75,7 +75,7 @@ class MessageColumns:
         return pa.array(bodies, pa.binary())
 
     def msg_ids(self) -> pa.Array:
-        """The unique ids, or the offset's where a message has none."""
+        """Return the unique ids; the offset id for a message without one."""
         unique = self.properties.values(UNIQ_CLIENT_MESSAGE_ID_KEYIDX)
         return pc.coalesce(unique, self.offset_ids) if unique.null_count else unique
 
@@ -101,7 +101,7 @@ class MessageColumns:
         return self._by_host(_host, self._table.born_host_end + 8, self._table.store_host_end)
 
     def _by_host(self, text: Callable[[bytes], str], begin: Ints, end: Ints) -> pa.Array:
-        """A text for each host; there are few different ones."""
+        """Return a text for each host; few hosts are different, so each is formatted once."""
         coded = binaries(self._table.data, begin, end).dictionary_encode()
         texts = pa.array([text(one) for one in coded.dictionary.to_pylist()], pa.string())
         return texts.take(coded.indices)
@@ -116,16 +116,16 @@ def _host(packed: bytes) -> str:
 
 
 def timestamps(ms: Ints) -> pa.Array:
-    """Milliseconds since the epoch as Spark's timestamps; null outside the years 1 to 9999.
+    """Return milliseconds since the epoch as Spark timestamps; null outside the years 1 to 9999.
 
-    A client says itself when a message was born, and Spark cannot give other years to Python.
+    The client sets the born time of a message, and Spark cannot pass other years to Python.
     """
     wrong = (ms < _YEAR_1_MS) | (ms >= _YEAR_10000_MS)
     return pa.array(ms * 1000, mask=wrong if wrong.any() else None).cast(TIMESTAMP)
 
 
 def int_column(numbers: Ints) -> pa.Array:
-    """Numbers of 32 bits."""
+    """Return a column of 32-bit integers."""
     return pa.array(numbers.astype(np.int32))
 
 

@@ -1,4 +1,4 @@
-"""The properties of many records at once; what they mean is `decode_properties`."""
+"""The properties of many records at once; `decode_properties` defines their meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PropertyTable:
         self._data = texts.buffers()[2]
         self._raw = raw = np.frombuffer(self._data, np.uint8)
         between = np.flatnonzero(raw == ord(PROPERTY_SEPARATOR))
-        # In order, the first of these is where the first entry begins and ends, and so on.
+        # The marks are in order: the first two are the begin and end of the first entry, and so on.
         begin = np.sort(np.concatenate((places[:-1], between + 1)), kind="stable")
         end = np.sort(np.concatenate((between, places[1:])), kind="stable")
         middle = _first_in(np.flatnonzero(raw == ord(NAME_VALUE_SEPARATOR)), begin, end)
@@ -38,18 +38,18 @@ class PropertyTable:
         self._value_end: Ints = end
 
     def values(self, name: str) -> pa.Array:
-        """The last value of a name in each record; null where it has none."""
+        """Return the last value of a name in each record; null if there is none."""
         wanted = name.encode()
         found = np.flatnonzero(self._name_end - self._name_begin == len(wanted))
         for at, byte in enumerate(wanted):
             found = found[self._raw[self._name_begin[found] + at] == byte]
         entry = np.full(len(self._texts), -1)
-        entry[self._record[found]] = found  # the last of several stays
+        entry[self._record[found]] = found  # the last entry of a repeated name wins
         which = pa.array(2 * entry, mask=entry < 0)
         return strings(binaries(self._data, self._value_begin, self._value_end, which))
 
     def maps(self) -> pa.Array:
-        """All of them; a repeated name keeps its first place and its last value."""
+        """Return all properties; a repeated name keeps its first place and its last value."""
         names = strings(binaries(self._data, self._name_begin, self._name_end))
         values = strings(binaries(self._data, self._value_begin, self._value_end))
         counts = np.bincount(self._record, minlength=len(self._texts))
@@ -67,9 +67,9 @@ class PropertyTable:
 
 
 def _first_in(marks: Ints, begin: Ints, end: Ints) -> Ints:
-    """The first mark in each piece, or where the piece ends."""
+    """Return the first mark in each piece, or the end of the piece."""
     if len(marks) == len(begin) and (begin <= marks).all() and (marks < end).all():
-        return marks  # one in each: so it is, but for values with a mark in them
+        return marks  # the usual case: one mark in each piece
     if not len(marks):
         return end
     at = np.searchsorted(marks, begin)

@@ -1,6 +1,6 @@
-"""Many records at once: from the bytes of a commit log or a pull to columns, by numpy.
+"""Many records at once, from the bytes of a commit log or a pull to columns, with numpy.
 
-A row at a time through `fakemq.protocol.message` costs several microseconds; Spark wants columns.
+Decoding single records with `fakemq.protocol.message` takes several microseconds each.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SMALLEST_BYTES = 91
 
 
 def positions_of(data: bytes) -> Ints:
-    """Where each record of a pull's body begins; RemoteProtocolError for what is no record."""
+    """Return where each record of a pull's body begins. Raise RemoteProtocolError for others."""
     found = []
     position, end = 0, len(data)
     while position < end:
         if end - position < _SMALLEST_BYTES:
-            raise RemoteProtocolError(f"{end - position} bytes at {position} are no whole record")
+            raise RemoteProtocolError(f"{end - position} bytes at {position} are no record")
         size_bytes, magic_code = _HEAD.unpack_from(data, position)
         if magic_code != MESSAGE_MAGIC_CODE or not _SMALLEST_BYTES <= size_bytes <= end - position:
             raise RemoteProtocolError(f"no record at {position} of {end} bytes")
@@ -41,11 +41,11 @@ def positions_of(data: bytes) -> Ints:
 
 
 class RecordTable:
-    """The fields of records that begin at ``positions`` of ``data``, as arrays; none is copied.
+    """The fields of records that begin at ``positions`` of ``data``, as arrays without copies.
 
-    Every record must lie within the data as its size says. ``fitting`` tells which are whole in
-    themselves: what they say of their parts adds up to their size. Of the others only the fields
-    of fixed places mean anything. Layout: protocol/layout/record.py.
+    Every record must lie within the data, as its size says. ``fitting`` marks the consistent
+    records: the sizes of their parts add up to their size. Of the others only the fields at fixed
+    places are valid. Layout: protocol/layout/record.py.
     """
 
     def __init__(self, data: bytes | mmap, positions: Ints) -> None:
@@ -86,11 +86,11 @@ class RecordTable:
         return len(self.positions)
 
     def body(self, at: int) -> bytes:
-        """The body of a record as it travels."""
+        """Return the body of a record as it is stored, perhaps compressed."""
         return self.data[int(self.body_begin[at]) : int(self.body_end[at])]
 
     def some(self, which: Sequence[int] | npt.NDArray[np.bool_]) -> RecordTable:
-        """Some of the records: by number, or by whether each is wanted."""
+        """Return some of the records, by number or by a mask."""
         if isinstance(which, range) and which == range(len(self)):
             return self
         if not isinstance(which, np.ndarray):
@@ -98,10 +98,10 @@ class RecordTable:
         return RecordTable(self.data, self.positions[which])
 
     def _ints(self, offset: int | Ints, width: int) -> Ints:
-        """A signed big-endian number of ``width`` bytes in each record."""
-        # A number from every byte on, of which a few are taken.
+        """Return a signed big-endian number of ``width`` bytes for each record."""
+        # View a number at every byte, and take those at the offsets.
         count = max(len(self.data) - width + 1, 0)
         numbers = np.ndarray((count,), f">i{width}", self.data, strides=(1,))
-        # A record that does not fit may point behind the data; what it reads there is not used.
+        # An inconsistent record may point past the data; what it reads there is not used.
         chosen: Ints = numbers[np.minimum(self.positions + offset, count - 1)].astype(np.int64)
         return chosen

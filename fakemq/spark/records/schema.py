@@ -1,4 +1,4 @@
-"""The columns of ``format("rocketmq")``, with which those of ``rocketmq-store`` begin."""
+"""The columns of ``format("rocketmq")``; those of ``rocketmq-store`` begin with them."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ MESSAGE_FIELDS: tuple[tuple[str, str, pa.DataType], ...] = (
     ("reconsumeTimes", "int", pa.int32()),
     ("commitLogOffset", "long", pa.int64()),
 )
-"""Name, Spark's type, Arrow's type. ``offset`` counts in the queue, ``commitLogOffset`` in bytes.
+"""Name, Spark type, Arrow type. ``offset`` counts in the queue, ``commitLogOffset`` in bytes.
 ``timestamp`` is when the broker stored the message, ``bornTimestamp`` when the client made it.
 """
 
 PROPERTIES_FIELD = ("properties", "map<string,string>", pa.map_(pa.string(), pa.string()))
-"""Asked for by the option ``includeProperties``."""
+"""Added by the option ``includeProperties``."""
 
 
 def message_ddl(*, include_properties: bool) -> str:
-    """The columns as Spark wants a schema told."""
+    """Return the columns as a DDL text for Spark."""
     return ", ".join(f"`{name}` {ddl}" for name, ddl, _ in _fields(include_properties))
 
 
 def message_schema(*, include_properties: bool) -> pa.Schema:
-    """The columns as Arrow wants a schema told."""
+    """Return the columns as an Arrow schema."""
     return pa.schema([(name, arrow) for name, _, arrow in _fields(include_properties)])
 
 

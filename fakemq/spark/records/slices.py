@@ -1,4 +1,4 @@
-"""Pieces of one long row of bytes as Arrow arrays, without a Python object for each."""
+"""Pieces of one long byte string as Arrow arrays, without a Python object for each."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pyarrow as pa  # type: ignore[import-untyped]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 _HEX = np.frombuffer("".join(f"{one:02X}" for one in range(256)).encode(), np.uint16)
-"""The two digits of each byte, as one number."""
+"""The two hexadecimal digits of each byte, as one 16-bit number."""
 
 
 def binaries(
     data: bytes | mmap | pa.Buffer, begin: Ints, end: Ints, which: pa.Array | None = None
 ) -> pa.Array:
-    """The bytes from each ``begin`` to its ``end``: pieces in order, that do not overlap.
+    """Return the bytes from each ``begin`` to its ``end``: sorted pieces that do not overlap.
 
-    ``which`` picks some of them, as `pyarrow.Array.take` does; null gives null.
+    ``which`` selects some of them, as `pyarrow.Array.take` does; null makes null.
     """
     count = len(begin)
     if not count:
         return pa.nulls(0 if which is None else len(which), pa.binary())
-    # Every other piece of this array is what lies between two that are wanted.
+    # Every second piece of this array is the gap between two requested ones.
     places = np.empty(2 * count, np.int32)
     places[0::2] = begin
     places[1::2] = end
@@ -35,7 +35,7 @@ def binaries(
 
 
 def strings(raw: pa.Array) -> pa.Array:
-    """Bytes as UTF-8; what is none is replaced as Python does it."""
+    """Return bytes as UTF-8; invalid sequences are replaced, as Python does."""
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
@@ -44,7 +44,7 @@ def strings(raw: pa.Array) -> pa.Array:
 
 
 def hexadecimals(numbers: Ints) -> pa.Array:
-    """Sixteen digits each, capitals."""
+    """Return sixteen capital digits for each number."""
     digits = _HEX[numbers.astype(">i8").view(np.uint8)]
     places = np.arange(len(numbers) + 1, dtype=np.int32) * 16
     buffers = [None, pa.py_buffer(places), pa.py_buffer(digits)]

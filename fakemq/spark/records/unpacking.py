@@ -1,4 +1,4 @@
-"""The bodies that producers compressed, as many at once as memory allows."""
+"""Decompresses message bodies, as many at once as memory allows."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from fakemq.protocol.sysflag import MessageSysFlag, compression_name
 from fakemq.spark.records.record_table import RecordTable
 
 MOST_UNPACKED_BYTES = 64 << 20
-"""A batch ends behind so much: what is small may stand for gigabytes."""
+"""A batch ends after this size: small bodies may decompress to gigabytes."""
 
 
 class Unpacked(NamedTuple):
-    """What became of compressed bodies; records are known by their numbers."""
+    """Decompressed bodies by the number of their record."""
 
     bodies: dict[int, bytes]
     bad: dict[int, str]
-    """What could not be unpacked, and why."""
+    """Bodies that could not be decompressed, and why."""
     of: int
-    """Of how many records this is all; there may be more of them."""
+    """The number of records that this result covers; the table may have more."""
 
 
 def unpacked(table: RecordTable) -> Unpacked:
-    """The compressed bodies among the first records, as many as one batch may have.
+    """Decompress bodies of the first records, as many as one batch may have.
 
-    LocalProtocolError where the module that could unpack them is not installed.
+    Raise LocalProtocolError if the module that decompresses them is not installed.
     """
     found = Unpacked({}, {}, len(table))
     size_bytes = 0

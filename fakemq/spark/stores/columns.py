@@ -1,4 +1,4 @@
-"""Whole records of a commit log as the columns of ``format("rocketmq-store")``."""
+"""Undamaged records of a commit log as the columns of ``format("rocketmq-store")``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoredColumns:
-    """The columns of whole records of one file, each made when it is asked for."""
+    """The columns of undamaged records of one file; a column is made when it is requested."""
 
     def __init__(
         self, part: LogPart, table: RecordTable, begin: int, unpacked: Mapping[int, bytes]
@@ -30,7 +30,7 @@ class StoredColumns:
         self._messages = MessageColumns(table, broker_of(part.node), unpacked)
 
     def batch(self, schema: pa.Schema) -> pa.RecordBatch:
-        """The columns that are wanted; nothing is said to be damaged."""
+        """Return a batch with the requested columns; the damage column is null."""
         return pa.RecordBatch.from_arrays([self._column(field) for field in schema], schema=schema)
 
     def _column(self, field: pa.Field) -> pa.Array:
@@ -59,7 +59,7 @@ class StoredColumns:
 
 
 def chosen(table: RecordTable, options: StoreOptions) -> RecordTable:
-    """The records that are wanted by their topic and time."""
+    """Return the records that pass the options' topics and times."""
     kept = np.ones(len(table), np.bool_)
     if options.topics:
         topics = MessageColumns(table, None).column("topic")

@@ -1,4 +1,4 @@
-"""Damaged ranges as rows of their own, as nothing, or as the end of the read."""
+"""Damaged ranges as rows, as nothing, or as an error, depending on ``mode``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Damage(NamedTuple):
-    """A range of a file that is not what it should be; ``size_bytes`` is None if it has no end."""
+    """A damaged range of a file; ``size_bytes`` is None if its end is unknown."""
 
     position: int
     size_bytes: int | None
@@ -24,7 +24,7 @@ class Damage(NamedTuple):
 
 
 class Place(Protocol):
-    """The file in which damage is."""
+    """The file that contains the damage."""
 
     @property
     def root(self) -> str: ...
@@ -37,26 +37,26 @@ class Place(Protocol):
 
 
 def is_gone(place: Place) -> bool:
-    """Whether a file is there no more: a broker deletes its oldest ones, running or not."""
+    """Return True if a file no longer exists: a broker deletes its oldest files."""
     return not os.path.lexists(f"{place.root}/{place.name}")
 
 
 def gone(position: int, size_bytes: int | None = None) -> Damage:
-    """What is missing of such a file."""
+    """Return the damage for a deleted file."""
     return Damage(position, size_bytes, "the file was deleted after the read was planned")
 
 
 def damage_batches(
     place: Place, damages: Sequence[Damage], options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of damaged ranges, as ``mode`` has it; StoreError where that is FAILFAST."""
+    """Return rows for damaged ranges, as ``mode`` says. Raise StoreError in mode FAILFAST."""
     if not damages or options.mode == DROPMALFORMED:
         return
     if options.mode == FAILFAST:
         first = damages[0]
         raise StoreError(
             f"{NAME}: {place.root}/{place.name}: position {first.position}: {first.text};"
-            " mode PERMISSIVE reads what is whole"
+            " mode PERMISSIVE reads the undamaged records"
         )
     count = len(damages)
     size = "recordBytes" if options.view == LOG else ""

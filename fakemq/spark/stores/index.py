@@ -35,7 +35,7 @@ class IndexPart(InputPartition):
 
 
 def index_parts(node: StoredNode, options: StoreOptions) -> Iterator[IndexPart]:
-    """The index files of a node."""
+    """Return the parts of a node's index files."""
     for file in node.index_files():
         yield IndexPart(os.path.abspath(node.root), node.name, file.name)
 
@@ -43,7 +43,7 @@ def index_parts(node: StoredNode, options: StoreOptions) -> Iterator[IndexPart]:
 def index_batches(
     part: IndexPart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The entries of a file, oldest first."""
+    """Yield the entries of a file, oldest first."""
     if is_gone(part):
         yield from damage_batches(part, [gone(0)], options, schema)
         return

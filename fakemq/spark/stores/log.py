@@ -1,4 +1,4 @@
-"""The view ``log``: the records of a commit log, and what is damaged between them."""
+"""The view ``log``: the records of a commit log, and the damaged ranges between them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BATCH_ROWS = 10_000
 BATCH_BYTES = 16 << 20
 
 _LOCATED_BYTES = 36
-"""So much of a record tells where it belongs."""
+"""The first bytes of a record, up to the field with its own log offset."""
 
 
 class Stretch(NamedTuple):
-    """Records that are whole, and where their bytes begin in the file."""
+    """Undamaged records, and where their bytes begin in the file."""
 
     table: RecordTable
     begin: int
@@ -37,7 +37,7 @@ class Stretch(NamedTuple):
 def log_batches(
     part: LogPart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a part of a log file; a damaged range is a row of its own."""
+    """Yield the rows of a part of a log file; a damaged range is one row."""
     if is_gone(part):
         missing = gone(part.begin, part.end - part.begin)
         yield from damage_batches(part, [missing], options, schema)
@@ -52,7 +52,7 @@ def log_batches(
 def _record_batches(
     part: LogPart, stretch: Stretch, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of whole records; one with a body that cannot be unpacked is damaged after all."""
+    """Yield the rows of undamaged records. A body that cannot be decompressed counts as damage."""
     table, begin = chosen(stretch.table, options), stretch.begin
     while len(table):
         bodies, bad, count = unpacked(table) if "value" in schema.names else ({}, {}, len(table))
@@ -71,7 +71,7 @@ def _record_batches(
 
 
 class LogReader:
-    """Reads what begins in a part, record by record."""
+    """Reads the records that begin in a part."""
 
     def __init__(self, part: LogPart) -> None:
         self._part = part
@@ -79,7 +79,7 @@ class LogReader:
         self._limit = min(part.limit, self._file.size_bytes)
 
     def stretches(self) -> Iterator[Stretch | Damage]:
-        """Whole records, about ten thousand at a time, and what is damaged among them."""
+        """Yield undamaged records, about ten thousand at a time, and the damage between them."""
         part, file = self._part, self._file
         if part.gap:
             yield Damage(0, None, part.gap)
@@ -94,7 +94,7 @@ class LogReader:
                     position = behind
                     continue
             if position != again and self._is_whole_now(position):
-                again = position  # a broker was writing it when it was looked at
+                again = position  # a broker may have been writing it, so read it once more
                 continue
             damage = self._damage(position)
             if damage is None:
@@ -106,7 +106,7 @@ class LogReader:
         return self._file.check(position).status is RecordStatus.OK
 
     def _whole(self, run: Run) -> Generator[Stretch | Damage, None, int]:
-        """The whole records of a run, up to the first that does not fit; gives where that is."""
+        """Yield a run's undamaged records up to the first inconsistent one; return its position."""
         begin = run.positions[0]
         data = self._file.data[begin : run.end]
         table = RecordTable(data, np.array(run.positions, np.int64) - begin)
@@ -128,16 +128,16 @@ class LogReader:
         return behind
 
     def _damage(self, position: int) -> Damage | None:
-        """What is wrong from here on; None if here is the end of all records."""
+        """Return the damage at ``position``; None if all records end here."""
         file, limit, is_last = self._file, self._limit, self._part.is_last
         if file.size_bytes - position < BLANK_MIN_BYTES or file.is_blank(position):
             return None
         if not any(file.data[position : position + 8]):
             there = file.file.data_from(position)
             if there is None or there >= limit:
-                text = "no record and no blank, and another file follows"
+                text = "neither a record nor a blank, and another file follows"
                 return None if is_last else Damage(position, limit - position, text)
-            reason = f"zeros, and at {there} there is something again"
+            reason = f"zeros, followed by other bytes at {there}"
         else:
             if is_last and self._is_half_written(position):
                 return None
@@ -147,7 +147,7 @@ class LogReader:
         return Damage(position, behind - position, f"no record: {reason}")
 
     def _is_half_written(self, position: int) -> bool:
-        """Whether a record begins here whose end was not there yet when the parts were made."""
+        """Return True if a record begins here that was not complete when the parts were made."""
         file, written = self._file, self._limit - position
         end = file.run(position, position + 1, 1, 1).end
         if end <= self._limit:
@@ -155,19 +155,19 @@ class LogReader:
         if written >= _LOCATED_BYTES and not file.is_located(position):
             return False
         table = RecordTable(file.data[position:end], np.zeros(1, np.int64))
-        # As far as it says of what parts it is made, they must add up.
+        # The sizes of the parts that are already written must add up.
         return bool(table.fitting[0]) or written <= int(table.properties_begin[0])
 
 
 def wrong_sums(table: RecordTable) -> dict[int, str]:
-    """Which records have a body with another CRC than they say, and what is to be said of it."""
+    """Return the records whose body has another CRC than stored, each with its error text."""
     data, crc32 = table.data, zlib.crc32
     begins, ends = table.body_begin.tolist(), table.body_end.tolist()
     sums = [crc32(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
     is_sums = np.array(sums, np.int64) & 0x7FFF_FFFF
-    # Java sums no empty body.
+    # Java computes no CRC for an empty body.
     wrong = (is_sums != table.body_crc) & (table.body_begin != table.body_end)
     return {
-        at: f"CRC {is_sums[at]:#x} of the body where {table.body_crc[at]:#x} is said"
+        at: f"CRC {is_sums[at]:#x} of the body, but {table.body_crc[at]:#x} is stored"
         for at in np.flatnonzero(wrong).tolist()
     }

@@ -1,4 +1,4 @@
-"""From record to record through a commit-log file, and behind damage on to the next whole one."""
+"""Walks from record to record through a commit-log file, and past damage to the next record."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from fakemq.protocol.message import (
 )
 
 LARGEST_RECORD_BYTES = 8 << 20
-"""Twice maxMessageSize's default. A larger record is read like any other, but what is within it
-and looks like a record may be taken for one where a part of the file begins."""
+"""Twice the default of maxMessageSize. A larger record can be read too, but bytes inside it
+that look like a record may then be taken for one at the begin of a part.
+"""
 
 SMALLEST_RECORD_BYTES = 91
 
@@ -29,15 +30,15 @@ _BLANK_MAGIC = BLANK_MAGIC_CODE.to_bytes(4, signed=True)
 
 
 class Run(NamedTuple):
-    """Records that follow each other, by their heads alone."""
+    """Records that follow each other; only their heads were read."""
 
     positions: list[int]
     end: int
-    """Where the last one ends; what is there need be no record."""
+    """Where the last record ends; the bytes there need not be a record."""
 
 
 class LogFile:
-    """One commit-log file. Positions are bytes from its begin."""
+    """One commit-log file. Positions are bytes from the begin of the file."""
 
     def __init__(self, path: str, name: str) -> None:
         self.file = StoredFile(OpenFiles(), path, name)
@@ -46,11 +47,11 @@ class LogFile:
         self._view = memoryview(self.data)
 
     def run(self, position: int, end: int, max_records: int, max_bytes: int) -> Run:
-        """The records that follow each other from ``position`` on, and begin before ``end``."""
+        """Return the consecutive records from ``position`` on that begin before ``end``."""
         data, size_bytes = self.data, self.size_bytes
         positions: list[int] = []
         until = min(end, position + max_bytes, size_bytes - SMALLEST_RECORD_BYTES + 1)
-        # Locals, because this is run for every record.
+        # Local variables, because this loop runs for every record.
         unpack, add, magic_wanted = _HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
         smallest_bytes = SMALLEST_RECORD_BYTES
         for _ in range(max_records):
@@ -65,7 +66,7 @@ class LogFile:
         return Run(positions, position)
 
     def is_blank(self, position: int) -> bool:
-        """Whether the rest of the file is blank from here on, as a broker leaves it."""
+        """Return True if the rest of the file is a blank, as a broker leaves it at a roll-over."""
         left = self.size_bytes - position
         return left >= BLANK_MIN_BYTES and _HEAD.unpack_from(self.data, position) == (
             left,
@@ -73,23 +74,23 @@ class LogFile:
         )
 
     def is_whole(self, position: int) -> bool:
-        """Whether a record begins here that is whole and says that it is here."""
+        """Return True if an undamaged record begins here and stores this place as its offset."""
         return self.is_located(position) and self.check(position).status is RecordStatus.OK
 
     def check(self, position: int) -> RecordCheck:
-        """What stands here."""
+        """Check the record at ``position``."""
         return check_record(self._view, position)
 
     def is_located(self, position: int) -> bool:
-        """Whether what would be a record's own offset is the one of this place."""
+        """Return True if the offset field of a record at ``position`` names this place."""
         at = position + _PHYSICAL_OFFSET_AT
         says = int.from_bytes(self.data[at : at + 8], signed=True)
         return says == self.file.offset + position
 
     def next_boundary(self, position: int, end: int) -> int:
-        """Where the next whole record or the closing blank begins, from here on; else ``end``."""
+        """Return where the next undamaged record or the closing blank begins; else ``end``."""
         record = self._find(_MESSAGE_MAGIC, position, end, self.is_whole)
-        # A blank behind it does not matter, and to look for one would take all of the file.
+        # Blanks after the record do not matter; searching them would read the whole file.
         return self._find(_BLANK_MAGIC, position, record, self.is_blank)
 
     def _find(self, magic: bytes, position: int, end: int, is_it: Callable[[int], bool]) -> int:
@@ -99,11 +100,11 @@ class LogFile:
         return end if at < 0 else at - 4
 
     def boundary(self, position: int, end: int) -> int:
-        """Where the first record begins that is at or behind ``position``; else ``end``.
+        """Return where the first record at or after ``position`` begins; else ``end``.
 
-        Whoever asks gets the same, so parts that begin and end at boundaries have each record
-        once. What lies within a record, and looks like one, is none: the walk begins so far in
-        front that the record around it is met first.
+        The result depends only on the file, so parts that begin and end at boundaries have each
+        record once. Bytes inside a record may look like a record. Therefore the walk begins
+        LARGEST_RECORD_BYTES earlier, and meets the surrounding record first.
         """
         if position <= 0:
             return 0

@@ -31,36 +31,36 @@ KNOWN = (
 )
 
 _MAX_PARTITION_BYTES = 128 << 20
-"""As ``spark.sql.files.maxPartitionBytes``."""
+"""The default of ``spark.sql.files.maxPartitionBytes``."""
 _LEAST_PARTITION_BYTES = 1 << 20
 
 
 class StoreOptions(msgspec.Struct, frozen=True):
-    """What to read of which directories, and how; goes to Spark's workers as it is."""
+    """Which directories to read, and how; Spark pickles it for its workers."""
 
     paths: tuple[str, ...]
     view: str
     mode: str
     include_properties: bool
     topics: frozenset[str]
-    """Empty for all."""
+    """Empty for all topics."""
     starting_ms: int | None
     ending_ms: int | None
-    """Store times from the first to before the last, in milliseconds since the epoch."""
+    """Store times in milliseconds since the epoch, from the first up to but excluding the last."""
     damage_column: str
     max_partition_bytes: int
 
 
 def store_options(options: Options) -> StoreOptions:
-    """The options of a read, but for its paths checked; ConfigError names what cannot be."""
+    """Return the checked options of a read. Raise ConfigError for an invalid one."""
     options.require_known(KNOWN)
     view = _one_of(options, "view", VIEWS)
     if view != LOG:
         for name in ("includeProperties", "startingTimestamp", "endingTimestamp"):
             if options.text(name) is not None:
-                raise ConfigError(f"{NAME}: option {name} goes with view {LOG}, not with {view}")
+                raise ConfigError(f"{NAME}: option {name} needs view {LOG}, not {view}")
     if view == INDEX and options.text("topic") is not None:
-        raise ConfigError(f"{NAME}: option topic does not go with view index, which has no topics")
+        raise ConfigError(f"{NAME}: option topic: view index has no topics")
     topics = [one.strip() for one in (options.text("topic") or "").split(",")]
     return StoreOptions(
         paths=_paths(options),
@@ -78,7 +78,7 @@ def store_options(options: Options) -> StoreOptions:
 
 
 def _one_of(options: Options, name: str, values: tuple[str, ...]) -> str:
-    """The value of an option, without regard to case; the first is the default."""
+    """Return the value of an option, compared without case; the first value is the default."""
     text = options.text(name)
     if text is None:
         return values[0]
@@ -89,7 +89,7 @@ def _one_of(options: Options, name: str, values: tuple[str, ...]) -> str:
 
 
 def _paths(options: Options) -> tuple[str, ...]:
-    """What was given to ``load``: one path comes as ``path``, several as JSON in ``paths``."""
+    """Return the paths of ``load``: one path comes as ``path``, several as JSON in ``paths``."""
     single, several = options.text("path"), options.text("paths")
     given = [] if single is None else [single]
     if several is not None:
@@ -104,7 +104,7 @@ def _paths(options: Options) -> tuple[str, ...]:
 
 
 def _local(path: str) -> str:
-    """A path of the local file system, which may be written as a ``file:`` URI."""
+    """Return a path of the local file system; it may be given as a ``file:`` URI."""
     scheme, colon, _ = path.partition(":")
     if not colon or "/" in scheme:
         return path

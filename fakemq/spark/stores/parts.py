@@ -1,7 +1,7 @@
-"""Into what parts a commit log is cut, so that many workers can read it at the same time.
+"""Divides a commit log into parts, so that many workers can read it at the same time.
 
-The driver looks at names, sizes and the very ends of files. Where a range of bytes begins and ends
-exactly, at a record, its worker finds out: `fakemq.spark.stores.log_walk.LogFile.boundary`.
+The driver reads only names, sizes and the ends of files. The worker of a part finds the records at
+its exact begin and end: `fakemq.spark.stores.log_walk.LogFile.boundary`.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass
 class LogPart(InputPartition):
-    """What begins in a range of one commit-log file."""
+    """The records that begin in a range of one commit-log file."""
 
     root: str
     node: str
     name: str
-    """The file, below ``root``; its last part is the offset of its first byte."""
+    """The file, below ``root``; its base name is the log offset of its first byte."""
     begin: int
     end: int
-    """Bytes from the file's begin; the boundaries of records at or behind them count."""
+    """Bytes from the begin of the file; each is moved to the next record boundary."""
     limit: int
-    """What is read of the file at all, by all its parts."""
+    """Up to here all parts of the file together read it."""
     is_last: bool
-    """Nothing follows: the log ends in this file, perhaps in the middle of a record."""
+    """True if the log ends in this file, perhaps in the middle of a record."""
     gap: str
-    """What is missing in front of the file; "" for nothing."""
+    """The bytes that are missing before the file; "" for none."""
 
 
 def nodes_of(options: StoreOptions) -> list[StoredNode]:
-    """The nodes below all paths, each once; ConfigError for a path that is no store.
+    """Return the nodes below all paths, each once. Raise ConfigError for a path without a store.
 
-    Those in folders of one name, as Java's stores often are, get as much of their paths in front
-    of it as tells them apart.
+    Nodes in folders with equal names, as Java's stores often are, are named by as many parts of
+    their paths as distinguish them.
     """
     found: dict[str, StoredNode] = {}
     for path in options.paths:
@@ -79,26 +79,26 @@ def _tell_apart(nodes: Sequence[StoredNode]) -> None:
 
 
 def broker_of(node: str) -> str | None:
-    """The broker's name in a folder's, which is ``broker-a-0`` where fakemq made it.
+    """Return the broker name in a folder's name, which is ``broker-a-0`` for a store of fakemq.
 
-    No record and no file of a store has it.
+    No record and no file of a store contains the broker name.
     """
     found = _NODE.fullmatch(os.path.basename(node))
     return found["broker"] if found else None
 
 
 def log_parts(node: StoredNode, options: StoreOptions) -> Iterator[LogPart]:
-    """The parts of one node's commit log, in its order."""
+    """Yield the parts of one node's commit log, in log order."""
     files = node.log.files
     ends = [data_end(file) for file in files]
     last = max((at for at, end in enumerate(ends) if end), default=-1)
     behind = None
     for at, file in enumerate(files[: last + 1]):
-        # What is written behind this end from now on is not read, so that no two parts read it.
+        # Bytes written after this end are not read, so that no two parts read the same record.
         end = ends[at] if at == last else file.size_bytes
         gap = ""
         if behind is not None and file.offset != behind:
-            gap = f"the file before ends at {behind}, this one begins at {file.offset}"
+            gap = f"the previous file ends at {behind}, this one begins at {file.offset}"
         behind = file.offset + file.size_bytes
         cuts = [*_cuts(end, options.max_partition_bytes), end]
         for begin, until in pairwise(cuts):
@@ -115,13 +115,13 @@ def log_parts(node: StoredNode, options: StoreOptions) -> Iterator[LogPart]:
 
 
 def _cuts(end: int, max_bytes: int) -> Iterator[int]:
-    """Where parts begin. None begins where a broker may be writing at this moment."""
+    """Yield where parts begin. None begins where a broker may be writing at this moment."""
     yield 0
     yield from range(max_bytes, end - LARGEST_RECORD_BYTES, max_bytes)
 
 
 def data_end(file: StoredFile) -> int:
-    """The place behind a file's last byte that is no zero; holes cost nothing."""
+    """Return the position after the last byte that is not zero; holes are skipped."""
     with open(file.path, "rb") as opened:
         for begin, end in reversed(list(_extents(opened.fileno(), file.size_bytes))):
             while end > begin:
@@ -134,12 +134,12 @@ def data_end(file: StoredFile) -> int:
 
 
 def _extents(descriptor: int, size_bytes: int) -> Iterator[tuple[int, int]]:
-    """Where a file is not a hole."""
+    """Yield the ranges of a file that are not holes."""
     at = 0
     while at < size_bytes:
         try:
             begin = os.lseek(descriptor, at, os.SEEK_DATA)
-        except OSError:  # nothing but a hole is left
+        except OSError:  # only a hole is left
             return
         at = os.lseek(descriptor, begin, os.SEEK_HOLE)
         yield begin, min(at, size_bytes)

@@ -1,4 +1,4 @@
-"""The view ``consumequeue``: the entries of the queues, and whether their records are there."""
+"""The view ``consumequeue``: the entries of the queues, and whether their records exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 10_000
 _OPEN_COST_BYTES = 4 << 20
-"""As ``spark.sql.files.openCostInBytes``: small files share a part."""
+"""The default of ``spark.sql.files.openCostInBytes``: small files share a part."""
 _UNIT = np.dtype([("offset", ">i8"), ("size", ">i4"), ("tags", ">i8")])
 _PRE_BLANK = np.frombuffer(PRE_BLANK, _UNIT)[0]
 
@@ -37,7 +37,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass
 class QueueFile:
-    """One file of a consume queue; where it is, for messages about it, too."""
+    """One file of a consume queue, with its place for error messages."""
 
     root: str
     node: str
@@ -45,7 +45,7 @@ class QueueFile:
     topic: str
     queue_id: int
     end: int
-    """What is read of it; bytes."""
+    """Up to here the file is read; bytes."""
     is_last: bool
 
 
@@ -57,7 +57,7 @@ class QueuePart(InputPartition):
 
 
 def queue_parts(node: StoredNode, options: StoreOptions) -> Iterator[QueuePart]:
-    """The files of a node's queues, small ones together."""
+    """Yield the files of a node's queues; small ones share a part."""
     files: list[QueueFile] = []
     cost_bytes = 0
     for file in _queue_files(node, options):
@@ -85,13 +85,13 @@ def _queue_files(node: StoredNode, options: StoreOptions) -> Iterator[QueueFile]
 def queue_batches(
     part: QueuePart, options: StoreOptions, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """The entries of the files, in order; what only fills the first file is passed over."""
-    logs: dict[str, CommitLog] = {}
+    """Yield the entries of the files, in order; the padding of the first file is skipped."""
+    logs: dict[str, RecordLookup] = {}
     for file in part.files:
         if is_gone(file):
             yield from damage_batches(file, [gone(0)], options, schema)
             continue
-        log = logs.setdefault(file.root, CommitLog(file.root))
+        log = logs.setdefault(file.root, RecordLookup(file.root))
         stored = StoredFile(OpenFiles(), f"{file.root}/{file.name}", file.name)
         count = min(file.end, stored.size_bytes) // UNIT_BYTES
         units = np.frombuffer(stored.data, _UNIT, count) if count else np.zeros(0, _UNIT)
@@ -105,7 +105,7 @@ def queue_batches(
 
 
 def _gaps(begin: int, missing: Flags) -> list[Damage]:
-    """The ranges of entries that were never written."""
+    """Return the ranges of entries that were never written."""
     edges = np.flatnonzero(np.diff(missing.astype(np.int8), prepend=0, append=0))
     return [
         Damage(
@@ -122,7 +122,7 @@ def _unit_batches(
     stored: StoredFile,
     units: npt.NDArray[np.void],
     numbers: Ints,
-    log: CommitLog,
+    log: RecordLookup,
     schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     count = len(units)
@@ -148,8 +148,8 @@ def _unit_batches(
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class CommitLog:
-    """The commit log of a node, asked for many records at once."""
+class RecordLookup:
+    """The commit log of a node, read for many records at once."""
 
     def __init__(self, root: str) -> None:
         self._files = Row(OpenFiles(), f"{root}/commitlog", "commitlog").files
@@ -157,11 +157,11 @@ class CommitLog:
 
     @property
     def min_offset(self) -> int:
-        """Where it begins; what was in front of it was deleted."""
+        """The first offset of the log; earlier bytes were deleted."""
         return int(self._begins[0]) if len(self._begins) else 0
 
     def has(self, places: Ints, sizes: Ints, file: QueueFile, offsets: Ints) -> Flags:
-        """Whether at each place there is the record of that size for that offset of the queue."""
+        """Return, for each place, whether a record of that size and queue offset is there."""
         found = np.zeros(len(places), np.bool_)
         number = np.searchsorted(self._begins, places, "right") - 1
         for at in np.unique(number[number >= 0]).tolist():

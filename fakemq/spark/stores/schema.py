@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 Field = tuple[str, str, pa.DataType]
 
 _SIMPLE = {"long": "bigint"}
-"""Where Spark itself calls a type otherwise."""
+"""Where Spark's own name of a type differs."""
 
 _PLACE: tuple[Field, ...] = (
     ("node", "string", pa.string()),
     ("file", "string", pa.string()),
     ("filePosition", "long", pa.int64()),
 )
-"""The node's folder, the file below it, and bytes from the file's begin."""
+"""The node's folder, the file below it, and bytes from the begin of the file."""
 
 _RECORD: tuple[Field, ...] = (
     *_PLACE,
@@ -34,7 +34,7 @@ _RECORD: tuple[Field, ...] = (
     ("bodyCrc", "int", pa.int32()),
     ("preparedTransactionOffset", "long", pa.int64()),
 )
-"""What only a store knows of a message. ``recordBytes`` is a damaged range's size, too."""
+"""Fields that only a stored message has. ``recordBytes`` is also the size of a damaged range."""
 
 _UNIT: tuple[Field, ...] = (
     ("topic", "string", pa.string()),
@@ -46,7 +46,7 @@ _UNIT: tuple[Field, ...] = (
     ("recordFound", "boolean", pa.bool_()),
     *_PLACE,
 )
-"""``recordFound``: whether its record is where the entry says; null before the log's begin."""
+"""``recordFound``: whether the record is where the entry says; null before the begin of the log."""
 
 _ENTRY: tuple[Field, ...] = (
     ("keyHash", "int", pa.int32()),
@@ -57,13 +57,13 @@ _ENTRY: tuple[Field, ...] = (
     ("previousEntry", "int", pa.int32()),
     *_PLACE,
 )
-"""``storeTimestamp`` is to the second, as the index has it."""
+"""``storeTimestamp`` has a precision of one second, as in the index."""
 
 
 def store_fields(options: StoreOptions) -> tuple[Field, ...]:
-    """Name, Spark's type, Arrow's type of a view's columns; the last says what is damaged.
+    """Return name, Spark type and Arrow type of a view's columns; the last is the damage column.
 
-    ConfigError if that is to be called as another column is.
+    Raise ConfigError if the damage column has the name of another column.
     """
     fields = {LOG: (*MESSAGE_FIELDS, *_RECORD), CONSUME_QUEUE: _UNIT, INDEX: _ENTRY}[options.view]
     if options.include_properties:
@@ -78,15 +78,15 @@ def store_fields(options: StoreOptions) -> tuple[Field, ...]:
 
 
 def store_ddl(options: StoreOptions) -> str:
-    """The columns as Spark wants a schema told."""
+    """Return the columns as a DDL text for Spark."""
     columns = ((name.replace("`", "``"), ddl) for name, ddl, _ in store_fields(options))
     return ", ".join(f"`{name}` {ddl}" for name, ddl in columns)
 
 
 def wanted_schema(options: StoreOptions, wanted: StructType) -> pa.Schema:
-    """The columns that a reader is to make, which may be some of a view's, in any order.
+    """Return the columns that a reader makes: some of a view's columns, in any order.
 
-    ConfigError for a column that is none of the view's, or has another type.
+    Raise ConfigError for a column that the view does not have, or that has another type.
     """
     known = {name: (ddl, arrow) for name, ddl, arrow in store_fields(options)}
     chosen = []

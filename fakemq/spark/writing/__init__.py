@@ -1,1 +1,1 @@
-"""Rows into topics, by batch and by stream."""
+"""Writes rows to topics, by batch and by stream."""

@@ -26,35 +26,35 @@ _log = logging.getLogger("fakemq.spark")
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Made once on the driver, where it checks all that can be checked without the rows.
+    """Made once on the driver, where it checks everything that does not need the rows.
 
-    ConfigError for options and columns that cannot be, and for ``overwrite``.
+    Raise ConfigError for invalid options and columns, and for ``overwrite``.
     """
 
     def __init__(self, options: Options, schema: StructType, overwrite: bool) -> None:
         self._options = write_options_of(options)
         if overwrite:
             raise ConfigError(
-                f"{options.source}: mode overwrite cannot be: what is in a topic stays;"
+                f"{options.source}: mode overwrite is not possible: messages stay in a topic;"
                 " use mode append"
             )
         check_columns(options.source, schema, topic_given=self._options.topic is not None)
         self._write_id = self._options.write_id or str(uuid.uuid4())
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """Send one partition's rows; runs in a worker."""
+        """Send one partition's rows; Spark calls this in a worker."""
         context = TaskContext.get()
         partition = context.partitionId() if context is not None else 0
         return write_rows(iterator, self._options, RowIds(self._write_id, str(partition)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Say on the driver what was written."""
+        """Log on the driver what was written."""
         total = Written.total(messages)
         log = _log.warning if total.doubted else _log.info
         log("rocketmq: write %s: %s", self._write_id, total)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Say on the driver what stays written though the job failed."""
+        """Log on the driver what stays written although the job failed."""
         _log.warning(
             "rocketmq: write %s failed; what its tasks sent stays sent, of tasks that ended"
             " well: %s",

@@ -1,4 +1,4 @@
-"""Which columns can be written, and of what types: checked before anything is sent."""
+"""Which columns can be written, and their types; checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WRITE_COLUMNS: dict[str, tuple[str, ...]] = {
     "delayLevel": _NUMBER,
     "shardingKey": _TEXT,
 }
-"""Name, and the types it may have, as Spark's SQL spells them."""
+"""Name, and its possible types in the spelling of Spark's SQL."""
 
 
 def check_columns(source: str, schema: StructType, *, topic_given: bool) -> None:
-    """ConfigError for columns that make no messages. Names count without regard to case."""
+    """Raise ConfigError for columns that make no messages. Names are compared without case."""
     spelt = {name.lower(): name for name in WRITE_COLUMNS}
     seen: set[str] = set()
     for field in schema.fields:
@@ -39,7 +39,7 @@ def check_columns(source: str, schema: StructType, *, topic_given: bool) -> None
                 f" {', '.join(WRITE_COLUMNS)}{did_you_mean(field.name, WRITE_COLUMNS, lists=False)}"
             )
         if name in seen:
-            raise ConfigError(f"{source}: column {name} is there twice")
+            raise ConfigError(f"{source}: column {name} occurs twice")
         seen.add(name)
         accepted, found = WRITE_COLUMNS[name], field.dataType.simpleString()
         if found not in accepted and (found != _NOTHING or name == "value"):
@@ -52,6 +52,6 @@ def check_columns(source: str, schema: StructType, *, topic_given: bool) -> None
             f"{source}: column value is missing: the body of the message, binary or string"
         )
     if "broker" in seen and "queueId" not in seen:
-        raise ConfigError(f"{source}: column broker says nothing without a column queueId")
+        raise ConfigError(f"{source}: column broker needs a column queueId")
     if not topic_given and "topic" not in seen:
-        raise ConfigError(f"{source}: no topic is named: give the option topic or a column topic")
+        raise ConfigError(f"{source}: no topic: give the option topic or a column topic")

@@ -1,4 +1,4 @@
-"""What a task says to the driver when all its rows are written."""
+"""What a task reports to the driver when all its rows are written."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from pyspark.sql.datasource import WriterCommitMessage
 from fakemq.client.messages import SendResult, SendStatus
 
 QueueName = tuple[str, str, int]
-"""Topic, broker, number of the queue."""
+"""Topic, broker, queue id."""
 
 
 class Written(WriterCommitMessage):
-    """How much was written, where, and how sure the brokers were of it."""
+    """How much was written, to which queues, and with which send statuses."""
 
     def __init__(self) -> None:
         self.rows = 0
         self.body_bytes = 0
-        """Of the values; what travels is more."""
+        """The size of the values; more bytes go over the network."""
         self.delayed = 0
-        """Rows that got a delay level: they have no offset in their queue yet."""
+        """Rows with a delay level: they have no offset in their queue yet."""
         self.offsets: dict[QueueName, tuple[int, int]] = {}
-        """By queue the first and the last offset; others may have written between them."""
+        """Queue → first and last offset; others may have written between them."""
         self.statuses: Counter[str] = Counter()
-        """Rows by what the broker said of storing them."""
+        """Number of rows by the status in the broker's response."""
 
     def add(self, rows: int, result: SendResult, *, is_delayed: bool) -> None:
-        """Count messages that were sent as one."""
+        """Count the messages of one request."""
         self.rows += rows
         self.statuses[result.status.name] += rows
         if is_delayed:
@@ -44,7 +44,7 @@ class Written(WriterCommitMessage):
 
     @classmethod
     def total(cls, messages: Iterable[WriterCommitMessage | None]) -> Written:
-        """What several tasks wrote together; one that failed is None and counts for nothing."""
+        """Return the sum of several tasks; a failed task is None and is skipped."""
         total = cls()
         for one in messages:
             if not isinstance(one, Written):
@@ -59,7 +59,7 @@ class Written(WriterCommitMessage):
 
     @property
     def doubted(self) -> dict[str, int]:
-        """Rows that are stored, but not as safely as the broker is set up to; by its word."""
+        """Return the rows that are stored less safely than the broker is configured, by status."""
         return {name: n for name, n in self.statuses.items() if name != SendStatus.SEND_OK.name}
 
     def __str__(self) -> str:

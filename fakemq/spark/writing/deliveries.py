@@ -1,8 +1,8 @@
-"""Parcels of messages on their way: several at once, each queue's in order, tried with patience.
+"""Sends parcels of messages: several at once, each queue's in order, with retries.
 
-What goes to a fixed queue waits for what went there before, however often that had to be tried.
-What may go anywhere is sent as the client sends it, to queues in turn and after a failure to
-another broker's.
+A parcel for a fixed queue waits until the earlier ones for that queue are sent, however many
+retries they need. Other parcels are sent as the client sends: to the queues in turn, and after a
+failure to another broker.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
 
 IN_FLIGHT_MAX = 8
-"""Parcels that wait for their answers at once."""
+"""Parcels that wait for their responses at once."""
 QUEUED_MAX = 64
-"""Parcels that were handed over and are not done; who hands over more waits."""
+"""Parcels that were put and are not done; `put` waits at this number."""
 
 FIRST_PAUSE_MS = 50
 LONGEST_PAUSE_MS = 2_000
 
 PASSING_CODES = frozenset((ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE))
-"""Answers that may be others soon, from the same broker."""
+"""Response codes that may change soon, from the same broker."""
 
 
 class DeliveryError(FakemqError):
-    """Messages that could not be sent."""
+    """Messages could not be sent."""
 
 
 class Parcel:
-    """What is sent as one: a message, or a batch of so many; and what became of it so far."""
+    """The content of one send request: a message, or a batch of messages; and its state."""
 
     def __init__(
         self, message: Message, queue: MessageQueue | None, batch_rows: int | None = None
     ) -> None:
         self.message = message
         self.queue = queue
-        """The one that it must go to; None if any will do."""
+        """The queue that it must go to; None for any queue."""
         self.batch_rows = batch_rows
-        """How many messages the body holds; None if it is one by itself."""
+        """How many messages the body holds; None for a single message."""
         self.tries = 0
         self.until_ms = 0
-        """When, of elapsed time, patience ends; 0 before the first try."""
+        """When retries end, in elapsed time; 0 before the first try."""
         self.not_before_ms = 0
 
     @property
@@ -66,7 +66,7 @@ class Parcel:
 
 
 class Deliveries:
-    """Sends parcels over one client; ``sent`` hears of each that was acknowledged."""
+    """Sends parcels over one client; calls ``sent`` for each parcel that was acknowledged."""
 
     def __init__(
         self, client: Client, patience_ms: int, sent: Callable[[Parcel, SendResult], None]
@@ -76,16 +76,16 @@ class Deliveries:
         self._sent = sent
         self._parallel = client.parallel()
         self._lanes: dict[MessageQueue, deque[Parcel]] = {}
-        """By fixed queue: what is to be sent there, the first of it perhaps under way."""
+        """Fixed queue → parcels to be sent there; the first may be under way."""
         self._ready: deque[Parcel] = deque()
         self._pausing: list[Parcel] = []
         self._open = 0
         self._failure: FakemqError | None = None
 
     def put(self, parcel: Parcel) -> None:
-        """Hand over a parcel; waits while too many are there. DeliveryError if one failed."""
+        """Add a parcel; wait while there are too many. Raise DeliveryError if one failed."""
         while self._open >= QUEUED_MAX:
-            self._go_on(LONGEST_PAUSE_MS)
+            self._run(LONGEST_PAUSE_MS)
         self._open += 1
         if parcel.queue is None:
             self._ready.append(parcel)
@@ -94,14 +94,14 @@ class Deliveries:
             lane.append(parcel)
             if len(lane) == 1:
                 self._ready.append(parcel)
-        self._go_on(0)
+        self._run(0)
 
     def flush(self) -> None:
-        """Wait until every parcel is acknowledged; DeliveryError if one cannot be sent."""
+        """Wait until every parcel is acknowledged. Raise DeliveryError if one cannot be sent."""
         while self._open:
-            self._go_on(LONGEST_PAUSE_MS)
+            self._run(LONGEST_PAUSE_MS)
 
-    def _go_on(self, timeout_ms: int) -> None:
+    def _run(self, timeout_ms: int) -> None:
         now_ms = real_elapsed_ms()
         due = [one for one in self._pausing if one.not_before_ms <= now_ms]
         self._pausing = [one for one in self._pausing if one.not_before_ms > now_ms]
@@ -117,7 +117,7 @@ class Deliveries:
             raise self._failure
 
     def _wait(self, timeout_ms: int) -> None:
-        """For an answer or the end of a pause, that long at most."""
+        """Wait for a response or the end of a pause, at most ``timeout_ms``."""
         now_ms = real_elapsed_ms()
         until_ms = min((one.not_before_ms for one in self._pausing), default=now_ms + timeout_ms)
         self._parallel.wait(max(0, min(timeout_ms, until_ms - now_ms)))
@@ -126,7 +126,7 @@ class Deliveries:
         producer, queue = self._client.producer, parcel.queue
         if queue is not None and parcel.tries > 1:
             # The broker may have come back at another address.
-            with suppress(RemotingError, MQBrokerError):  # what is known serves on
+            with suppress(RemotingError, MQBrokerError):  # the known route still serves
                 yield from self._client.instance.update_route(parcel.message.topic)
         if parcel.batch_rows is None:
             return (yield from producer.send(parcel.message, queue=queue))
@@ -158,19 +158,19 @@ class Deliveries:
 
 
 def is_passing(error: FakemqError) -> bool:
-    """Whether the same may well succeed a little later."""
+    """Return True if the same request may succeed a little later."""
     if isinstance(error, MQBrokerError):
         return error.code in PASSING_CODES
     if not isinstance(error, MQClientError):
         return isinstance(error, RemotingError)
     if isinstance(error.__cause__, FakemqError):
         return is_passing(error.__cause__)
-    # Else it is about the route; the topic had one when the task began.
+    # Otherwise the error is about the route; the topic had one when the task began.
     return error.code != ResponseCode.MESSAGE_ILLEGAL
 
 
 def in_full(error: BaseException) -> str:
-    """The words of an error and of what caused it."""
+    """Return the text of an error and of its causes."""
     if error.__cause__ is None or not isinstance(error, FakemqError):
         return str(error)
     return f"{error}; {in_full(error.__cause__)}"

@@ -7,7 +7,7 @@ import msgspec
 from fakemq.client.messages import SendStatus
 from fakemq.errors import ConfigError
 from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
-from fakemq.spark.connection import CONNECTION_OPTIONS, Connection, connection_of
+from fakemq.spark.connection import CONNECTION_OPTIONS, ClusterSettings, connection_of
 from fakemq.spark.options import Options
 from fakemq.spark.writing.system_properties import SYSTEM_PROPERTIES
 
@@ -23,7 +23,7 @@ WRITE_OPTIONS = (
 )
 
 _SPARKS_OWN = ("path", "checkpointLocation", "queryName")
-"""What Spark hands on with the options; a path is refused."""
+"""Options that Spark adds; a path is refused."""
 
 BATCH_SIZE = 1_000
 BATCH_SIZE_MAX = 32_767
@@ -35,27 +35,27 @@ SEPARATORS = frozenset((NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR))
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
-    """What was asked of a write; goes to Spark's workers as it is."""
+    """The options of a write; Spark pickles it for its workers."""
 
-    connection: Connection
+    connection: ClusterSettings
     topic: str | None
-    """Where every row goes, whatever its column says."""
+    """The topic of every row, whatever the row's column contains."""
     batch_size: int
     delivery_timeout_ms: int
-    """How long one send is tried before its task fails; the client's own retries are inside."""
+    """How long one send is tried before its task fails; the client's own retries are included."""
     accept_statuses: frozenset[SendStatus]
-    """What a broker may say of a message that it stored for the row to count as written."""
+    """The send statuses with which a row counts as written."""
     row_id_property: str | None
     write_id: str | None
     drop_system_properties: bool
 
 
 def write_options_of(options: Options) -> WriteOptions:
-    """The options of a write; ConfigError for one that is unknown or cannot be."""
+    """Return the options of a write. Raise ConfigError for an unknown or invalid one."""
     options.require_known((*WRITE_OPTIONS, *_SPARKS_OWN))
     if options.text("path"):
         raise ConfigError(
-            f"{options.source}: a path says nothing here: name the topic by the option topic"
+            f"{options.source}: a path is not used: name the topic by the option topic"
         )
     topic = options.text("topic")
     if topic == "":
@@ -65,7 +65,7 @@ def write_options_of(options: Options) -> WriteOptions:
         raise options.bad("batchSize", f"a whole number from 1 to {BATCH_SIZE_MAX}")
     row_id = options.text("rowIdProperty") or ROW_ID_PROPERTY
     if row_id in SYSTEM_PROPERTIES or not SEPARATORS.isdisjoint(row_id):
-        raise options.bad("rowIdProperty", "a name that RocketMQ leaves to applications, or none")
+        raise options.bad("rowIdProperty", "a name that is free for applications, or none")
     return WriteOptions(
         connection=connection_of(options),
         topic=topic,

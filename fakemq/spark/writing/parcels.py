@@ -1,4 +1,4 @@
-"""One task's writing: rows to parcels, parcels to queues, and what came of it."""
+"""The writing of one task: rows to parcels, parcels to queues, and the results."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 PARCEL_BYTES_MAX = 1024 * 1024
-"""Of one batch as it travels; a row that takes more goes by itself."""
+"""The size of one batch on the wire; a larger row is sent alone."""
 BATCHED_PROPERTIES_MAX = 30_000
-"""Bytes of properties that still go with others. 4.9.7 adds the batch's own to each message's, and
-beyond 32,767 together writes what nobody can read; of a message by itself it refuses them.
+"""Rows with more bytes of properties are sent alone.
+
+4.9.7 adds the batch's own properties to each message's. If both exceed 32,767 bytes, it writes
+records that no client can read; for a single message it refuses them.
 """
 BUFFERED_BYTES_MAX = 16 * 1024 * 1024
 _FIRST_PAUSE_MS = 100
@@ -50,7 +52,7 @@ hashed = lru_cache(maxsize=65_536)(java_string_hash)
 def write_rows(batches: Iterable[pa.RecordBatch], options: WriteOptions, ids: RowIds) -> Written:
     """Send every row and wait for every acknowledgement.
 
-    Raises DeliveryError, RowError, or what the client raises; what was sent by then stays sent.
+    Raise DeliveryError, RowError, or an error of the client; what was sent before stays sent.
     """
     with options.connection.client() as client:
         task = _Task(client, options, ids)
@@ -60,7 +62,7 @@ def write_rows(batches: Iterable[pa.RecordBatch], options: WriteOptions, ids: Ro
 
 
 class _Buffer:
-    """The members of a batch for one topic, perhaps for one queue of it, that are not sent yet."""
+    """The rows of a batch for one topic, perhaps for one queue of it, that are not sent yet."""
 
     def __init__(self, topic: str, queue: MessageQueue | None) -> None:
         self.topic = topic
@@ -69,7 +71,7 @@ class _Buffer:
         self.size_bytes = 0
 
     def parcel(self) -> Parcel:
-        """What is to be sent; the buffer is empty then."""
+        """Return the parcel to send, and empty the buffer."""
         message = Message(self.topic, b"".join(self.members))
         parcel = Parcel(message, self.queue, len(self.members))
         self.members, self.size_bytes = [], 0
@@ -87,7 +89,7 @@ class _Task:
         self._written = Written()
         self._deliveries = Deliveries(client, options.delivery_timeout_ms, self._sent)
         self._queues: dict[str, Sequence[MessageQueue]] = {}
-        """By topic, as they were when its first row came: a key keeps its queue to the end."""
+        """Topic → its queues at its first row: a key keeps its queue to the end of the task."""
         self._buffers: dict[MessageQueue, _Buffer] = {}
         self._buffered_bytes = 0
         self._parcel_bytes_max = min(PARCEL_BYTES_MAX, instance.config.max_message_bytes)
@@ -115,7 +117,7 @@ class _Task:
             self._spread(topic, members)
 
     def finish(self) -> Written:
-        """Send what was kept and wait for every acknowledgement."""
+        """Send the buffered rows and wait for every acknowledgement."""
         self._empty_all()
         self._deliveries.flush()
         return self._written
@@ -123,14 +125,14 @@ class _Task:
     # -- rows to parcels ----------------------------------------------------------------------
 
     def _send_alone(self, row: OutgoingRow, queue: MessageQueue | None) -> None:
-        """What no batch may carry."""
+        """Send a row that cannot be in a batch."""
         if queue in self._buffers:
             self._empty(self._buffers[queue])
         properties = decode_properties(row.properties.decode())
         self._deliveries.put(Parcel(Message(row.topic, row.body, properties=properties), queue))
 
     def _spread(self, topic: str, members: list[bytes]) -> None:
-        """To all queues evenly, each batch to the next."""
+        """Distribute rows evenly: each batch goes to the next queue."""
         most = min(self._options.batch_size, -(-len(members) // len(self._queues_of(topic))))
         buffer = _Buffer(topic, None)
         for member in members:
@@ -166,14 +168,14 @@ class _Task:
         for buffer in self._buffers.values():
             self._empty(buffer)
 
-    # -- what came of them --------------------------------------------------------------------
+    # -- results ---------- --------------------------------------------------------------------
 
     def _sent(self, parcel: Parcel, result: SendResult) -> None:
         if result.status not in self._options.accept_statuses:
             accepted = ", ".join(sorted(one.name for one in self._options.accept_statuses))
             raise DeliveryError(
                 f"rocketmq: {parcel}: stored with {result.status.name},"
-                f" where the option acceptStatuses wants {accepted}"
+                f" but the option acceptStatuses allows {accepted}"
             )
         is_delayed = DELAY_TIME_LEVEL in parcel.message.properties
         self._written.add(parcel.rows, result, is_delayed=is_delayed)
@@ -188,7 +190,9 @@ class _Task:
 
 
 def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQueue | None:
-    """The one queue that a row may go to; None if any will do. RowError if there is none such.
+    """Return the only queue that a row may go to; None if any queue will do.
+
+    Raise RowError if the queue does not exist.
 
     Source: client/producer/selector/SelectMessageQueueByHash.java (4.9.7)
     """
@@ -201,18 +205,19 @@ def _fixed_queue(row: OutgoingRow, queues: Sequence[MessageQueue]) -> MessageQue
         at = f" of broker {row.broker}" if row.broker is not None else ""
         raise RowError(
             f"rocketmq: a row for topic {row.topic} is for queue {row.queue_id}{at}, which"
-            f" is none that can be written; those are {known}{more}"
+            f" cannot be written; writable are {known}{more}"
         )
     if row.sharding_key is None:
         return None
-    # Java's remainder has the sign of the hash, which abs takes off: no hash is too negative.
+    # Java's remainder has the sign of the hash; abs removes it, also for the smallest integer.
     return queues[abs(hashed(row.sharding_key)) % len(queues)]
 
 
 def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Sequence[MessageQueue]:
-    """The queues to send to; waits for a cluster that has no broker just now, and says so once.
+    """Return the queues to send to.
 
-    DeliveryError for a topic that is not there while brokers are, or that may not be written.
+    If the cluster has no broker at the moment, wait for one and log that once. Raise DeliveryError
+    if brokers are there but the topic does not exist or cannot be written.
     """
     until_ms = real_elapsed_ms() + patience_ms
     pause_ms = _FIRST_PAUSE_MS
@@ -235,7 +240,7 @@ def _queues_with_patience(client: Client, topic: str, patience_ms: int) -> Seque
 
 
 def _may_come(client: Client, topic: str, error: Exception) -> bool:
-    """Whether a topic without a route may have one soon: its brokers are away, not its queues."""
+    """Return True if the topic may get a route soon: its brokers are away, not its queues."""
     if isinstance(error, RemotingError):
         return True
     if not isinstance(error, MQClientError) or error.code != NOT_FOUND_TOPIC_EXCEPTION:

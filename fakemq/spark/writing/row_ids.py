@@ -1,7 +1,7 @@
-"""Names of rows that are the same when their task is done again.
+"""Names of rows that stay the same when Spark repeats their task.
 
-The order of rows within a partition is not: after a shuffle it depends on which of its sources
-came first. So a row is named by what is in it, and equal rows of one task are numbered.
+The order of rows within a partition may change: after a shuffle it depends on which source
+arrives first. So the name of a row comes from its content, and equal rows of one task are numbered.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ DIGEST_BYTES = 16
 class RowIds:
     """The names of one task's rows.
 
-    ``scope`` is what tells this write or query from all others; it goes into the digest.
-    ``prefix`` tells its partitions and micro-batches apart, and stands in front.
+    ``scope`` identifies the write or query; it is part of the digest. ``prefix`` identifies the
+    partition and micro-batch, and begins each name.
     """
 
     def __init__(self, scope: str, prefix: str) -> None:
@@ -31,38 +31,38 @@ class RowIds:
         self._seen = _Tally()
 
     def digest(self, head: bytes, body: bytes) -> bytes:
-        """What stands for a row with this content."""
+        """Return the digest of a row with this content."""
         row = self._hash.copy()
         row.update(b"%d\0%b%b" % (len(head), head, body))
         return row.digest()
 
     def again(self, digests: Sequence[bytes]) -> dict[int, int]:
-        """How many rows with the same digest came before, by index; without those that are first.
+        """Return, by index, how many earlier rows had the same digest; first rows are left out.
 
-        Each row must be asked about once.
+        Call it once for each row.
         """
-        # Half of a digest is enough to tell which rows may be equal: whoever is taken for another
+        # Half of a digest is enough to find rows that may be equal: a row with an equal half only
         # gets a number that it did not need.
         halves = np.frombuffer(b"".join(digests), dtype=np.uint64)[:: DIGEST_BYTES // 8]
         return self._seen.count(halves)
 
     def name(self, digest: bytes, again: int = 0) -> str:
-        """The name of a row."""
+        """Return the name of a row."""
         name = f"{self._prefix}-{digest.hex()}"
         return f"{name}-{again}" if again else name
 
 
 class _Tally:
-    """How often each number came; eight bytes for each, since a task may have very many.
+    """Counts how often each number came, in eight bytes each, because a task may have many rows.
 
-    Sorted runs, each at least twice as long as the next.
+    It keeps sorted runs, each at least twice as long as the next.
     """
 
     def __init__(self) -> None:
         self._runs: list[NDArray[np.uint64]] = []
 
     def count(self, values: NDArray[np.uint64]) -> dict[int, int]:
-        """How often each of ``values`` came before, by index, if it did; and tally them."""
+        """Return, by index, how often each of ``values`` came before, if ever; then count them."""
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         before = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
@@ -74,6 +74,6 @@ class _Tally:
 
     def _tally(self, ordered: NDArray[np.uint64]) -> None:
         while self._runs and len(self._runs[-1]) < 2 * len(ordered):
-            # Two sorted halves, which this kind of sort merges.
+            # Two sorted halves: a stable sort merges them.
             ordered = np.sort(np.concatenate((self._runs.pop(), ordered)), kind="stable")
         self._runs.append(ordered)

@@ -1,4 +1,4 @@
-"""Rows to messages: what each column comes to, and what cannot be sent."""
+"""Turns rows into messages: what each column becomes, and which rows cannot be sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWN_COLUMN = {names.KEYS: "key", names.TAGS: "tags", names.DELAY_TIME_LEVEL: "d
 
 
 class RowError(FakemqError):
-    """A row that is no message."""
+    """A row cannot be a message."""
 
 
 _SPELT = {name.lower(): name for name in WRITE_COLUMNS}
@@ -46,12 +46,12 @@ _Row = tuple[
 
 
 class OutgoingRow(NamedTuple):
-    """A message, and what the row says about its queue."""
+    """A message, and the queue that its row names."""
 
     topic: str
     body: bytes
     properties: bytes
-    """As they travel."""
+    """In the form that travels."""
     sharding_key: str | None
     broker: str | None
     queue_id: int | None
@@ -59,12 +59,12 @@ class OutgoingRow(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What a row says, before it has a name of its own."""
+    """The content of a row, before the row has an id."""
 
     topic: str
     body: bytes
     properties: str
-    """Each with a separator behind it."""
+    """Each with a separator after it."""
     sharding_key: str | None
     broker: str | None
     queue_id: int | None
@@ -78,7 +78,7 @@ class _Content(NamedTuple):
 class RowEncoder:
     """Makes messages of one task's rows.
 
-    ``unique_id`` makes the ids that a client gives its messages.
+    ``unique_id`` makes the ids that a client assigns to its messages.
     """
 
     def __init__(self, options: WriteOptions, ids: RowIds, unique_id: Callable[[], str]) -> None:
@@ -88,7 +88,7 @@ class RowEncoder:
         self._own_name = f"{options.row_id_property}{NAME_VALUE_SEPARATOR}"
 
     def rows(self, batch: pa.RecordBatch) -> list[OutgoingRow]:
-        """The messages of a batch's rows, in their order; RowError if one is none."""
+        """Return the messages of a batch's rows, in order. Raise RowError if a row is invalid."""
         found = {
             _SPELT[name.lower()]: column.to_pylist()
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -121,7 +121,7 @@ class RowEncoder:
             if delay_level < 0:
                 raise RowError(
                     f"rocketmq: a row for topic {topic} has delayLevel {delay_level},"
-                    " where 0 (none) or a level from 1 on is wanted"
+                    " expected 0 (none) or a level from 1 on"
                 )
             properties[names.DELAY_TIME_LEVEL] = str(delay_level)
         body = value.encode() if isinstance(value, str) else value
@@ -131,17 +131,17 @@ class RowEncoder:
     def _outgoing(self, content: _Content, name: str) -> OutgoingRow:
         topic, body, text, sharding_key, broker, queue_id, is_delayed = content
         if name and f"{_END}{self._own_name}" in f"{_END}{text}":
-            name = ""  # the row brings one of its own
+            name = ""  # the row brings an id of its own
         properties = f"{text}{name}{_UNIQUE_ID}{self._unique_id()}".encode()
         if len(properties) > PROPERTIES_MAX_BYTES:
             raise RowError(
                 f"rocketmq: a row for topic {topic} has properties of {len(properties)} bytes"
-                f" with its own key and name, where {PROPERTIES_MAX_BYTES} are the most"
+                f" with its key and id, more than the {PROPERTIES_MAX_BYTES} possible"
             )
         return OutgoingRow(topic, body, properties, sharding_key, broker, queue_id, is_delayed)
 
     def _given(self, topic: str, given: list[tuple[str, str | None]]) -> dict[str, str]:
-        """What the column ``properties`` says.
+        """Return the properties in the column ``properties``.
 
         Source: common/message/Message.java#putUserProperty (4.9.7)
         """
@@ -166,7 +166,7 @@ class RowEncoder:
 
 
 def _encoded(topic: str, properties: dict[str, str]) -> str:
-    """Sorted by name, since Spark does not say in what order a map comes."""
+    """Return the properties sorted by name, because Spark does not define the order of a map."""
     parts = [f"{name}{NAME_VALUE_SEPARATOR}{properties[name]}{_END}" for name in sorted(properties)]
     text = "".join(parts)
     if text.count(_END) != len(parts) or text.count(NAME_VALUE_SEPARATOR) != len(parts):

@@ -1,4 +1,4 @@
-"""``df.writeStream.format("rocketmq")``: the rows of every micro-batch to topics."""
+"""``df.writeStream.format("rocketmq")``: sends the rows of every micro-batch to topics."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("fakemq.spark")
 
-# What Spark tells its tasks of their query. Source: StreamExecution.scala#QUERY_ID_KEY,
-# MicroBatchExecution.scala#BATCH_ID_KEY
+# The local properties that name a task's query and batch. Source:
+# StreamExecution.scala#QUERY_ID_KEY, MicroBatchExecution.scala#BATCH_ID_KEY
 QUERY_ID = "sql.streaming.queryId"
 BATCH_ID = "streaming.sql.batchId"
 
@@ -32,8 +32,8 @@ BATCH_ID = "streaming.sql.batchId"
 class StreamWriter(DataSourceStreamArrowWriter):
     """Made on the driver when a query starts, and again for every commit.
 
-    ConfigError for options and columns that cannot be. In mode complete, every micro-batch sends
-    all of its result again: nothing is taken back from a topic.
+    Raise ConfigError for invalid options and columns. In mode complete, every micro-batch sends its
+    whole result again: messages cannot be removed from a topic.
     """
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -41,24 +41,24 @@ class StreamWriter(DataSourceStreamArrowWriter):
         check_columns(options.source, schema, topic_given=self._options.topic is not None)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """Send one partition's rows of one micro-batch; runs in a worker."""
+        """Send one partition's rows of one micro-batch; Spark calls this in a worker."""
         context = TaskContext.get()
         query_id = context.getLocalProperty(QUERY_ID) if context is not None else None
         batch_id = context.getLocalProperty(BATCH_ID) if context is not None else None
         if context is None or query_id is None or batch_id is None:
-            raise FakemqError("rocketmq: Spark does not tell this task its query and micro-batch")
+            raise FakemqError("rocketmq: Spark did not give this task its query and micro-batch")
         scope = self._options.write_id or query_id
         ids = RowIds(scope, f"{batch_id}-{context.partitionId()}")
         return write_rows(iterator, self._options, ids)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Say on the driver what was written."""
+        """Log on the driver what was written."""
         total = Written.total(messages)
         log = _log.warning if total.doubted else _log.info
         log("rocketmq: micro-batch %d: %s", batchId, total)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Say on the driver what stays written though the micro-batch failed."""
+        """Log on the driver what stays written although the micro-batch failed."""
         _log.warning(
             "rocketmq: micro-batch %d failed; what its tasks sent stays sent, of tasks that ended"
             " well: %s",

@@ -1,4 +1,4 @@
-"""Properties that RocketMQ keeps for itself."""
+"""Properties that RocketMQ reserves."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ SYSTEM_PROPERTIES = frozenset(
         names.INNER_MULTI_QUEUE_OFFSET,
     )
 )
-"""Names that no application may use. Source: common/message/MessageConst.java#STRING_HASH_SET,
+"""Names that applications must not use. Source: common/message/MessageConst.java#STRING_HASH_SET,
 Message.java#putUserProperty (4.9.7)
 """

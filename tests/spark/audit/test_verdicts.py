@@ -92,7 +92,7 @@ class AuditLab:
     def audit(self, spark: SparkSession, folder: Path) -> Audit:
         from fakemq.spark.audit import files, pipeline
         from fakemq.spark.audit.inputs import Node
-        from fakemq.spark.audit.journal import Journal
+        from fakemq.spark.audit.journal import JournalTables
         from fakemq.spark.audit.positions import Delay, LogBegin, Position, Positions
 
         journal = folder / "journal.jsonl"
@@ -111,7 +111,7 @@ class AuditLab:
         deliveries = spark.createDataFrame(self.deliveries, files.DELIVERIES)
         there = pipeline.Read(
             nodes,
-            Journal(spark, str(journal)),
+            JournalTables(spark, str(journal)),
             [files.Rows("acks", "acknowledgements", ("topic",), acks)],
             [files.Rows("deliveries", "deliveries", ("group", "topic", "msg_id"), deliveries)],
             [],

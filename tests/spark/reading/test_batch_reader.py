@@ -190,8 +190,12 @@ def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:
         ({"assign": {"orders": {"broker-c": [0]}}}, UnknownTopicError, "broker broker-c, queue 0"),
         ({"sql": "number >"}, ConfigError, "option sql is 'number >', and broker broker-"),
         ({"nameServer": "127.0.0.1:1"}, NameServerError, "of 127.0.0.1:1: connect to"),
-        ({"startingOffsets": {"orders": {"broker-a": {"0": 0}}}}, ConfigError, "says nothing of"),
-        ({"startingOffsets": {"order": {"b": {"0": 0}}}}, ConfigError, "names what is not read"),
+        ({"startingOffsets": {"orders": {"broker-a": {"0": 0}}}}, ConfigError, "does not name"),
+        (
+            {"startingOffsets": {"order": {"b": {"0": 0}}}},
+            ConfigError,
+            "names queues that are not read",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_told(
@@ -211,7 +215,7 @@ def test_offsets_that_are_not_there_are_data_loss(cluster: Cluster) -> None:
     assert len(found) == COUNT
     start = {"orders": {"broker-a": {"0": 9}}}
     end = {"orders": {"broker-a": {"0": 8}}}
-    with pytest.raises(ConfigError, match="begins at 9, behind endingOffsets at 8"):
+    with pytest.raises(ConfigError, match="begins at 9, after endingOffsets at 8"):
         rows(cluster, assign=queue, startingOffsets=start, endingOffsets=end)
 
 

@@ -48,7 +48,7 @@ def test_what_is_none_is_refused(text: str) -> None:
 
 
 def test_a_checkpoint_of_another_source_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no offset of this source"):
+    with pytest.raises(ConfigError, match="not an offset of this source"):
         flat({"orders": {"0": 5}})  # type: ignore[dict-item]
 
 

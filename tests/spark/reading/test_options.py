@@ -73,17 +73,17 @@ def test_the_broker_chooses_by_tags_or_by_sql() -> None:
     ("given", "told"),
     [
         ({"subscribe": ""}, "exactly one of subscribe, subscribePattern and assign"),
-        ({"topic": "a", "assign": "{}"}, "here is topic and assign"),
+        ({"topic": "a", "assign": "{}"}, "but topic and assign was given"),
         ({"subscribe": ","}, "a topic, or several"),
         ({"subscribePattern": "("}, "a regular expression"),
         ({"assign": "{}"}, '{"topic": {"broker-a": [0, 1]}}'),
         ({"startingOffsets": "latest"}, "startingOffsets is 'latest'"),
-        ({"startingOffsets": '{"t": {"b": {"0": -1}}}'}, "no latest"),
+        ({"startingOffsets": '{"t": {"b": {"0": -1}}}'}, "not latest"),
         ({"startingOffsets": '{"t": {"b": {"0": -3}}}'}, "-2 for earliest"),
         ({"startingOffsets": "erliest"}, "earliest, latest or"),
         ({"startingOffsets": '{"t": {"b": {"x": 1}}}'}, "got `str`"),
-        ({"endingOffsets": "earliest"}, "no earliest"),
-        ({"endingOffsets": '{"t": {"b": {"0": -2}}}'}, "no earliest"),
+        ({"endingOffsets": "earliest"}, "not earliest"),
+        ({"endingOffsets": '{"t": {"b": {"0": -2}}}'}, "not earliest"),
         ({"startingTimestamp": "now"}, "startingTimestamp is 'now'"),
         ({"startingOffsetsByTimestamp": '{"t": {"b": {"0": -1}}}'}, "milliseconds"),
         ({"startingOffsetsByTimestampStrategy": "none"}, "error or latest"),
@@ -91,7 +91,7 @@ def test_the_broker_chooses_by_tags_or_by_sql() -> None:
         ({"tags": "||"}, "tags separated by ||"),
         ({"pullBatchSize": "0"}, "from 1 on"),
         ({"minPartitions": "many"}, "from 1 on"),
-        ({"maxOffsetsPerTrigger": "5"}, "means nothing to a batch"),
+        ({"maxOffsetsPerTrigger": "5"}, "is not possible for a batch"),
         ({"nameServer": "localhost"}, "host:port"),
         ({"startingOfsets": "latest"}, "did you mean startingOffsets?"),
         ({"rocketmq__sendMsgTimeot": "5"}, "did you mean rocketmq.sendMsgTimeout?"),
@@ -107,10 +107,10 @@ def test_what_cannot_be_is_refused_in_words(given: dict[str, str], told: str) ->
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"endingOffsets": "latest"}, "means nothing to a stream"),
+        ({"endingOffsets": "latest"}, "is not possible for a stream"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "at most"),
         ({"maxTriggerDelay": "soon"}, "a duration"),
-        ({"commitOffsets": "true"}, "wants option group"),
+        ({"commitOffsets": "true"}, "needs option group"),
     ],
 )
 def test_what_a_stream_cannot_have_is_refused(given: dict[str, str], told: str) -> None:
@@ -124,5 +124,5 @@ def test_the_columns_are_not_a_users_to_choose() -> None:
 
 
 def test_a_path_is_answered_with_where_topics_go() -> None:
-    with pytest.raises(ConfigError, match=r"a path says nothing here: .* option subscribe"):
+    with pytest.raises(ConfigError, match=r"a path is not used: .* option subscribe"):
         read(path="orders")

@@ -289,10 +289,10 @@ def test_a_refusal_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("first", "end", "there", "told"),
     [
-        (40, 100, range(40, 90), "offsets 5 to 89 are wanted, and those there are 40 to 99"),
-        (0, 60, range(5, 60), "offsets 60 to 89 are wanted, and those there are 0 to 59"),
-        (0, 3, range(0), "offsets 5 to 89 are wanted, and those there are 0 to 2"),
-        (95, 100, range(0), "offsets 5 to 89 are wanted, and those there are 95 to 99"),
+        (40, 100, range(40, 90), "offsets 5 to 89 were requested, but the offsets are 40 to 99"),
+        (0, 60, range(5, 60), "offsets 60 to 89 were requested, but the offsets are 0 to 59"),
+        (0, 3, range(0), "offsets 5 to 89 were requested, but the offsets are 0 to 2"),
+        (95, 100, range(0), "offsets 5 to 89 were requested, but the offsets are 95 to 99"),
     ],
 )
 def test_what_is_not_there_any_more_is_data_loss(
@@ -313,7 +313,7 @@ def test_a_hole_in_a_queue_is_data_loss() -> None:
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
             return self.response(code, "MESSAGE_WAS_REMOVING", 64)
 
-    with pytest.raises(DataLossError, match="offsets 32 to 63 are wanted and not there"):
+    with pytest.raises(DataLossError, match="offsets 32 to 63 do not exist"):
         Cluster(Holed(100)).read(0, 100)
     with pytest.raises(DataLossError, match="offsets 32 to 63"):
         Cluster(Holed(100)).read(0, 100, tags="*")

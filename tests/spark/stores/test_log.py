@@ -237,8 +237,8 @@ def test_a_missing_file_and_an_empty_one_are_damage(tmp_path: Path) -> None:
     files[2].write_bytes(bytes(FILE_BYTES))
     found = [(row["file"][-4:], row["damage"]) for row in read(tmp_path) if row["damage"]]
     assert found == [
-        ("4000", "the file before ends at 2000, this one begins at 4000"),
-        ("4000", "no record and no blank, and another file follows"),
+        ("4000", "the previous file ends at 2000, this one begins at 4000"),
+        ("4000", "neither a record nor a blank, and another file follows"),
     ]
 
 

@@ -59,8 +59,8 @@ def test_all_there_are() -> None:
             {"value": TEXT, "keys": TEXT},
             "column keys cannot be written; these can: value, key, tags, .*; did you mean key",
         ),
-        ({"value": TEXT, "Value": TEXT}, "column value is there twice"),
-        ({"value": TEXT, "broker": TEXT}, "broker says nothing without a column queueId"),
+        ({"value": TEXT, "Value": TEXT}, "column value occurs twice"),
+        ({"value": TEXT, "broker": TEXT}, "broker needs a column queueId"),
     ],
 )
 def test_what_cannot_be_written(columns: dict[str, DataType], said: str) -> None:
@@ -69,5 +69,5 @@ def test_what_cannot_be_written(columns: dict[str, DataType], said: str) -> None
 
 
 def test_a_topic_is_named_somewhere() -> None:
-    with pytest.raises(ConfigError, match="no topic is named: give the option topic or a column"):
+    with pytest.raises(ConfigError, match="no topic: give the option topic or a column"):
         check({"value": TEXT}, topic_given=False)

@@ -40,14 +40,14 @@ def test_what_is_said() -> None:
     ("name", "value", "said"),
     [
         ("topics", "orders", "there is no option topics; did you mean topic?"),
-        ("topic", " ", "option topic is '', where the name of a topic is wanted"),
-        ("batchSize", "0", "option batchSize is '0', where a whole number from 1 on is wanted"),
-        ("batchSize", "40000", "option batchSize is '40000', where .* from 1 to 32767"),
+        ("topic", " ", "option topic is '', expected the name of a topic"),
+        ("batchSize", "0", "option batchSize is '0', expected a whole number from 1 on"),
+        ("batchSize", "40000", "option batchSize is '40000', expected .* from 1 to 32767"),
         ("deliveryTimeoutMs", "2s", "option deliveryTimeoutMs is '2s'"),
-        ("acceptStatuses", "OK", "where a list of SEND_OK, FLUSH_DISK_TIMEOUT"),
-        ("rowIdProperty", "KEYS", "option rowIdProperty is 'KEYS', where a name that RocketMQ"),
-        ("rowIdProperty", "a\x02b", "option rowIdProperty is .* where a name that RocketMQ"),
-        ("path", "/orders", "a path says nothing here: name the topic by the option topic"),
+        ("acceptStatuses", "OK", "expected a list of SEND_OK, FLUSH_DISK_TIMEOUT"),
+        ("rowIdProperty", "KEYS", "option rowIdProperty is 'KEYS', expected a name that is free"),
+        ("rowIdProperty", "a\x02b", "option rowIdProperty is .* expected a name that is free"),
+        ("path", "/orders", "a path is not used: name the topic by the option topic"),
     ],
 )
 def test_what_cannot_be(name: str, value: str, said: str) -> None:

@@ -1,1 +1,1 @@
-"""What an audit found, on a page or a terminal."""
+"""The result of an audit, as a page or on a terminal."""

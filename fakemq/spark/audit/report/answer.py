@@ -1,4 +1,4 @@
-"""The answer first: in one sentence, whether all is well, and what is not."""
+"""The answer first: one sentence that says whether anything is wrong, and what."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import NamedTuple
 from fakemq.spark.audit.summary import Count, Summary, Verdict
 
 BAD = (Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER)
-"""What should not be, the worst first."""
+"""Verdicts that should not occur, the worst first."""
 
 
-class Answer(NamedTuple):
+class Conclusion(NamedTuple):
     """``state`` is ``clean``, ``found`` or, if there was nothing to judge, ``unknown``."""
 
     state: str
     text: str
 
 
-def answer(summary: Summary) -> Answer:
-    """What a summary comes to; a message counts once for each group."""
+def answer(summary: Summary) -> Conclusion:
+    """Return the answer for a summary; a message counts once for each group."""
     of = totals(summary.counts)
     judged = of.total()
     bad = sum(of[verdict] for verdict in BAD)
@@ -42,11 +42,11 @@ def answer(summary: Summary) -> Answer:
         state, text = "found", f"{text}; but {amiss}" if not bad else f"{text}; {amiss}"
     if summary.notes:
         text += f"; {several(len(summary.notes), 'note')} on what could not be judged"
-    return Answer(state, text + ".")
+    return Conclusion(state, text + ".")
 
 
 def totals(counts: list[Count]) -> Counter[Verdict]:
-    """How many messages have each verdict, over all topics and groups."""
+    """Return how many messages have each verdict, over all topics and groups."""
     of: Counter[Verdict] = Counter()
     for count in counts:
         of[count.verdict] += count.messages
@@ -57,14 +57,14 @@ def _amiss_in_stores(summary: Summary) -> str:
     damaged = sum(len(store.damaged) for store in summary.stores)
     missing = sum(store.missing for store in summary.stores)
     parts = [f"{several(damaged, 'damaged range')} in stores"] * bool(damaged)
-    parts += [f"{several(missing, 'message')} missing at a node that its fellows have"] * bool(
+    parts += [f"{several(missing, 'message')} missing at a node of a broker that has them"] * bool(
         missing
     )
     return _listed(parts)
 
 
 def several(number: int, what: str) -> str:
-    """So many of what is named in the singular."""
+    """Return a number and a noun, which is given in the singular."""
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 

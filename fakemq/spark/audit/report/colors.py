@@ -1,4 +1,4 @@
-"""Colours by what they mean: the page says in its style what each is in the dark and the light."""
+"""Colours by their meaning; the page's style sets their dark and light variants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fakemq.spark.audit.report.series import SHOWN_LINES
 from fakemq.spark.audit.summary import Verdict
 
 INK, FAINT, ALARM = "#fa0101", "#fa0102", "#fa0103"
-"""Text and axes, grid, and what marks faults."""
+"""Text and axes, grid, and marks of faults."""
 VERDICTS = {verdict: f"#fa02{number:02x}" for number, verdict in enumerate(Verdict)}
 LINES = [f"#fa03{number:02x}" for number in range(SHOWN_LINES)]
 
@@ -22,10 +22,10 @@ _PROPERTIES = {
 
 
 def css(color: str) -> str:
-    """A colour of this module as a style sheet asks for it."""
+    """Return a colour of this module as a style sheet names it."""
     return f"var({_PROPERTIES[color]})"
 
 
 def themed(svg: str) -> str:
-    """An SVG drawn in these colours, in those of the page that it stands in."""
+    """Return an SVG drawn in these colours with the colours of its page."""
     return re.sub("#fa0[1-3][0-9a-f]{2}", lambda found: css(found[0]), svg)

@@ -1,4 +1,4 @@
-"""Tables and plots as HTML; whatever comes from the data is escaped here and nowhere else."""
+"""Tables and plots as HTML; text from the data is escaped here and nowhere else."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.report.plots import Key, Plot
 
 FILTERED_FROM = 10
-"""A table of fewer rows is read faster than filtered."""
+"""A table with fewer rows needs no filter."""
 
 _LINE_CHARACTERS = 40
-"""What is longer stands in several lines, lest it make a table as wide as it is."""
+"""Longer texts are wrapped, so that a table does not become too wide."""
 
 _CLASSES = {verdict.value: verdict.name.lower() for verdict in BAD}
 
 
 def text_of(text: str) -> str:
-    """A text of the data as HTML, for elements and attributes."""
+    """Return a text of the data as HTML, for elements and attributes."""
     return escape(plain(text))
 
 
 def section(title: str, parts: Iterable[str]) -> str:
-    """A headline and what belongs below it; nothing if there is nothing."""
+    """Return a headline and its content; "" if there is no content."""
     inside = "\n".join(part for part in parts if part)
     return f"<section>\n<h2>{escape(title)}</h2>\n{inside}\n</section>" if inside else ""
 
 
 def aside(text: str) -> str:
-    """Small print of our own; nothing if there is none."""
+    """Return a note in small print; "" if there is none."""
     return f'<p class="aside">{escape(text)}.</p>' if text else ""
 
 
 def items(texts: Iterable[str]) -> str:
-    """A list; nothing if it is empty."""
+    """Return a list; "" if it is empty."""
     inside = "".join(f"<li>{text_of(text)}</li>\n" for text in texts)
     return f"<ul>\n{inside}</ul>" if inside else ""
 
 
 def table(one: Table, verdicts: Iterable[str] = ()) -> str:
-    """A table with its filter, which has a choice of ``verdicts`` if there are some."""
+    """Return a table with its filter; the filter offers ``verdicts`` if there are any."""
     if not one.rows:
         return aside(one.left_out)
     return "\n".join(_table(one, list(verdicts)))
@@ -54,7 +54,7 @@ def table(one: Table, verdicts: Iterable[str] = ()) -> str:
 def _table(one: Table, verdicts: list[str]) -> Iterator[str]:
     if len(one.rows) >= FILTERED_FROM:
         yield _filter(one, verdicts)
-    # Scrolled by keyboard, too, so it has a name and takes the focus.
+    # It has a name and takes the focus, so that it can be scrolled by keyboard.
     yield (
         f'<div class="wide rows" role="region" tabindex="0" aria-labelledby="{one.name}-caption">'
         f'\n<table id="{one.name}">\n<caption id="{one.name}-caption">{escape(one.caption)}'
@@ -97,7 +97,7 @@ def _filter(one: Table, verdicts: list[str]) -> str:
             '<label>Verdict <select name="verdict"><option value="">all</option>'
             f"{options}</select></label>"
         )
-    # Hidden until the script that makes it work shows it.
+    # Hidden until its script shows it.
     return (
         f'<form class="filter" data-table="{one.name}" hidden>'
         f'<label>Filter <input name="words" type="search"></label>{choice}'
@@ -106,7 +106,7 @@ def _filter(one: Table, verdicts: list[str]) -> str:
 
 
 def figure(plot: Plot, numbers: str = "") -> str:
-    """A plot, its legend, and its ``numbers`` as a table that can be opened."""
+    """Return a plot, its legend, and its ``numbers`` as a table that can be opened."""
     head, _, inside = plot.svg.partition(">")
     parts = (
         "<figure>",

@@ -1,4 +1,4 @@
-"""The audit's report: one HTML file that asks for nothing else, drawn from a summary alone."""
+"""The audit's report: one HTML file that loads nothing else, made from a summary alone."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from fakemq.spark.audit.report.plots import Plot
 
 SHOWN_MESSAGES = 10_000
-"""So many messages a browser still scrolls and filters at once."""
+"""A browser still scrolls and filters this number of messages quickly."""
 
 
 def write_report(summary: Summary, path: str) -> None:
-    """Write the report, in place of what was there; it is there as a whole or not at all.
+    """Write the report and replace an older one; the file is complete or does not exist.
 
-    The same summary gives the same bytes. FakemqError if the path cannot be written.
+    Equal summaries make equal bytes. Raise FakemqError if the path cannot be written.
     """
     text, beside = page(summary), f"{path}.tmp"
     try:
@@ -56,9 +56,9 @@ def write_report(summary: Summary, path: str) -> None:
 
 
 def page(summary: Summary) -> str:
-    """The report as text."""
+    """Return the report as text."""
     found, script = answer(summary), _part("js")
-    # Nothing is loaded from anywhere, and no script runs but ours, whatever names messages have.
+    # Nothing is loaded, and only our script runs, whatever texts the messages contain.
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
     return Template(_part("html")).substitute(
@@ -94,7 +94,7 @@ def _sections(summary: Summary) -> Iterator[str]:
 
 
 def _drawn(summary: Summary) -> tuple[dict[str, Plot], str]:
-    """The plots by name, and what to say if there are none."""
+    """Return the plots by name, and a note if there are none."""
     try:
         from fakemq.spark.audit.report.plots import plots
     except ModuleNotFoundError as error:

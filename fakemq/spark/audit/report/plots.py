@@ -1,7 +1,7 @@
-"""Plots of an audit as SVG that stands in a page: no display, no fonts, no date, same bytes.
+"""Plots of an audit as SVG inside a page: no display, no fonts, no date, reproducible bytes.
 
-What comes from the data is no text of matplotlib's, which would read ``$`` as mathematics and warn
-of letters that its font lacks: such labels are put in afterwards, escaped.
+matplotlib would read ``$`` in texts of the data as mathematics, and warn of letters that its font
+lacks. Such labels are therefore inserted afterwards, escaped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fakemq.spark.audit.report.tables import in_time, plain
 from fakemq.spark.audit.summary import Summary, Verdict
 
 SHOWN_MARKS = 40
-"""So many faults are marked in a plot."""
+"""A plot marks at most this number of faults."""
 SHOWN_RANGES = 20
-"""So many rows a plot of latencies has."""
+"""A plot of latencies has at most this number of rows."""
 
 _WIDTH, _HEIGHT, _ROW = 8.0, 2.6, 0.28
 _LABEL_CHARACTERS = 30
@@ -54,7 +54,7 @@ _TICKS = 6
 
 
 class Key(NamedTuple):
-    """How the line with a name is drawn; ``dashes`` as SVG has them, "" for none."""
+    """How the line with a name is drawn; ``dashes`` in SVG form, "" for none."""
 
     color: str
     dashes: str
@@ -62,7 +62,7 @@ class Key(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A drawing and what is said to those who do not see it; ``left_out`` is not in it."""
+    """A drawing and its text for readers that cannot see it; ``left_out`` names what is missing."""
 
     name: str
     title: str
@@ -73,11 +73,10 @@ class Plot(NamedTuple):
 
 
 def plots(summary: Summary) -> list[Plot]:
-    """Every plot there is something for."""
-    # The settings are matplotlib's own again afterwards; whoever draws in another thread
-    # meanwhile has these.
+    """Return every plot that has data."""
+    # The settings are restored afterwards; a thread that draws meanwhile sees these.
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # not the user's: the same summary gives the same bytes
+        matplotlib.rcdefaults()  # not the user's settings, so that equal summaries make equal bytes
         matplotlib.rcParams.update(_SETTINGS)
         drawn = (_verdicts(summary), _lag(summary), _deliveries(summary), _latency(summary))
         return [plot for plot in drawn if plot is not None]
@@ -208,7 +207,7 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def _over_time(axes: Axes, summary: Summary) -> list[str]:
-    """Times below, faults as numbered lines; gives what was left out of them."""
+    """Label the time axis and draw faults as numbered lines; return what was left out."""
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
@@ -232,13 +231,13 @@ def _tick(at_s: float, step_s: int) -> str:
 def _marks(axes: Axes, summary: Summary, begin: float, end: float) -> list[str]:
     numbered = enumerate(in_time(summary), 1)
     inside = [(number, one) for number, one in numbered if begin <= one.at_ms / 1000 <= end]
-    # What explains most is marked, if not all can be.
+    # If not all faults fit, mark those that explain most.
     marked = sorted(sorted(inside, key=lambda of: -of[1].messages)[:SHOWN_MARKS])
     labelled = begin - (end - begin)
     for number, fault in marked:
         at = fault.at_ms / 1000
         axes.axvline(at, color=ALARM, linewidth=0.9, linestyle=(0, (4, 3)))
-        if at - labelled > (end - begin) / 50:  # or it would stand on the one before
+        if at - labelled > (end - begin) / 50:  # otherwise it would cover the previous label
             axes.text(
                 *(at, 1.01, str(number)),
                 transform=axes.get_xaxis_transform(),
@@ -256,19 +255,19 @@ def _short(name: str) -> str:
     name = plain(name)
     if len(name) <= _LABEL_CHARACTERS:
         return escape(name)
-    # The beginning says which topic, the end which group.
+    # The beginning names the topic, the end the group.
     head = (_LABEL_CHARACTERS - 1) // 2
     short = f"{name[:head]}…{name[-head:]}"
     return f"{escape(short)}<title>{escape(name)}</title>"
 
 
 def _svg(figure: Figure, name: str, label: Callable[[int], str] | None = None) -> str:
-    """A figure as an element: no prologue, no metadata, no ids that another one has, themed."""
+    """Return a figure as an element: no prologue, no metadata, unique ids, theme colours."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :].rstrip()
-    # Its style would be the whole page's; page.css.txt has it for plots alone.
+    # Its style would apply to the whole page; page.css.txt has it for plots alone.
     svg = re.sub(r"\s*<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' (?:width|height)="[0-9.]+pt"', "", svg, count=2)
     svg = svg.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")

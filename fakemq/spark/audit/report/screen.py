@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 MESSAGES_SHOWN = 50
 LAGS_SHOWN = 8
-"""Moments of each topic and group, the last among them."""
+"""The number of points for each topic and group; the last point is always shown."""
 
 
 def lines(summary: Summary) -> Iterator[str]:
-    """What the command shows, line by line."""
+    """Yield the lines that the command prints."""
     yield summary.title
     yield f"from {time_text(summary.begin_ms)} to {time_text(summary.end_ms)} UTC"
     yield answer(summary).text
@@ -85,7 +85,7 @@ def _lag(summary: Summary) -> Iterator[str]:
 
 
 def _some(points: list[LagPoint]) -> list[LagPoint]:
-    """A few, evenly chosen, with the first and the last."""
+    """Return a few points, evenly chosen, with the first and the last."""
     if len(points) <= LAGS_SHOWN:
         return points
     step = (len(points) - 1) / (LAGS_SHOWN - 1)
@@ -93,7 +93,7 @@ def _some(points: list[LagPoint]) -> list[LagPoint]:
 
 
 def _table(title: str, headline: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Rows under their headline, numbers to the right; nothing at all if there are none."""
+    """Yield a table with numbers aligned right; nothing if there are no rows."""
     if not rows:
         return
     yield f"-- {title}"

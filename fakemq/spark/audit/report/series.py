@@ -1,4 +1,4 @@
-"""Numbers over time, thinned so that a plot of them is bounded whatever the audit saw."""
+"""Series over time, thinned, so that the size of a plot does not depend on the data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 from fakemq.spark.audit.summary import Summary
 
 SHOWN_LINES = 8
-"""So many lines can be told apart."""
+"""More lines could not be distinguished."""
 SHOWN_POINTS = 600
-"""So many points of a line can be seen side by side."""
+"""More points of a line would not be visible."""
 
 
 class Line(NamedTuple):
@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
     @property
     def peak(self) -> tuple[float, int]:
-        """When it was furthest behind, and how far."""
+        """Return when it was furthest behind, and how far."""
         return max(self.points, key=lambda point: (point[1], -point[0]))
 
 
@@ -33,7 +33,7 @@ class Rate(NamedTuple):
 
 
 def lag_lines(summary: Summary) -> list[Line]:
-    """A whole line for each topic and group, the furthest behind first."""
+    """Return a complete line for each topic and group, the furthest behind first."""
     of: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for point in summary.lag:
         of[f"{point.topic} / {point.group}"].append((point.at_ms / 1000, point.messages))
@@ -44,7 +44,7 @@ def lag_lines(summary: Summary) -> list[Line]:
 def thinned(
     points: list[tuple[float, int]], at_most: int = SHOWN_POINTS
 ) -> list[tuple[float, int]]:
-    """At most so many points, in time; of those that are close the highest, and the last one."""
+    """Return at most ``at_most`` points: of close points the highest, and the last point."""
     if len(points) <= at_most:
         return points
     begin, end = points[0][0], points[-1][0]
@@ -58,7 +58,7 @@ def thinned(
 
 
 def deliveries(summary: Summary, at_most: int = SHOWN_POINTS) -> Rate:
-    """Deliveries per second without gaps: a second in which there was none counts as zero."""
+    """Return deliveries per second without gaps: a second without deliveries counts as zero."""
     if not summary.delivered_per_second:
         return Rate(1, [])
     seconds = [second for second, _ in summary.delivered_per_second]

@@ -9,28 +9,28 @@ from typing import Literal, NamedTuple
 from fakemq.dump.show import time_text
 from fakemq.spark.audit.report.answer import BAD, answer
 from fakemq.spark.audit.report.series import deliveries, lag_lines
-from fakemq.spark.audit.summary import Fault, Summary, Verdict
+from fakemq.spark.audit.summary import FaultSummary, Summary, Verdict
 
 SHOWN_MESSAGES = 50
-"""So many messages a terminal shows; the report has more."""
+"""A terminal shows this number of messages; the report shows more."""
 SHOWN_DAMAGES = 500
 CELL_CHARACTERS = 200
-"""What is longer is cut, for keys may be kilobytes."""
+"""Longer texts are cut, because keys may be kilobytes."""
 
 KINDS = ("message", "half", "op", "delayed", "retry", "dlq")
-"""Kinds of records in the order of a message's life; others follow."""
+"""Kinds of records in the order of a message's life; other kinds follow."""
 _WORST_FIRST = (*BAD, Verdict.PENDING, Verdict.DELIVERED)
 
 
 class Column(NamedTuple):
-    """A headline, and what stands below it."""
+    """A headline, and how its cells are shown."""
 
     name: str
     kind: Literal["text", "number", "time"] = "text"
 
 
 class Table(NamedTuple):
-    """Rows of plain text, as it came from the data; ``left_out`` says what is not among them."""
+    """Rows of plain text as in the data; ``left_out`` says which rows are missing."""
 
     name: str
     caption: str
@@ -40,7 +40,7 @@ class Table(NamedTuple):
 
 
 def counts_table(summary: Summary) -> Table:
-    """Messages by verdict of each topic and group; those with bad verdicts come first."""
+    """Return messages by verdict for each topic and group; bad verdicts come first."""
     of: dict[tuple[str, str], Counter[Verdict]] = {}
     for count in summary.counts:
         of.setdefault((count.topic, count.group), Counter())[count.verdict] += count.messages
@@ -52,7 +52,7 @@ def counts_table(summary: Summary) -> Table:
         (*columns, Column("all", "number")),
         [
             (
-                *(topic, group or "nobody"),
+                *(topic, group or "no group"),
                 *(f"{of[topic, group][verdict]:,}" for verdict in _WORST_FIRST),
                 f"{of[topic, group].total():,}",
             )
@@ -62,7 +62,7 @@ def counts_table(summary: Summary) -> Table:
 
 
 def messages_table(summary: Summary, at_most: int) -> Table:
-    """What became of which message, the worst first, and why."""
+    """Return what happened to each message, the worst first, and why."""
     rank = {verdict: number for number, verdict in enumerate(_WORST_FIRST)}
     found = sorted(
         summary.messages, key=lambda m: (rank[m.verdict], m.at_ms, m.topic, m.group, m.offset)
@@ -84,7 +84,7 @@ def messages_table(summary: Summary, at_most: int) -> Table:
         [
             (
                 *(one.msg_id, one.verdict.value, one.cause or "unknown", one.topic),
-                *(one.group or "nobody", one.keys, f"{one.broker}/{one.queue_id}@{one.offset}"),
+                *(one.group or "no group", one.keys, f"{one.broker}/{one.queue_id}@{one.offset}"),
                 *(time_text(one.at_ms), f"{one.deliveries:,}"),
             )
             for one in found[:at_most]
@@ -94,7 +94,7 @@ def messages_table(summary: Summary, at_most: int) -> Table:
 
 
 def stores_table(summary: Summary) -> Table:
-    """What each node's store holds."""
+    """Return what each node's store contains."""
     others = {kind for store in summary.stores for kind in store.records} - set(KINDS)
     kinds = (*KINDS, *sorted(others))
     return Table(
@@ -116,7 +116,7 @@ def stores_table(summary: Summary) -> Table:
 
 
 def damage_table(summary: Summary) -> Table:
-    """A row for each damaged range of a store."""
+    """Return a row for each damaged range of a store."""
     rows = [(store.node, damage) for store in summary.stores for damage in store.damaged]
     left_out = len(rows) - SHOWN_DAMAGES
     return Table(
@@ -129,7 +129,7 @@ def damage_table(summary: Summary) -> Table:
 
 
 def faults_table(summary: Summary) -> Table:
-    """Faults as numbered in the plots, and how many messages each explains."""
+    """Return faults, numbered as in the plots, and how many messages each explains."""
     return Table(
         "faults",
         "Faults, and how many messages they explain",
@@ -144,13 +144,13 @@ def faults_table(summary: Summary) -> Table:
     )
 
 
-def in_time(summary: Summary) -> list[Fault]:
-    """Faults in the order in which they are numbered."""
+def in_time(summary: Summary) -> list[FaultSummary]:
+    """Return faults in the order of their numbers."""
     return sorted(summary.faults, key=lambda fault: fault.at_ms)
 
 
 def latency_table(summary: Summary) -> Table:
-    """From stored to first delivered, the slowest first."""
+    """Return the times from stored to first delivered, the slowest first."""
     slowest = sorted(summary.latency_ms, key=lambda one: (-one[2], -one[3], one[0]))
     return Table(
         "latency",
@@ -164,7 +164,7 @@ def latency_table(summary: Summary) -> Table:
 
 
 def lag_table(summary: Summary) -> Table:
-    """How far behind each group was at worst and at last."""
+    """Return how far behind each group was at its maximum and at the end."""
     rows = []
     for line in lag_lines(summary):
         (at_s, most), (_, last) = line.peak, line.points[-1]
@@ -181,7 +181,7 @@ def lag_table(summary: Summary) -> Table:
 
 
 def deliveries_table(summary: Summary) -> Table:
-    """The numbers of the plot."""
+    """Return the numbers of the plot."""
     rate = deliveries(summary)
     per = f", mean of {rate.width_s:,} s each" * (rate.width_s > 1)
     return Table(
@@ -193,7 +193,7 @@ def deliveries_table(summary: Summary) -> Table:
 
 
 def plain(text: str) -> str:
-    """A text of the data that can be shown: one line, nothing that steers, not too long."""
+    """Return a text of the data that is safe to show: one line, without control characters."""
     if not text.isprintable():
         text = repr(text)[1:-1]
     more = len(text) - CELL_CHARACTERS
@@ -201,7 +201,7 @@ def plain(text: str) -> str:
 
 
 def lines_of(summary: Summary) -> Iterator[str]:
-    """What an audit found, as lines for a terminal; the answer first."""
+    """Yield an audit's results as lines for a terminal; the answer comes first."""
     yield plain(summary.title)
     yield f"{time_text(summary.begin_ms)} to {time_text(summary.end_ms)} UTC"
     yield answer(summary).text

@@ -18,7 +18,7 @@ def of(*counts: tuple[Verdict, int], **more: object) -> Summary:
 CLEAN = (Verdict.DELIVERED, 2000)
 NONE_BAD = "none is lost, stuck, duplicated or out of order"
 NOTES = "2 notes on what could not be judged"
-AMISS = "1 damaged range in stores and 3 messages missing at a node that its fellows have"
+AMISS = "1 damaged range in stores and 3 messages missing at a node of a broker that has them"
 DAMAGED = Store("broker-a", {}, 3, ["00000000000000000000 at 17: torn"])
 
 

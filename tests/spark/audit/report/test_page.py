@@ -18,9 +18,9 @@ from fakemq.spark.audit.report.page import page, write_report
 from fakemq.spark.audit.report.tables import plain
 from fakemq.spark.audit.summary import (
     Count,
-    Fault,
+    FaultSummary,
     LagPoint,
-    Message,
+    MessageSummary,
     Store,
     Summary,
     Verdict,
@@ -128,7 +128,7 @@ def test_what_is_too_much_is_left_out_and_said() -> None:
 
 
 def test_many_faults_are_not_all_marked() -> None:
-    faults = [Fault(NOON_MS + second * 1000, "broker-a", "cut", 0) for second in range(100)]
+    faults = [FaultSummary(NOON_MS + second * 1000, "broker-a", "cut", 0) for second in range(100)]
     found = Page(page(msgspec.structs.replace(full(), faults=faults)))
     assert "Left out: 60 faults of those that explain least." in found.texts
 
@@ -145,7 +145,20 @@ SUMMARIES = st.builds(
     st.lists(st.builds(Count, TEXTS, TEXTS, VERDICTS, NUMBERS), max_size=12),
     st.lists(
         st.builds(
-            *(Message, TEXTS, TEXTS, VERDICTS, TEXTS, TEXTS, TEXTS, INTS, INTS, INTS, INTS, TEXTS)
+            *(
+                MessageSummary,
+                TEXTS,
+                TEXTS,
+                VERDICTS,
+                TEXTS,
+                TEXTS,
+                TEXTS,
+                INTS,
+                INTS,
+                INTS,
+                INTS,
+                TEXTS,
+            )
         ),
         max_size=12,
     ),
@@ -158,7 +171,7 @@ SUMMARIES = st.builds(
         max_size=3,
     ),
     st.lists(st.builds(LagPoint, TEXTS, TEXTS, INTS, NUMBERS), max_size=12),
-    st.lists(st.builds(Fault, INTS, TEXTS, TEXTS, NUMBERS), max_size=12),
+    st.lists(st.builds(FaultSummary, INTS, TEXTS, TEXTS, NUMBERS), max_size=12),
     st.lists(st.tuples(INTS, NUMBERS), max_size=12),
     st.lists(st.tuples(TEXTS, INTS, INTS, INTS), max_size=3),
     st.lists(TEXTS, max_size=3),
@@ -188,7 +201,7 @@ def test_what_comes_from_the_data_is_escaped(tmp_path: Path) -> None:
         ],
         stores=[Store(EVIL, {EVIL: 1}, 0, [EVIL])],
         lag=[LagPoint(EVIL, EVIL, NOON_MS, 1)],
-        faults=[Fault(NOON_MS, EVIL, EVIL, 1)],
+        faults=[FaultSummary(NOON_MS, EVIL, EVIL, 1)],
         latency_ms=[(EVIL, 1, 2, 3)],
         inputs=[EVIL],
         notes=[EVIL],

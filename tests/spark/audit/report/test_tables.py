@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.spark.audit.report.tables import CELL_CHARACTERS, SHOWN_MESSAGES, lines_of, plain
-from fakemq.spark.audit.summary import Count, Fault, Store, Verdict
+from fakemq.spark.audit.summary import Count, FaultSummary, Store, Verdict
 from tests.support.summaries import EMPTY, NOON_MS, full, message
 
 WHOLE = r"""Audit of one
@@ -13,9 +13,9 @@ WHOLE = r"""Audit of one
 Found: 1 lost, of 1,008 messages; 1 without a known cause; 1 damaged range in stores; 1 note on what could not be judged.
 
 Messages by topic, group and verdict; one that several groups consume counts for each:
-  topic   group    lost  stuck  duplicated  out of order  pending  delivered    all
-  orders  billing     1      0           0             0        0          7      8
-  clean   nobody      0      0           0             0        0      1,000  1,000
+  topic   group     lost  stuck  duplicated  out of order  pending  delivered    all
+  orders  billing      1      0           0             0        0          7      8
+  clean   no group      0      0           0             0        0      1,000  1,000
 
 Messages that are not as they should be:
   message                           verdict  cause    topic   group    keys  queue and offset  at, UTC                  deliveries
@@ -54,7 +54,7 @@ def test_a_whole_audit() -> None:
         ],
         messages=[message(1, keys="a\nb")],
         stores=[Store("broker-a", {"snapshot": 1, "message": 8}, 0, ["file at 3: torn"])],
-        faults=[Fault(NOON_MS, "broker-a", "killed", 1)],
+        faults=[FaultSummary(NOON_MS, "broker-a", "killed", 1)],
         notes=["no journal of deliveries"],
         inputs=["a directory"],
     )
