@@ -1,4 +1,4 @@
-"""``python -m bench [GROUP ...]``: measure, print a table, say what missed its target."""
+"""``python -m bench [GROUP ...]``: measure, print a table, and report missed targets."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ GROUPS = (
 )
 """Each is a module of this folder; see ``bench.measure``."""
 ON_REQUEST = ("spark_job",)
-"""Groups that take many minutes, and are measured only where they are named."""
+"""Groups that take many minutes; they run only if they are named."""
 BUILD = Path(__file__).parents[1] / "build" / "bench"
 
 
 def main() -> int:
-    """Measure what the command line says; 1 if a target was missed."""
+    """Measure what the command line names. Return 1 if a target was missed."""
     args = _arguments()
     plan = Plan(
         runs=5 if args.quick else args.runs,
         rounds=1 if args.quick else args.rounds,
         java=not args.no_java and _has_java(),
         only=args.only,
+        tree=args.tree,
     )
     machine = describe_machine(java=plan.java)
     print("\n".join(f"{key}: {text}" for key, text in machine.items()))
@@ -56,7 +57,7 @@ def main() -> int:
 
 
 def measured(groups: Iterable[str], plan: Plan) -> Iterator[Figure]:
-    """The figures of each group that the plan wants, one after another."""
+    """Yield the requested figures of each group, one after another."""
     for group in groups:
         figures: Iterator[Figure] = importlib.import_module(f"bench.{group}").figures(plan)
         yield from (figure for figure in figures if plan.wants(figure.label))
@@ -66,10 +67,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {_known()}")
     parser.add_argument("--only", default="", metavar="TEXT", help="figures named like this")
-    parser.add_argument("--rounds", type=int, default=3, help="of Java and the fake; the median")
-    parser.add_argument("--runs", type=int, default=20, help="of what is short; the best counts")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="of Java and the fake; the median counts"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=20, help="of short measurements; the best counts"
+    )
     parser.add_argument("--quick", action="store_true", help="one round, five runs")
     parser.add_argument("--no-java", action="store_true", help="without what needs a JVM")
+    parser.add_argument(
+        "--tree", type=Path, metavar="DIR", help="another checkout, which group start compares"
+    )
     parser.add_argument("--json", type=Path, default=BUILD / "figures.json", metavar="FILE")
     parser.add_argument(
         "--plot", type=Path, default=BUILD / "figures.svg", metavar="FILE", help=".svg or .png"
@@ -84,7 +92,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _known() -> str:
-    return f"{', '.join(GROUPS)}; only where they are named: {', '.join(ON_REQUEST)}"
+    return f"{', '.join(GROUPS)}; only if named: {', '.join(ON_REQUEST)}"
 
 
 def _has_java() -> bool:
@@ -97,6 +105,6 @@ def _has_java() -> bool:
 
 
 if __name__ == "__main__":
-    # As Ctrl-C does: JVMs that stand still would outlive us, and so would their folders.
+    # As after Ctrl-C: paused JVMs and their folders would outlive this process.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""RocketMQ's own measuring programs, each in a JVM with its defaults.
+"""RocketMQ's own benchmark programs, each in a JVM with its defaults.
 
 ``org.apache.rocketmq.example.benchmark`` of 5.5.0: Producer, BatchProducer and Consumer take a
 snapshot of their counters each second and report on the last ten of them.
@@ -13,8 +13,9 @@ from conformance.drivers.java_program import client_log, java_command
 from conformance.targets.java_jars import NEWEST, class_path
 
 WARM_UP_REPORTS = 5
-"""The first report comes after ten seconds and each second there is another, on nine seconds: the
-fifth knows nothing of the first five, in which clients compile themselves."""
+"""The first report comes after ten seconds and covers nine seconds; another follows each second.
+The fifth report does not cover the first five seconds, in which the JVM compiles the client.
+"""
 TIMEOUT_S = 60.0
 BODY_BYTES = 128
 _PACKAGE = "org.apache.rocketmq.example.benchmark"
@@ -36,7 +37,7 @@ class Jvm(Driver):
 
 
 class Benchmark(Jvm):
-    """One of the programs at work; ``reports`` grows by one dictionary each second."""
+    """A running program; ``reports`` gets one dictionary each second."""
 
     def __init__(self, program: str, namesrv_addr: str, topic: str, *options: str) -> None:
         self.reports: list[dict[str, float]] = []
@@ -51,9 +52,10 @@ class Benchmark(Jvm):
             self.reports.append(report)
 
     def report(self, number: int) -> dict[str, float]:
-        """The report of that number, from 1. Raises DriverError if requests failed since the first.
+        """Return the report with a number, counted from 1.
 
-        Before it a client that starts on a busy machine may lose some to its own time-out.
+        Raise DriverError if requests failed after the first report. Before it, a client that starts
+        on a busy machine may lose some requests to its own time-out.
         """
         self.wait_for(lambda: len(self.reports) >= number, f"report {number}", TIMEOUT_S)
         first, report = self.reports[0], self.reports[number - 1]
@@ -64,7 +66,7 @@ class Benchmark(Jvm):
 
 
 def parse_report(line: str) -> dict[str, float]:
-    """The numbers of a report by their names, such as "Send TPS"; empty for any other line.
+    """Return the numbers of a report by their names, such as "Send TPS"; empty for another line.
 
     Source: example/benchmark/Producer.java#doPrintStats, BatchProducer, Consumer (5.5.0).
     """
@@ -75,6 +77,6 @@ def parse_report(line: str) -> dict[str, float]:
 
 
 def run(program: str, namesrv_addr: str, topic: str, *options: str) -> dict[str, float]:
-    """What a program reports once it is warm. Raises DriverError with its output."""
+    """Return the report of a warm program. Raise DriverError with its output."""
     with closing(Benchmark(program, namesrv_addr, topic, *options)) as benchmark:
         return benchmark.report(WARM_UP_REPORTS)

@@ -1,6 +1,6 @@
-"""Counts what a cluster's tables hold, all of them: whatever hangs from an object of ours.
+"""Counts the entries of all containers that a cluster's objects refer to.
 
-No list of tables to keep up to date, so that a table added later is counted, too.
+There is no list of tables to maintain, so a table that is added later is counted too.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import msgspec
 
 _CONTAINERS = (Mapping, Set, list, deque, array)
 _PASSING = frozenset({"Journal", "RemotingCommand"})
-"""Classes left out: a ring of fixed size, and requests that are under way."""
+"""Classes that are left out: a ring of fixed size, and requests in progress."""
 
 
 def census(root: object) -> Counter[str]:
-    """Entries of the containers that can be reached from ``root``: ``Class.attribute`` → how many.
+    """Count the entries of containers reachable from ``root``: ``Class.attribute`` → number.
 
-    ``Class.attribute[]`` has those of the containers inside that one. Callbacks are not followed.
+    ``Class.attribute[]`` counts the entries of containers inside that container. Callbacks are not
+    followed.
     """
     sizes: Counter[str] = Counter()
     seen: set[int] = set()

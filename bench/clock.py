@@ -1,4 +1,4 @@
-"""What hours of virtual time cost in milliseconds of real time."""
+"""Real milliseconds that hours of virtual time take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DELAYED = 1_000
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Expiry, delayed delivery, and an idle day."""
+    """Measure expiry, delayed delivery, and an idle day."""
     with Cluster(topics={"orders": 8}, clock="frozen") as mq, Client(mq.namesrv_addr) as client:
         silent = _best_ms(mq, plan.runs, lambda: mq.faults.silence("broker-a"), "131s")
 
@@ -33,7 +33,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _best_ms(mq: Cluster, runs: int, prepare: Callable[[], object], duration: str) -> float:
-    """The shortest that moving on by ``duration`` took, each time after a reset and ``prepare``."""
+    """Return the shortest time of an advance by ``duration``, after a reset and ``prepare``."""
 
     def once() -> float:
         mq.reset()

@@ -1,4 +1,4 @@
-"""A whole topic read by Java's fastest consumer, again and again in one JVM."""
+"""A whole topic read by Java's fastest consumer, repeatedly in one JVM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TIMEOUT_S = 120.0
 
 
 class Drained(NamedTuple):
-    """One reading of all there is."""
+    """One reading of all messages."""
 
     messages: int
     body_bytes: int
@@ -33,7 +33,7 @@ class Drain(Driver):
         )
 
     def once(self) -> Drained:
-        """Read everything now. Raises DriverError if that fails."""
+        """Read all messages. Raise DriverError if that fails."""
         before = len(self._drained)
         self.say("drain")
         self.wait_for(lambda: len(self._drained) > before, "drained", TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Many messages into a broker, as fast as a few lines of Python can: what measurements stand on."""
+"""Fills a broker with many messages, as fast as a few lines of Python can."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fill_with_batches(
     body: bytes = _BODY,
     batch: int = BATCH,
 ) -> None:
-    """Sends ``count`` messages of a Java producer's shape in large batches, to queues in turn."""
+    """Send ``count`` messages like a Java producer's, in large batches, to queues in turn."""
     with RawConnection(broker_addr, TIMEOUT_S) as connection:
         for number, begin in enumerate(range(0, count, batch)):
             members = (_member(index, body) for index in range(begin, min(begin + batch, count)))
@@ -33,7 +33,7 @@ def fill_with_batches(
 
 
 def fill_one_by_one(broker_addr: str, topic: str, queues: int, count: int) -> None:
-    """Sends ``count`` messages in requests of their own, 64 on their way at any time."""
+    """Send ``count`` messages in single requests, 64 of them open at any time."""
     with RawConnection(broker_addr, TIMEOUT_S) as connection:
         for begin in range(0, count, AT_ONCE):
             numbers = range(begin, min(begin + AT_ONCE, count))

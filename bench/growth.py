@@ -1,7 +1,7 @@
-"""What a request costs the processor while a cluster grows: at 10,000 topics what it costs at one.
+"""Processor time of a request in clusters of growing size: 10,000 topics should cost as one does.
 
-Each size of a cluster is there at the same time and they are asked in turn, so that what the
-machine does meanwhile meets all of them; of many runs the cheapest counts. No sockets.
+Clusters of all sizes exist at the same time and are measured in turn, so that the machine's other
+load affects all of them; of many runs the cheapest counts. No sockets.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
 
 REQUESTS = 100
-"""Of each measured run."""
+"""Requests in each measured run."""
 FLAT = 1.3
-"""What does not grow may cost this much more: what was near for one topic is not for thousands."""
+"""The allowed ratio of a flat curve: data of thousands of topics is less often in the cache."""
 QUEUES_PER_TOPIC = 100
 BATCH = 1_000
 GROUP = "growing"
 _JSON = SerializeType.JSON
 
 Place = tuple[str, int]
-"""A topic and a queue of it."""
+"""A topic and a queue id."""
 
 
 class Lab:
-    """A cluster of one size; ``places`` are what the requests are for, spread over all it has."""
+    """A cluster of one size; requests go to ``places``, which are spread over all its queues."""
 
     def __init__(self, topics: Mapping[str, int], places: Sequence[Place]) -> None:
         spec = cluster_spec(topics=topics, memory_limit="8GiB", clock="frozen", seed=1)
@@ -45,7 +45,7 @@ class Lab:
         self.broker = self.core.broker("broker-a")
         self.places = [places[at * len(places) // REQUESTS] for at in range(REQUESTS)]
         self.step = 0
-        """How far apart in their queue the messages are that the pulls ask for."""
+        """The distance between the messages of a queue that successive pulls request."""
         self.client = self.broker.accept(Sink())
         self.namesrv_client = self.core.name_servers[0].accept(Sink())
         self.ask(heartbeat("192.0.2.2@1", GROUP, {topic for topic, _ in self.places}))
@@ -54,7 +54,7 @@ class Lab:
         self.client.data_received(data)
 
     def fill(self, places: Sequence[Place], each: int) -> None:
-        """Store so many messages in each of these queues."""
+        """Store ``each`` messages in each of these queues."""
         for topic, queue_id in places:
             for begin in range(0, each, BATCH):
                 members = map(_member, range(begin, min(begin + BATCH, each)))
@@ -70,7 +70,7 @@ def _member(number: int) -> BatchMember:
 
 
 def heartbeat(client_id: str, group: str, topics: set[str]) -> bytes:
-    """A consumer of these topics is there."""
+    """Return a heartbeat of a consumer of these topics."""
     data = ConsumerData(
         group_name=group,
         consume_type="CONSUME_PASSIVELY",
@@ -88,7 +88,7 @@ def heartbeat(client_id: str, group: str, topics: set[str]) -> bytes:
 
 
 def topics(count: int) -> Lab:
-    """So many topics with a message each."""
+    """Return a cluster with ``count`` topics, with one message each."""
     places = [(f"topic-{number}", 0) for number in range(count)]
     lab = Lab(dict.fromkeys(dict(places), 1), places)
     lab.fill(places, 1)
@@ -96,7 +96,7 @@ def topics(count: int) -> Lab:
 
 
 def queues(count: int) -> Lab:
-    """So many queues with a message each."""
+    """Return a cluster with ``count`` queues, with one message each."""
     each = min(count, QUEUES_PER_TOPIC)
     names = [f"topic-{number}" for number in range(count // each)]
     places = [(name, queue_id) for name in names for queue_id in range(each)]
@@ -106,7 +106,7 @@ def queues(count: int) -> Lab:
 
 
 def messages(count: int) -> Lab:
-    """So many messages in one queue."""
+    """Return a cluster with ``count`` messages in one queue."""
     places = [("topic", 0)]
     lab = Lab(dict.fromkeys(["topic"], 1), places)
     lab.fill(places, count)
@@ -115,7 +115,7 @@ def messages(count: int) -> Lab:
 
 
 def connections(count: int) -> Lab:
-    """So many connections, each with a consumer of a group of ten."""
+    """Return a cluster with ``count`` connections, each with a consumer of a group of ten."""
     lab = messages(1)
     for number in range(count):
         _consumer(lab, number, "topic")
@@ -129,7 +129,7 @@ def _consumer(lab: Lab, number: int, topic: str) -> tuple[Session, str]:
 
 
 def held_pulls(count: int) -> Lab:
-    """So many pulls that wait, each at a queue of its own on a connection of its own."""
+    """Return a cluster with ``count`` held pulls, each for its own queue on its own connection."""
     lab = messages(1)
     lab.core.create_topic("waiting", count)
     for number in range(count):
@@ -169,7 +169,7 @@ def _pulls(lab: Lab) -> list[bytes]:
 
 
 def _held_and_woken(lab: Lab) -> list[bytes]:
-    """Each is a pull at the end of its queue and, behind it, the message that it waits for."""
+    """Each part is a pull at the end of its queue and, after it, the message that wakes it."""
     ends = {place: lab.broker.store.max_offset_in_queue(*place) for place in lab.places}
     offsets = []
     for place in lab.places:
@@ -230,7 +230,7 @@ ASKED: Mapping[str, Callable[[Lab], list[bytes]]] = {
 
 
 def run_us(lab: Lab, what: str) -> float:
-    """The processor time of one run, in microseconds per request."""
+    """Return the processor time of one run, in microseconds per request."""
     requests = ASKED[what](lab)
     if what == "connect and close":
         ask: Callable[[bytes], None] = lambda _: lab.broker.accept(Sink()).connection_lost()  # noqa: E731
@@ -247,7 +247,7 @@ def run_us(lab: Lab, what: str) -> float:
 
 
 def cheapest_us(labs: Sequence[Lab], what: str, runs: int) -> list[float]:
-    """Microseconds per request in each of these clusters, of the cheapest of so many runs."""
+    """Return microseconds per request in each cluster, from the cheapest of ``runs`` runs."""
     best = [float("inf")] * len(labs)
     for _ in range(runs):
         for at, lab in enumerate(labs):
@@ -271,11 +271,11 @@ RARE: Mapping[str, Callable[[Lab], object]] = {
     "lag of a group": lambda lab: inspection.lag(lab.core, GROUP, lab.places[0][0]),
     "reset": lambda lab: lab.core.reset(),
 }
-"""What the loop is stopped by, and what a test does; the last ends what a cluster has become."""
+"""Periodic work that blocks the loop, and operations of tests; the last one empties the cluster."""
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Curves of CPU time per request, and whether they are flat; then of rarer work."""
+    """Yield curves of CPU time per request and whether they are flat; then of rarer work."""
     for unit, (grow, sizes) in SIZES.items():
         flat = {what: f"{what}: {sizes[-1]:,} {unit} beside 1" for what in ASKED}
         asked = {what: name for what, name in flat.items() if plan.wants(name)}
@@ -284,7 +284,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
             continue
         labs = [grow(size) for size in sizes]
         gc.collect()
-        gc.freeze()  # as the server does once it is ready
+        gc.freeze()  # as the server does when it is ready
         try:
             for what, name in asked.items():
                 costs_us = cheapest_us(labs, what, plan.runs)
@@ -298,7 +298,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
                     note=f"{costs_us[0]:.1f} to {costs_us[-1]:.1f} µs of CPU",
                 )
             for what, do in rare.items():
-                runs = 1 if what == "reset" else min(plan.runs, 5)  # there is one end only
+                runs = 1 if what == "reset" else min(plan.runs, 5)  # only one reset is possible
                 costs_ms = [best_cpu_s(partial(do, lab), runs) * 1e3 for lab in labs]
                 yield from _curve(what, unit, sizes, costs_ms, "ms")
         finally:

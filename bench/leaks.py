@@ -1,4 +1,4 @@
-"""What a hundred clients that came and went leave behind: nothing, as long as nobody forgets."""
+"""What a hundred clients leave behind after they have left: nothing should grow."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fakemq.protocol.hosts import pack_host, parse_host
 
 CYCLES = 100
 WARM_UP = 300
-"""Until every table that keeps a bounded number of dead entries is full of them."""
+"""Cycles until every table with a bounded number of dead entries is full."""
 NOISE_KIB = 16
 _CACHED = (pack_host, parse_host)
-"""Caches of a fixed size, which addresses of clients fill up."""
+"""Caches of a fixed size, which the addresses of clients fill."""
 
 
 class Held(dict[str, int]):
@@ -44,7 +44,7 @@ def held(mq: Cluster) -> Held:
 
 
 def cycle(mq: Cluster) -> None:
-    """A client comes, joins a group, sends, and goes; another just drops its connection."""
+    """A client connects, joins a group, sends, and closes; another one drops its connection."""
     with Client(mq.namesrv_addr, consumer_group="billing") as client:
         client.subscribe("orders")
         client.heartbeat()
@@ -58,7 +58,7 @@ def cycle(mq: Cluster) -> None:
 
 
 def grown(cycles: int = CYCLES, warm_up: int = WARM_UP) -> Held:
-    """By how much what is held grew over ``cycles``."""
+    """Return the growth of everything held over ``cycles``."""
     tracemalloc.start()
     try:
         with Cluster(topics={"orders": 4}) as mq:
@@ -74,7 +74,7 @@ def grown(cycles: int = CYCLES, warm_up: int = WARM_UP) -> Held:
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Growth over 100 cycles of two clients each."""
+    """Yield the growth over 100 cycles of two clients each."""
     for name, value in grown().items():
         unit, at_most = "", 0.0
         amount: float = value

@@ -1,4 +1,4 @@
-"""What figures depend on: processor, cores, versions, and what else the machine was doing."""
+"""The machine's part of a figure: processor, cores, versions, and the load by other processes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def describe_machine(*, java: bool) -> dict[str, str]:
-    """Names and values, in words."""
-    told = {
+    """Return names and values as texts."""
+    found = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}",
@@ -26,11 +26,11 @@ def describe_machine(*, java: bool) -> dict[str, str]:
     if java:
         from conformance.targets.java_jars import NEWEST, REFERENCE
 
-        told["java"] = _java()
-        told["RocketMQ"] = f"broker {REFERENCE}, client {NEWEST}"
+        found["java"] = _java()
+        found["RocketMQ"] = f"broker {REFERENCE}, client {NEWEST}"
     with suppress(PackageNotFoundError):
-        told["Spark"] = f"PySpark {version('pyspark')}, pyarrow {version('pyarrow')}"
-    return told
+        found["Spark"] = f"PySpark {version('pyspark')}, pyarrow {version('pyarrow')}"
+    return found
 
 
 def _processor() -> str:
@@ -44,18 +44,18 @@ def _processor() -> str:
 def _java() -> str:
     done = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=30)
     said = (done.stderr or done.stdout).splitlines()
-    return said[0] if said else "says no version"
+    return said[0] if said else "unknown version"
 
 
 class Others:
-    """How much of the machine other processes took since this was made."""
+    """The processor time that other processes used since this object was made."""
 
     def __init__(self) -> None:
         self._began_s = perf_counter()
         self._began_with_s = _busy_s() - _own_s()
 
     def cores(self) -> float:
-        """As a number of cores; what our children take is taken off once they have ended."""
+        """Return it as a number of cores, without our children that have ended."""
         return (_busy_s() - _own_s() - self._began_with_s) / (perf_counter() - self._began_s)
 
 

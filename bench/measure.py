@@ -1,18 +1,18 @@
-"""A measured figure, and what a module of measurements looks like.
+"""A measured figure, and the form of a module of measurements.
 
-Machines are shared and stall: of several runs the smallest duration is what the code costs, the
-rest is what the machine was doing meanwhile.
+Machines are shared and stall: the smallest duration of several runs is the cost of the code, the
+rest is other load of the machine.
 
 A group of measurements is a module of this folder with ``figures(plan: Plan) -> Iterator[Figure]``
-and its name in ``bench.__main__.GROUPS``; what it yields is printed at once, and goes into the JSON
+and its name in ``bench.__main__.GROUPS``. Its figures are printed at once, and are part of the JSON
 and the plot at the end. There are three kinds of figures:
 
 - a single one: ``Figure(group="start", name="reset", value=0.4, unit="ms", at_most=1)``;
-- a point of a growth curve, which has an ``x``: ``Figure(group="growth", name="route", x=1000,
-  x_unit="topics", value=11.2, unit="µs")``; points of one group, name and ``x_unit`` are a curve of
-  the plot (``curves``). Whether a curve is flat is said by a single figure beside its points: its
-  last ``value`` in terms of its first, with an ``at_most``;
-- the fake beside Java: ``compared(group, name, rounds, unit, at_least=1.0)`` of the pairs that
+- a point of a growth curve, with an ``x``: ``Figure(group="growth", name="route", x=1000,
+  x_unit="topics", value=11.2, unit="µs")``; points with equal group, name and ``x_unit`` make a
+  curve of the plot (``curves``). A single figure beside them says whether the curve is flat: the
+  last ``value`` divided by the first, with an ``at_most``;
+- the fake beside Java: ``compared(group, name, rounds, unit, at_least=1.0)`` from the pairs that
   alternating rounds measured.
 """
 
@@ -20,31 +20,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
 import msgspec
 
 ENVIRONMENT = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-"""Of the processes measured: they are to find bytecode, as an installed package has it."""
+"""For measured processes: they may use cached bytecode, as an installed package does."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How thoroughly to measure: ``runs`` of what is short, ``rounds`` of what takes seconds."""
+    """How thoroughly to measure: ``runs`` of short measurements, ``rounds`` of long ones."""
 
     runs: int = 20
     rounds: int = 3
     java: bool = True
-    """Whether real RocketMQ can be run here, and is wanted."""
+    """Whether real RocketMQ is available and requested."""
     only: str = ""
+    tree: Path | None = None
+    """Another checkout, such as the tree before a change; group ``start`` measures it in turns."""
 
     def wants(self, name: str) -> bool:
-        """Whether a figure of that name was asked for; what takes seconds had better ask."""
+        """Return True if this figure was requested; long measurements should ask first."""
         return self.only in name
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """One result. ``at_most`` and ``at_least`` are its target, if there is one.
+    """One result; ``at_most`` or ``at_least`` is its target, if it has one.
 
     Beside Java, ``value`` and ``java`` are medians over the rounds, ``ratios`` has fake/Java of
     each round, and the target is that of ``ratio``.
@@ -64,7 +67,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Its name, and where on a curve it is."""
+        """The name, with the place on a curve."""
         return self.name if self.x is None else f"{self.name}, {self.x:,.0f} {self.x_unit}"
 
     @property
@@ -85,7 +88,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Round(msgspec.Struct, frozen=True):
-    """What one round measured of Java and, right after it, of the fake."""
+    """The values that one round measured of Java and, right after it, of the fake."""
 
     java: float
     fake: float
@@ -112,7 +115,7 @@ def compared(
     at_most: float | None = None,
     note: str = "",
 ) -> Figure:
-    """The fake beside Java over several rounds; the target is that of fake/Java."""
+    """Return the fake beside Java over several rounds; the target is that of fake/Java."""
     return Figure(
         group=group,
         name=name,
@@ -127,7 +130,7 @@ def compared(
 
 
 def curves(figures: Iterable[Figure]) -> list[Curve]:
-    """The curves that the figures with an ``x`` make, each in the order of its ``x``."""
+    """Return the curves of the figures with an ``x``, each sorted by ``x``."""
     found: dict[tuple[str, str, str], list[Figure]] = {}
     for figure in figures:
         if figure.x is not None:
@@ -141,7 +144,7 @@ def curves(figures: Iterable[Figure]) -> list[Curve]:
 
 
 def best_cpu_s(function: Callable[[], object], runs: int) -> float:
-    """The processor time of the cheapest of several runs, in seconds."""
+    """Return the processor time of the cheapest run, in seconds."""
     best = float("inf")
     for _ in range(runs):
         begin = process_time()
@@ -151,7 +154,7 @@ def best_cpu_s(function: Callable[[], object], runs: int) -> float:
 
 
 def best_ms(function: Callable[[], object], runs: int) -> float:
-    """The shortest of several runs, in milliseconds."""
+    """Return the duration of the shortest run, in milliseconds."""
     durations = []
     for _ in range(runs):
         begin = perf_counter()
@@ -161,5 +164,5 @@ def best_ms(function: Callable[[], object], runs: int) -> float:
 
 
 def missed(figures: Iterable[Figure]) -> list[Figure]:
-    """The figures past their targets."""
+    """Return the figures that miss their targets."""
     return [figure for figure in figures if not figure.met]

@@ -1,7 +1,7 @@
-"""What a stored message and an idle client cost a ``python -m fakemq`` in resident memory.
+"""Resident memory of ``python -m fakemq`` per stored message and per idle client.
 
-Java has no such figures: it stores messages in mapped files, and what a JVM keeps of its heap is
-not what it needs.
+There are no such figures for Java: it stores messages in mapped files, and a JVM keeps more heap
+than it needs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fakemq.protocol.codes import RequestCode
 
 TOPIC, QUEUES = "Bench", 8
 FIRST, MORE = 120_000, 60_000
-"""Messages before the first look, which fill the journal, and those that are looked at."""
+"""Messages before the first measurement, which fill the journal, and those that are measured."""
 CLIENTS = 500
 BESIDES_RECORD = 100
 
@@ -27,7 +27,7 @@ Fill = Callable[[str, str, int, int], None]
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Bytes of a message besides its record, however it was sent; KiB of an idle client."""
+    """Yield bytes per message beside its record, by kind of send; and KiB per idle client."""
     fills: dict[str, Fill] = {"one by one": fill_one_by_one, "in batches": fill_with_batches}
     for how, fill in fills.items():
         name = f"a message besides its record, sent {how}"
@@ -47,7 +47,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _of_a_message(fake: Running, fill: Fill) -> tuple[float, int]:
-    """Resident bytes of each message once there are many, and the bytes of a record."""
+    """Return resident bytes per message once there are many, and the bytes of a record."""
     fill_with_batches(fake.broker_addr, TOPIC, QUEUES, FIRST)
     before = rss_bytes(fake.process.pid)
     fill(fake.broker_addr, TOPIC, QUEUES, MORE)

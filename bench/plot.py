@@ -1,4 +1,4 @@
-"""One picture of all figures: ratios as bars, growth as lines. Needs the extra ``bench``."""
+"""One picture of all figures: ratios as bars, growth as lines. It needs the extra ``bench``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MET, _MISSED, _UNJUDGED = "tab:green", "tab:red", "tab:gray"
 
 
 def draw(figures: Sequence[Figure], caption: str, path: Path) -> str:
-    """Writes the picture, in the format of the path's suffix; says where it is, or why not."""
+    """Write the picture in the format of the path's suffix. Return its place, or why not."""
     ratios = [figure for figure in figures if figure.ratio is not None]
     panels = _panels(curves(figures))
     heights = [1.2 + _BAR * len(ratios)] * bool(ratios) + [_PANEL] * len(panels)
     if not heights:
         return "nothing to plot"
     try:
-        # Without types, so that mypy needs no matplotlib; without a display, so that anyone can.
+        # Without types, so that mypy needs no matplotlib; without a display.
         matplotlib: Any = importlib.import_module("matplotlib")
         matplotlib.use("agg")
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
@@ -44,7 +44,7 @@ def draw(figures: Sequence[Figure], caption: str, path: Path) -> str:
 
 
 def _panels(found: Sequence[Curve]) -> list[list[Curve]]:
-    """Curves that share both their axes, together."""
+    """Group the curves that share both axes."""
     panels: dict[tuple[str, str, str], list[Curve]] = {}
     for curve in found:
         panels.setdefault((curve.group, curve.x_unit, curve.unit), []).append(curve)
@@ -52,7 +52,7 @@ def _panels(found: Sequence[Curve]) -> list[list[Curve]]:
 
 
 def _draw_ratios(axis: Any, ratios: Sequence[Figure]) -> None:
-    """A bar from 1 to each ratio, the spread of the rounds as a line."""
+    """Draw a bar from 1 to each ratio, and the spread of the rounds as a line."""
     for row, figure in enumerate(ratios):
         ratio = figure.ratio or 0.0
         color = _UNJUDGED if not figure.has_target else _MET if figure.met else _MISSED

@@ -1,4 +1,4 @@
-"""``python -m fakemq`` seen from outside: when it is ready, what it holds, what it burns idle."""
+"""``python -m fakemq`` measured from outside: ready time, memory, idle processor time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 WITHOUT_UVLOOP = Path(__file__).parent / "without_uvloop"
 READY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
-"""A gigabyte to recover, or to write down, takes seconds, and more on a busy machine."""
+"""Recovering or writing a gigabyte takes seconds, and more on a busy machine."""
 IDLE_S = 10.0
 IDLE_CLIENTS = 10
 _MIB = 1 << 20
@@ -30,16 +30,19 @@ FREE_PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 
 
 class Running:
-    """A ``python -m fakemq ARGUMENTS`` that is ready; ``ready_ms`` after it was executed."""
+    """A ready ``python -m fakemq ARGUMENTS``; ``ready_ms`` is the time since it was executed.
 
-    def __init__(self, *arguments: str) -> None:
+    ``tree`` is the checkout that it runs.
+    """
+
+    def __init__(self, *arguments: str, tree: Path = ROOT) -> None:
         begin = perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fakemq", *arguments],
             stdout=subprocess.PIPE,
             text=True,
-            cwd=ROOT,
-            env=ENVIRONMENT | {"PYTHONPATH": str(WITHOUT_UVLOOP)},
+            cwd=tree,
+            env=ENVIRONMENT | {"PYTHONPATH": f"{WITHOUT_UVLOOP}{os.pathsep}{tree}"},
         )
         assert self.process.stdout is not None
         watchdog = threading.Timer(READY_TIMEOUT_S, self.process.kill)
@@ -53,20 +56,20 @@ class Running:
 
     @property
     def namesrv_addr(self) -> str:
-        """Where the name server listens, as its ready line says."""
+        """The address of the name server, from the ready line."""
         return self.line.split("namesrv ")[1].split(",")[0]
 
     @property
     def broker_addr(self) -> str:
-        """Where the first master listens."""
+        """The address of the first master."""
         return self.addr_of("broker-a-0")
 
     def addr_of(self, node: str) -> str:
-        """Where a broker listens."""
+        """Return the address of a broker."""
         return self.line.split(f"{node} ")[1].split()[0]
 
     def close(self) -> None:
-        """SIGTERM, and SIGKILL for one that does not mind it."""
+        """Send SIGTERM, and SIGKILL if the process does not end."""
         self.process.terminate()
         try:
             self.process.wait(STOP_TIMEOUT_S)
@@ -79,7 +82,7 @@ class Running:
 
 @contextmanager
 def running(*arguments: str) -> Iterator[Running]:
-    """A running ``python -m fakemq ARGUMENTS``, stopped at the end."""
+    """Run ``python -m fakemq ARGUMENTS``; stop it at the end."""
     one = Running(*arguments)
     try:
         yield one
@@ -88,30 +91,30 @@ def running(*arguments: str) -> Iterator[Running]:
 
 
 def served(*arguments: str) -> AbstractContextManager[Running]:
-    """A running cluster on free ports, stopped at the end."""
+    """Run a cluster on free ports; stop it at the end."""
     return running(*FREE_PORTS, *arguments)
 
 
 def connected(addr: str) -> socket.socket:
-    """A connection to ``host:port``."""
+    """Open a connection to ``host:port``."""
     host, _, port = addr.rpartition(":")
     return socket.create_connection((host, int(port)), READY_TIMEOUT_S)
 
 
 def rss_bytes(pid: int) -> int:
-    """The resident memory of a process."""
+    """Return the resident memory of a process."""
     text = Path(f"/proc/{pid}/status").read_text().partition("VmRSS:")[2]
     return int(text.split()[0]) * 1024
 
 
 def cpu_ms(pid: int) -> float:
-    """The processor time a process has used."""
+    """Return the processor time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK_MS
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Ready time, memory beside Java's, idle CPU."""
+    """Measure ready time, memory beside Java's, and idle CPU."""
     ready = []
     for _ in range(plan.runs):
         with served() as one:
@@ -132,7 +135,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         with served() as one, ExitStack() as stack:
             for _ in range(clients):
                 stack.enter_context(connected(one.broker_addr))
-            time.sleep(0.5)  # so that what the start left to do is not counted
+            time.sleep(0.5)  # so that the rest of the start is not counted
             before = cpu_ms(one.process.pid)
             time.sleep(IDLE_S)
             used = cpu_ms(one.process.pid) - before

@@ -1,4 +1,4 @@
-"""From the first process of a cluster until a client has sent a message through it."""
+"""The time from the first process of a cluster until a client has sent a message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NAME = "process start to first answered send"
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """A name server and a master with a topic, started and sent to, in seconds."""
+    """Measure in seconds: a name server and a master with a topic start, and a client sends."""
     if not plan.wants(_NAME):
         return
     if plan.java:
         from conformance.targets.java_jars import class_path
 
-        class_path()  # so that no compiler is timed
+        class_path()  # so that compiling is not measured
         rounds = [Round(java=_java_s(), fake=_fake_s()) for _ in range(plan.rounds)]
         note = "Java's two processes one after the other"
         yield compared("ready", _NAME, rounds, "s", at_most=1.0, note=note)

@@ -1,4 +1,4 @@
-"""A master and its slave beside Java's pair: sends that wait for the slave, a slave catching up."""
+"""A master and its slave beside Java's pair: sends that wait for the slave, and catching up."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from fakemq.protocol.codes import RequestCode
 THREADS = 16
 TOPIC, QUEUES = "orders", 8
 MESSAGES, BODY = 400_000, b"x" * 1024
-"""Of the log that is replicated: less than a file, so an empty slave is sent all of it."""
+"""The size of the replicated log: less than one file, so an empty slave receives all of it."""
 LOOK_S = 0.01
 ATTACH_TIMEOUT_S = 120.0
-"""A slave connects after up to 5 s and says 5 s later where its log ends."""
+"""A slave connects after up to 5 s, and reports the end of its log 5 s later."""
 _MIB = 1 << 20
 _SENDS = f"sends/s, {THREADS} threads, SYNC_MASTER"
 _TCP, _MEMORY = "replicated to a new slave over TCP", "the same within one process"
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Sends by the same client, then the same log to an empty slave; nothing without Java."""
+    """Measure sends by the same client, then catching up on the same log; nothing without Java."""
     if plan.java and plan.wants(_SENDS):
         with Rivals(slaves=1, brokerRole="SYNC_MASTER") as rivals:
             found = rivals.alternate(plan.rounds, _sends, "--slaves", "1", "--role", "SYNC_MASTER")
@@ -52,7 +52,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _sends(side: Side) -> dict[str, float]:
-    """The producer does not look at statuses: what comes before and after it says SEND_OK."""
+    """The producer ignores statuses: a check before and after it requires SEND_OK."""
     per_second = run("Producer", side.namesrv_addr, side.topic, "-w", str(THREADS))["Send TPS"]
     require_in_step(side.namesrv_addr, side.topic)
     return {_SENDS: per_second}
@@ -71,7 +71,7 @@ def _java() -> float:
 
 
 def over_tcp() -> float:
-    """A fake slave of a fake master, each a process."""
+    """Measure a fake slave of a fake master, in two processes."""
     with served(*MEMORY_LIMIT, "--topic", f"{TOPIC}:{QUEUES}") as master:
         _fill(master.broker_addr)
         with _slave(master.namesrv_addr) as addr:
@@ -79,7 +79,7 @@ def over_tcp() -> float:
 
 
 def within_a_process(messages: int = MESSAGES) -> float:
-    """A cluster's own slave that has lost everything, on a clock that does not wait for it."""
+    """Measure a cluster's own slave that lost everything, on a clock that does not wait for it."""
     topics = {TOPIC: QUEUES}
     with Cluster(slaves=1, topics=topics, clock="frozen", memory_limit="4GiB") as mq:
         master, slave = mq.broker("broker-a-0"), mq.broker("broker-a-1")
@@ -101,7 +101,7 @@ def _fill(addr: str, messages: int = MESSAGES) -> None:
 
 @contextmanager
 def _slave(namesrv_addr: str) -> Iterator[str]:
-    """A slave of broker-a in a process of its own; gives its address."""
+    """Run a slave of broker-a in its own process; yield its address."""
     config = {
         "brokerName": "broker-a",
         "brokerId": "1",
@@ -118,7 +118,7 @@ def _slave(namesrv_addr: str) -> Iterator[str]:
 
 
 class Look(NamedTuple):
-    """When a broker was looked at, where its log ended, and how much of it no queue knew of."""
+    """One reading of a broker: the time, the end of its log, and the bytes not yet in queues."""
 
     at_s: float
     log_end: int
@@ -126,17 +126,17 @@ class Look(NamedTuple):
 
 
 def looks(addr: str) -> Iterator[Look]:
-    """A broker, looked at again and again. Raises TimeoutError when nothing comes of it."""
+    """Read a broker's state repeatedly. Raise TimeoutError if the slave does not catch up."""
     begin = time.perf_counter()
     with RawConnection(addr, ATTACH_TIMEOUT_S) as connection:
         while time.perf_counter() - begin < ATTACH_TIMEOUT_S:
             yield _look(connection)
-            time.sleep(LOOK_S)  # another process gives no event to wait for
+            time.sleep(LOOK_S)  # another process has no event to wait for
     raise TimeoutError(f"the slave at {addr} is not level within {ATTACH_TIMEOUT_S:g} s")
 
 
 def log_end(addr: str) -> int:
-    """Where a broker's log ends now."""
+    """Return where a broker's log ends now."""
     with RawConnection(addr) as connection:
         return _look(connection).log_end
 
@@ -150,9 +150,9 @@ def _look(connection: RawConnection) -> Look:
 
 
 def mib_per_s(end: int, seen: Iterable[Look]) -> float:
-    """How fast a log grew from where it was first seen to ``end``, its queues with it.
+    """Return how fast a log and its queues grew, from the first reading to ``end``.
 
-    Raises ValueError if it was never seen on the way.
+    Raise ValueError if there was no reading during the growth.
     """
     first: Look | None = None
     for look in seen:

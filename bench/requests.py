@@ -1,4 +1,4 @@
-"""What a request costs the processor, without sockets: frames into a session, a write out of it.
+"""Processor time of a request without sockets: frames into a session, a write out of it.
 
 The requests are those of org.apache.rocketmq.example.benchmark.Producer and Consumer of 5.5.0:
 the same fields in the same order, bodies of 128 bytes.
@@ -24,9 +24,9 @@ from fakemq.protocol.connection import Connection
 from fakemq.protocol.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
 REQUESTS = 64
-"""Of each measured run: so few that some runs are left alone by the rest of the machine."""
+"""Requests in each measured run: few, so that some runs are not disturbed by other processes."""
 BATCHES = (1, 8, 64)
-"""Frames that arrive at once: what 1, 16 and 64 threads of the benchmark make of a connection."""
+"""Frames that arrive at once: with 1, 16 and 64 threads of the benchmark on a connection."""
 QUEUES = 8
 VERSION_5_5_0 = 513
 GROUP = "benchmark_consumer"
@@ -41,7 +41,7 @@ HEARTBEAT = (
 
 
 def send_fields(number: int) -> dict[str, str]:
-    """The ext fields of the producer's SEND_MESSAGE_V2."""
+    """Return the ext fields of the producer's SEND_MESSAGE_V2."""
     fields = requests.send_fields(
         "Bench",
         number % QUEUES,
@@ -54,7 +54,7 @@ def send_fields(number: int) -> dict[str, str]:
 
 
 def pull_fields(number: int, max_msg_nums: int) -> dict[str, str]:
-    """The ext fields of the consumer's PULL_MESSAGE, which commits as it goes."""
+    """Return the ext fields of the consumer's PULL_MESSAGE, which also commits."""
     place = ("Bench", number % QUEUES)
     return held_pull_fields(
         place, number, maxMsgNums=max_msg_nums, subVersion=1, maxMsgBytes=262_144, bname="broker-a"
@@ -62,7 +62,7 @@ def pull_fields(number: int, max_msg_nums: int) -> dict[str, str]:
 
 
 def held_pull_fields(place: tuple[str, int], offset: int, **more: object) -> dict[str, str]:
-    """A PULL_MESSAGE of a queue that commits ``offset`` and waits; a heartbeat has subscribed."""
+    """Return a PULL_MESSAGE that commits ``offset`` and may be held; a heartbeat has subscribed."""
     topic, queue_id = place
     fields = requests.pull_fields(
         topic,
@@ -77,7 +77,7 @@ def held_pull_fields(place: tuple[str, int], offset: int, **more: object) -> dic
 
 
 class Sink:
-    """A link that forgets what is written."""
+    """A link that discards what is written."""
 
     local_addr, remote_addr = "127.0.0.1:10911", "127.0.0.1:47046"
     outside = True
@@ -93,7 +93,7 @@ class Sink:
 
 
 class Lab:
-    """A broker that nobody drives, and one client of it."""
+    """A broker without a loop, and one client of it."""
 
     def __init__(self) -> None:
         spec = cluster_spec(topics={"Bench": QUEUES}, memory_limit="8GiB")
@@ -115,7 +115,7 @@ def frames(
     body: bytes = b"",
     batch: int = 1,
 ) -> list[bytes]:
-    """Requests with these ext fields, ``batch`` frames at once."""
+    """Return requests with these ext fields, ``batch`` frames in one piece."""
     encoded = [
         Connection().encode(
             RemotingCommand(
@@ -133,15 +133,15 @@ def frames(
 
 
 def cpu_us(function: Callable[[], object], runs: int) -> float:
-    """The processor time of the cheapest run, in microseconds per request."""
+    """Return the processor time of the cheapest run, in microseconds per request."""
     return best_cpu_s(function, runs) / REQUESTS * 1e6
 
 
 def costs(runs: int) -> Iterator[tuple[str, float]]:
-    """Name and microseconds of each: whole requests, then the parts of a send."""
+    """Yield name and microseconds: of whole requests, then of the parts of a send."""
     lab = Lab()
     gc.collect()
-    gc.freeze()  # as the server does once it is ready
+    gc.freeze()  # as the server does when it is ready
     try:
         sent = [send_fields(number) for number in range(REQUESTS)]
         for kind in SerializeType:
@@ -164,7 +164,7 @@ def costs(runs: int) -> Iterator[tuple[str, float]]:
 
 
 def send_parts(lab: Lab, sent: list[dict[str, str]]) -> Mapping[str, Callable[[], object]]:
-    """What the envelope of a send is made of."""
+    """Return the parts of a send around its handler, as functions."""
     broker, connection = lab.broker, Connection()
     incoming = frames(
         RequestCode.SEND_MESSAGE_V2, sent, SerializeType.ROCKETMQ, BODY, batch=BATCHES[-1]
@@ -205,6 +205,6 @@ def send_parts(lab: Lab, sent: list[dict[str, str]]) -> Mapping[str, Callable[[]
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Processor time per request and per part of it."""
+    """Yield processor time per request and per part of it."""
     for name, us in costs(20 * plan.runs):
         yield Figure(group="requests", name=name, value=us, unit="µs", note="CPU, no sockets")

@@ -1,7 +1,7 @@
-"""Java 4.9.7 and the fake, taking turns: one works, the other stands still or is not there.
+"""Java 4.9.7 and the fake in turns: one works, the other is paused or does not exist.
 
-The Java cluster lives through all rounds, warmed up before the first, and is stopped (SIGSTOP)
-while it is the fake's turn. The fake is a new process at each turn; it compiles nothing as it runs.
+The Java cluster lives through all rounds. It is warmed up before the first round, and stopped
+(SIGSTOP) during the fake's turns. The fake is a new process in each turn, because it has no JIT.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ JAVA_CONFIG = {
     "maxIndexNum": "20000000",
 }
 MEMORY_LIMIT = ("--memory-limit", "4GiB")
-"""What a fast client sends in half a minute may be more than the default."""
+"""A fast client may send more than the default in half a minute."""
 
 
 class Side(NamedTuple):
-    """A cluster whose turn it is, with a topic of eight queues that nobody has used."""
+    """A cluster in its turn, with an unused topic of eight queues."""
 
     name: str
     namesrv_addr: str
@@ -49,14 +49,14 @@ Measure = Callable[[Side], Mapping[str, float]]
 
 
 class Rivals:
-    """Both clusters; a context manager that leaves nothing running.
+    """Both clusters; a context manager that leaves no process running.
 
-    ``config`` are properties of Java's master, beside its defaults; ``slaves`` is how many it has.
-    With any, a turn begins when a send is answered SEND_OK.
+    ``config`` are properties of Java's master, beside its defaults; ``slaves`` is the number of its
+    slaves. With slaves, a turn begins when a send is answered SEND_OK.
     """
 
     def __init__(self, *, slaves: int = 0, **config: str) -> None:
-        # Its JVMs' defaults, as the clients have: a quarter of the memory, no warning of ours.
+        # The JVMs' own defaults, like the clients: a quarter of the memory, without our warning.
         self._java = JavaCluster(masters=1, jvm=(), config=JAVA_CONFIG | config)
         self._slaves = slaves
         self._turns = 0
@@ -78,7 +78,7 @@ class Rivals:
 
     @contextmanager
     def java(self) -> Iterator[Side]:
-        """Java's turn. Its JVMs stand still from its end until the next."""
+        """Yield Java's side. Its JVMs are paused from the end of the turn until the next one."""
         nodes = (self._java.namesrv, *self._java.brokers)
         for node in nodes:
             node.resume()
@@ -88,12 +88,12 @@ class Rivals:
 
     @contextmanager
     def fake(self, *arguments: str) -> Iterator[Side]:
-        """The fake's turn."""
+        """Yield the fake's side."""
         with served(*MEMORY_LIMIT, *arguments) as fake:
             yield self._side("fake", fake.namesrv_addr, fake.broker_addr)
 
     def alternate(self, rounds: int, measure: Measure, *arguments: str) -> dict[str, list[Round]]:
-        """What each round measured, by the names of the values; ``arguments`` are the fake's."""
+        """Return the values of each round by name; ``arguments`` are the fake's."""
         found: dict[str, list[Round]] = {}
         for _ in range(rounds):
             with self.java() as side:
@@ -115,7 +115,7 @@ class Rivals:
 
 
 def java_slave(cluster: JavaCluster, number: int) -> JavaBroker:
-    """A new slave of the first master, with that id; it ends with the cluster."""
+    """Return a new slave of the first master, with that id; it ends with the cluster."""
     master = cluster.brokers[0]
     home = master.home.parent / f"slave-{number}"
     slave = JavaBroker(master.name, home, cluster.namesrv, ())
@@ -126,7 +126,7 @@ def java_slave(cluster: JavaCluster, number: int) -> JavaBroker:
 
 
 def in_step(namesrv_addr: str, topic: str) -> bool:
-    """Whether a send is answered SEND_OK: by a SYNC_MASTER, once a slave has it."""
+    """Return True if a send is answered SEND_OK, which a SYNC_MASTER does once a slave has it."""
     with Client(namesrv_addr, send_timeout_ms=SEND_TIMEOUT_MS) as client:
         return client.send(Message(topic, b"in step")).status is SendStatus.SEND_OK
 
@@ -134,4 +134,4 @@ def in_step(namesrv_addr: str, topic: str) -> bool:
 def require_in_step(namesrv_addr: str, topic: str) -> None:
     """Raise RuntimeError unless a send is answered SEND_OK."""
     if not in_step(namesrv_addr, topic):
-        raise RuntimeError("the slave has been lost on the way")
+        raise RuntimeError("the slave was lost during the measurement")

@@ -1,10 +1,10 @@
-"""``python -m bench.soak``: an hour's worth of mixed Java traffic, with restarts, in ten minutes.
+"""``python -m bench.soak``: an hour of mixed Java traffic, with restarts, in ten minutes.
 
-The cluster's clock is turned five seconds on after each second, for its outside peers too, and the
-Java clients' own intervals are six times shorter. In each round clients come, go and are killed;
-brokers are killed, stop, stand still and come back; a topic is made and deleted; and every group
-has to hear all that was acknowledged. Then the cluster is reset, and what is left is counted: it
-has to stay the same.
+After each second the cluster's clock advances by five seconds, also for outside peers, and the
+intervals of the Java clients are six times shorter. In each round clients start, stop and are
+killed; brokers are killed, stopped, paused and started again; a topic is created and deleted. Every
+group has to receive all acknowledged messages. Then the cluster is reset, and what remains is
+counted: it must not grow.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from fakemq import Cluster
 PACE = 6
 """Seconds of the cluster's time in one real second."""
 PER_SECOND = 180
-"""Messages a second of the senders that stay, so 30 a second of the cluster's time."""
+"""Messages a second of the lasting senders, that is 30 a second of the cluster's time."""
 ROUND_S = 30.0
 DRAIN_S = 90.0
-"""How long the last of a round may take to be heard: what waits for delays, retries and checks."""
+"""The longest wait for the last messages of a round: delays, retries and checks."""
 QUEUES = 4
 TOLERANCE = {
     "memory": (6.0, "MiB"),
@@ -53,13 +53,13 @@ TOLERANCE = {
     "objects": (2000, ""),
     "table entries": (150, ""),
 }
-"""What each may be higher at the end than at the beginning, and its unit."""
+"""The allowed growth of each value from begin to end, and its unit."""
 TABLE_TOLERANCE = 20
 BUILD = Path(__file__).parents[1] / "build" / "soak"
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """What is left at the end of a round, after a reset, with the clients that stay."""
+    """What remains at the end of a round, after a reset, with the lasting clients."""
 
     minute: float
     held: dict[str, float]
@@ -67,11 +67,11 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Tally(msgspec.Struct):
-    """What was done, in numbers."""
+    """Counters of what was done."""
 
     rounds: int = 0
     acknowledged: int = 0
-    heard: int = 0
+    received: int = 0
     retries: int = 0
     failed_sends: int = 0
     brokers_down: int = 0
@@ -82,7 +82,7 @@ class Tally(msgspec.Struct):
 
 
 class Soak:
-    """One cluster with two masters, a sender and a hearer of each version that stay, and guests."""
+    """One cluster with two masters, a lasting sender and receiver of each version, and guests."""
 
     def __init__(self, minutes: float, round_s: float, per_second: int) -> None:
         self.tally = Tally()
@@ -93,7 +93,7 @@ class Soak:
         self._hearers: list[SoakHearer] = []
 
     def run(self, tell: Callable[[Sample], None] = lambda sample: None) -> None:
-        """Rounds until the time is up, three at least. AssertionError says what nobody heard."""
+        """Run rounds until the time is over, at least three. AssertionError names lost messages."""
         with self._mq:
             rate = self._per_second // len(CLIENT_VERSIONS)
             self._senders = [self._sender(f"stays{v[0]}", v, rate) for v in CLIENT_VERSIONS]
@@ -123,8 +123,8 @@ class Soak:
         sender = self._sender(f"guest{number}", version, self._per_second // 6)
         hearer = self._hearer(f"guest{number}", version)
         mq.create_topic(extra, QUEUES)
-        # Until its first look at half messages a 4.9.7 broker has no topic for them, and who
-        # deletes any topic takes all half messages away.
+        # Before its first check of half messages a 4.9.7 broker has no topic for them; deleting
+        # any topic then removes all half messages.
         mq.clock.advance("61s")
         self.tally.virtual_s += 61
         for one in self._senders:
@@ -144,7 +144,7 @@ class Soak:
         self._drain([*self._senders, sender], [*self._hearers, hearer])
 
     def _spread(self, *events: Callable[[], object]) -> None:
-        """All of this, one after the other, over the time of a round."""
+        """Run the events one after the other, spread over the time of a round."""
         step_s = self._round_s / (len(events) + 1)
         due = time.monotonic()
         for event in events:
@@ -154,7 +154,7 @@ class Soak:
         time.sleep(step_s)
 
     def _drain(self, senders: list[SoakSender], hearers: list[SoakHearer]) -> None:
-        """Wait until all that was acknowledged is heard; then forget it."""
+        """Wait until all acknowledged messages are received; then forget them."""
         acked = set[str]().union(*(one.acked for one in senders))
         ordered = {id for id in acked if "-ordered-" in id}
         wanted = {ORDERLY: ordered, CONCURRENT: acked - ordered}
@@ -163,25 +163,25 @@ class Soak:
 
         def missing() -> dict[str, list[str]]:
             left = {
-                group: ids.difference(*(list(one.heard.get(group, ())) for one in hearers))
+                group: ids.difference(*(list(one.received.get(group, ())) for one in hearers))
                 for group, ids in wanted.items()
             }
             return {group: sorted(ids)[:10] for group, ids in left.items() if ids}
 
         began = time.monotonic()
-        # Checks of transactions, and the leases of queues that a killed consumer had locked.
+        # This waits for checks of transactions, and for the queue locks of a killed consumer.
         self._mq.clock.advance("61s", outside_peers=True)
         self.tally.virtual_s += 61
         try:
             wait_until(lambda: not missing(), DRAIN_S)
         except TimeoutError:
-            raise AssertionError(f"acknowledged and never heard: {missing()}") from None
-        tally, heard = self.tally, [ids for one in hearers for ids in one.heard.values()]
+            raise AssertionError(f"acknowledged and never received: {missing()}") from None
+        tally, received = self.tally, [ids for one in hearers for ids in one.received.values()]
         rolled = set[str]().union(*(one.rolled for one in senders))
-        assert not rolled.intersection(set().union(*heard)), "rolled back and heard"
+        assert not rolled.intersection(set().union(*received)), "rolled back and received"
         tally.rounds += 1
         tally.acknowledged += len(acked)
-        tally.heard += sum(map(len, heard))
+        tally.received += sum(map(len, received))
         tally.retries += sum(one.retries for one in hearers)
         tally.failed_sends += sum(one.failures for one in senders)
         tally.slowest_drain_s = max(tally.slowest_drain_s, time.monotonic() - began)
@@ -194,9 +194,9 @@ class Soak:
 
     def _sample(self, minute: float) -> Sample:
         mq = self._mq
-        # A Java listener that outlives a reset goes on to commit the offset that it had before, and
-        # how far it really is nobody can tell: should its queue be given to another member then,
-        # what it was given and has not listened to is lost. So listeners leave. Senders stay.
+        # A Java listener that survives a reset commits the offset it had before, and its real
+        # position is unknown. If its queue then moves to another member, messages may be lost. So
+        # listeners leave before a reset. Senders stay.
         for one in self._hearers:
             one.leave()
         mq.reset()
@@ -226,7 +226,7 @@ SESSIONS = {"Broker.sessions", "NameServer.sessions"}
 
 @contextmanager
 def turned(mq: Cluster, tally: Tally) -> Iterator[None]:
-    """The clock is turned on after each second, and counted."""
+    """Advance the clock after each second, and count."""
     over = threading.Event()
 
     def turn() -> None:
@@ -247,9 +247,9 @@ def turned(mq: Cluster, tally: Tally) -> Iterator[None]:
 
 
 def growth(values: Sequence[float]) -> float:
-    """How much higher the last third is than the first, or what the fitted line says if more.
+    """Return how much the last third exceeds the first; the fitted line's growth if that is more.
 
-    A third counts by its mean; a line is fitted by least squares and taken over the whole run.
+    A third counts by its mean. The line is fitted by least squares and taken over the whole run.
     """
     third = max(1, len(values) // 3)
     risen = sum(values[-third:]) / third - sum(values[:third]) / third
@@ -261,7 +261,7 @@ def growth(values: Sequence[float]) -> float:
 
 
 def figures(soak: Soak) -> Iterator[Figure]:
-    """Curves of what was left after each round, their growth, and what was done."""
+    """Yield curves of what remained after each round, their growth, and counters."""
     for sample in soak.samples:
         for name, value in sample.held.items():
             yield Figure(
@@ -293,7 +293,7 @@ def figures(soak: Soak) -> Iterator[Figure]:
 
 
 def main() -> int:
-    """Soak as long as the command line says; 1 if something grew."""
+    """Soak as long as the command line says. Return 1 if something grew."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--round-s", type=float, default=ROUND_S, help="of sending, per round")
@@ -315,7 +315,7 @@ def main() -> int:
 
 
 def tell(sample: Sample) -> None:
-    """One round's line of the table."""
+    """Print one round's line of the table."""
     print(
         " ".join(f"{value:>13.1f}" for value in (sample.minute, *sample.held.values())), flush=True
     )

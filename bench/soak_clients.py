@@ -12,10 +12,10 @@ CONCURRENT, ORDERLY = "GSoakConcurrent", "GSoakOrderly"
 
 
 class SoakSender(JavaDriver):
-    """Sends in turn with every kind of producer, so many a second.
+    """Sends in turn with every kind of producer, ``rate`` messages a second.
 
-    ``acked`` holds the ids of what must be heard, ``rolled`` of what must not, since they were
-    cleared; ``failures`` counts.
+    ``acked`` holds the ids that must be received, ``rolled`` those that must not, since the last
+    `forget`; ``failures`` counts.
     """
 
     def __init__(self, namesrv_addr: str, name: str, version: str, pace: int, rate: int) -> None:
@@ -27,17 +27,17 @@ class SoakSender(JavaDriver):
         super().__init__(version, namesrv_addr, "soaksend", name, str(pace), str(rate))
 
     def go(self) -> None:
-        """Begins, or goes on, sending."""
+        """Start or resume sending."""
         self.say("go")
 
     def pause(self) -> None:
-        """Sends nothing more until ``go``; on return nothing is under way."""
+        """Send nothing until ``go``; on return no send is open."""
         pauses = self._pauses
         self.say("pause")
         self.wait_for(lambda: self._pauses > pauses, "paused")
 
     def forget(self) -> None:
-        """Clears what was counted."""
+        """Clear the counters."""
         self.acked, self.rolled, self.failures = set(), set(), 0
 
     def on_line(self, line: str) -> None:
@@ -54,24 +54,25 @@ class SoakSender(JavaDriver):
 
 
 class SoakHearer(JavaDriver):
-    """Listens with every kind of consumer: concurrent and orderly, by broadcast and by pulling.
+    """Listens with every kind of consumer: concurrent, orderly, broadcasting and pulling.
 
-    ``heard`` maps each group to the ids it was given, since it was cleared; ``retries`` counts.
+    ``received`` maps each group to the ids that it received since the last `forget`; ``retries``
+    counts.
     """
 
     def __init__(self, namesrv_addr: str, name: str, version: str, pace: int) -> None:
         self.name = name
-        self.heard: dict[str, set[str]] = defaultdict(set)
+        self.received: dict[str, set[str]] = defaultdict(set)
         self.retries = 0
         self._moves: list[str] = []
         super().__init__(version, namesrv_addr, "soakhear", name, str(pace))
 
     def leave(self) -> None:
-        """Shuts down all that listens; what pulls by itself goes on."""
+        """Stop all listeners; consumers that pull continue."""
         self._move("leave", "left")
 
     def join(self) -> None:
-        """Listens again, from the first offset where its groups have none."""
+        """Start listening again, from the first offset in groups without offsets."""
         self._move("join", "joined")
 
     def _move(self, command: str, answer: str) -> None:
@@ -81,18 +82,18 @@ class SoakHearer(JavaDriver):
 
     @property
     def own_groups(self) -> tuple[str, str]:
-        """The groups that hear everything in this JVM alone."""
+        """The groups that receive every message in this JVM alone."""
         return f"GSoakBroadcast-{self.name}", f"GSoakPull-{self.name}"
 
     def forget(self) -> None:
-        """Clears what was counted."""
-        self.heard, self.retries = defaultdict(set), 0
+        """Clear the counters."""
+        self.received, self.retries = defaultdict(set), 0
 
     def on_line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
         if kind == "recv":
             group, _, id = rest.partition(" ")
-            self.heard[group].add(id)
+            self.received[group].add(id)
         elif kind == "again":
             self.retries += 1
         elif kind in ("left", "joined"):
@@ -101,6 +102,6 @@ class SoakHearer(JavaDriver):
 
 
 def shorten(driver: Driver) -> None:
-    """Keeps no more of what a driver printed than a failure would show."""
+    """Keep only as many lines of a driver's output as a failure would show."""
     if len(driver._printed) > 1000:
         del driver._printed[:-100]

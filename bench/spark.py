@@ -1,4 +1,4 @@
-"""Spark on our data sources: reading beside others' reading, growth, the driver's memory."""
+"""Spark with our data sources: reading beside other readers, growth, the driver's memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.spark_session import session
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Rows a second with ratios, curves over files and queues, what the driver holds."""
+    """Yield rows a second with ratios, curves over files and queues, the driver's memory."""
     with session() as spark:
         yield from spark_growth.figures(plan, spark)
         yield from spark_reading.figures(plan, spark)

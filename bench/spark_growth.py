@@ -1,6 +1,6 @@
-"""What reading costs while there are more files and more queues, and what the driver keeps of it.
+"""The cost of reading more files and more queues, and the memory that the driver keeps.
 
-A cost that grows faster than what is read shows in what one of many files, or queues, costs.
+If the cost grows faster than the input, then one of many files, or queues, costs more.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ SMALLEST_RECORD_BYTES = 380
 QUEUES = (1, 10, 100, 1_000)
 MESSAGES_PER_QUEUE = 100
 LINEAR = 1.3
-"""How much more one of the most may cost than one of a quarter, or a tenth, of them."""
+"""The allowed ratio between the cost of one of the most and one of a quarter, or a tenth."""
 KEPT_MIB = 16
-"""What a driver may hold more for the most than for one: Spark notes down each task."""
+"""The allowed growth of the driver's memory: Spark keeps notes of each task."""
 
 Frames = Mapping[int, Callable[[], "DataFrame"]]
-"""What makes the query, by how many there are of what it reads."""
+"""Number of inputs → function that makes the query."""
 
 
 def figures(plan: Plan, spark: SparkSession) -> Iterator[Figure]:
-    """Curves over files and queues; whether they are straight; what the driver holds."""
+    """Yield curves over files and queues, whether they are straight, and the driver's memory."""
     for what, unit, frames in (("a store", "files", _files), ("a topic", "queues", _queues)):
         if any(plan.wants(name) for name in _names(what)):
             with frames(spark) as made:
@@ -49,7 +49,7 @@ def figures(plan: Plan, spark: SparkSession) -> Iterator[Figure]:
 
 @contextmanager
 def _files(spark: SparkSession) -> Iterator[Frames]:
-    """Stores with the first files of one log."""
+    """Yield stores with the first files of one log."""
     with fake_cluster(FILE_BYTES, 1) as (fake, folder), ExitStack() as stack:
         count = (FILES[-1] + 1) * FILE_BYTES // SMALLEST_RECORD_BYTES
         fill_with_batches(fake.broker_addr, TOPIC, 1, count, BODY)
@@ -64,7 +64,7 @@ def _files(spark: SparkSession) -> Iterator[Frames]:
 
 @contextmanager
 def _queues(spark: SparkSession) -> Iterator[Frames]:
-    """Topics of one broker, with as many messages in each of their queues."""
+    """Yield topics of one broker, with equally many messages in each queue."""
     with served(*MEMORY_LIMIT) as fake:
         frames: dict[int, Callable[[], DataFrame]] = {}
         for size in QUEUES:
@@ -77,7 +77,7 @@ def _queues(spark: SparkSession) -> Iterator[Frames]:
 
 
 class Cost(NamedTuple):
-    """What is known once a query is planned, and once it has read everything."""
+    """The cost of planning a query, and of reading everything."""
 
     planned_s: float
     read_s: float
@@ -92,7 +92,7 @@ def _growth(
 ) -> Iterator[Figure]:
     least, most = min(frames), max(frames)
     planning, reading, driver = _names(what)
-    read_all(frames[least]())  # the first of all costs what no other does
+    read_all(frames[least]())  # the first query has costs that no other has
     costs: dict[int, list[Cost]] = {size: [] for size in frames}
     held: dict[int, Memory] = {}
     for _ in range(plan.rounds):
@@ -126,7 +126,7 @@ def _curve(name: str, unit: str, values: Mapping[int, float], value_unit: str) -
 
 
 def straight(name: str, unit: str, curve_ms: Mapping[int, float]) -> Figure:
-    """What one costs of the most, in terms of one of the second most."""
+    """Return the cost of one of the most, divided by that of one of the second most."""
     *_, (fewer, fewer_ms), (most, most_ms) = sorted(curve_ms.items())
     return Figure(
         group="spark", name=f"{name}: one of {most:,} {unit} by one of {fewer:,}", unit="times",

@@ -32,7 +32,7 @@ COURSES: dict[str, tuple[Kill | Outage, ...]] = {
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """What the job takes, on the fake and on Java, left alone and not."""
+    """Measure the job on the fake and on Java, with and without failures."""
     for where, target_of in TARGETS.items():
         for how, events in COURSES.items():
             name = f"{ORDERS.count:,} orders on {where}, {how}"
@@ -48,12 +48,12 @@ def _figure(name: str, target: Target, folder: Path, events: tuple[Kill | Outage
     outcome = Trial(target, ORDERS, AT_ONCE, folder).run(events)
     return Figure(
         group=GROUP, name=name, value=outcome.seconds, unit="s",
-        note=f"exact; {ORDERS.count / outcome.seconds:,.0f} orders/s; {_told(outcome)};"
+        note=f"exact; {ORDERS.count / outcome.seconds:,.0f} orders/s; {_counts(outcome)};"
         f" sent in {sent_s:.1f} s",
     )  # fmt: skip
 
 
-def _told(outcome: Outcome) -> str:
+def _counts(outcome: Outcome) -> str:
     return (
         f"{outcome.micro_batches} micro-batches, {outcome.kills} kills in them and"
         f" {outcome.late_kills} after, a broker away for {outcome.away_s:.1f} s,"

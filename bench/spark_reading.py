@@ -1,6 +1,6 @@
-"""A million messages read by Spark: beside Java's consumer, beside Spark's own reader of files.
+"""A million messages read by Spark, beside Java's consumer and Spark's own reader of files.
 
-Each reading is of all there is. Two that are compared are warm and take turns.
+Each reading is complete. Two readings that are compared are warm and take turns.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 TOPIC, QUEUES = "orders", 8
 MESSAGES, BODY = 1_000_000, b"x" * 256
 WARM_UPS = 2
-"""Of each reading; a JVM that has read less still compiles."""
+"""For each reading; a JVM that has read less still compiles."""
 LOG_FILE_BYTES = 64 << 20
 _FAKE, _REAL = "the fake", "real 4.9.7"
 
 Reading = Callable[[], float]
-"""Reads everything once; gives messages a second."""
+"""Reads everything once; returns messages a second."""
 
 
 def figures(plan: Plan, spark: SparkSession) -> Iterator[Figure]:
-    """Rows a second of a topic and of the store it is in, with ratios."""
+    """Yield rows a second of a topic and of its store, with ratios."""
     with fake_cluster(LOG_FILE_BYTES, QUEUES) as (fake, folder):
         _fill(fake.broker_addr)
         yield from _topic(plan, spark, fake.namesrv_addr, _FAKE)
@@ -53,7 +53,7 @@ def figures(plan: Plan, spark: SparkSession) -> Iterator[Figure]:
 
 @contextmanager
 def fake_cluster(log_file_bytes: int, queues: int) -> Iterator[tuple[Running, Path]]:
-    """A fake with a topic, whose stores are in a folder of their own in files of that size."""
+    """Run a fake with a topic; its stores are in a folder, in log files of the given size."""
     with TemporaryDirectory(prefix="fakemq-bench-") as name:
         config = Path(name, "broker.conf")
         config.write_text(f"mappedFileSizeCommitLog={log_file_bytes}\n")
@@ -67,7 +67,7 @@ def _fill(broker_addr: str) -> None:
 
 
 def _topic(plan: Plan, spark: SparkSession, namesrv_addr: str, where: str) -> Iterator[Figure]:
-    """Spark's reading of a topic, beside Java's where there is Java."""
+    """Measure Spark's reading of a topic, beside Java's if Java is available."""
     name = f"rows/s of a topic, {where}"
     if not plan.wants(name):
         return
@@ -92,7 +92,7 @@ def _topic(plan: Plan, spark: SparkSession, namesrv_addr: str, where: str) -> It
 
 
 def _store(plan: Plan, spark: SparkSession, root: Path, where: str) -> Iterator[Figure]:
-    """Our reading of a store's full log files beside Spark's of the same files."""
+    """Measure our reading of a store's full log files, beside Spark's reading of the same files."""
     name = f"rows/s of a store, {where}"
     if not plan.wants(name):
         return
@@ -115,7 +115,7 @@ def _store(plan: Plan, spark: SparkSession, root: Path, where: str) -> Iterator[
 
 
 def link_log_files(root: Path, folder: Path, count: int | None = None) -> int:
-    """The first full commit-log files of a store as a store of their own; gives how many."""
+    """Link the first full log files of a store into a new store. Return their number."""
     found = sorted((root / "commitlog").iterdir())[:-1][:count]
     (folder / "commitlog").mkdir(parents=True)
     for path in found:
@@ -124,7 +124,7 @@ def link_log_files(root: Path, folder: Path, count: int | None = None) -> int:
 
 
 def in_turns(rounds: int, theirs: Reading, ours: Reading) -> list[Round]:
-    """What each round measured, once both are warm."""
+    """Return the values of each round, once both readings are warm."""
     both = [Round(java=theirs(), fake=ours()) for _ in range(WARM_UPS + rounds)]
     return both[WARM_UPS:]
 

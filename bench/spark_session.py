@@ -1,4 +1,4 @@
-"""A Spark session as users have one on their machine, and what a query costs in it."""
+"""A Spark session as on a user's machine, and what a query costs in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIB = 1 << 20
 
 
 class Memory(NamedTuple):
-    """What a driver holds, in MiB: its JVM's heap after a collection, and its Python, resident."""
+    """The driver's memory in MiB: its JVM's heap after a collection, and its resident Python."""
 
     heap_mib: float
     python_mib: float
@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 @contextmanager
 def session() -> Iterator[SparkSession]:
-    """A session on ``local[2]`` that knows our formats, stopped at the end."""
+    """Start a session on ``local[2]`` with our formats; stop it at the end."""
     import fakemq.spark
     from fakemq.spark.requirements import require_pyspark
 
@@ -61,7 +61,7 @@ def session() -> Iterator[SparkSession]:
 
 
 class Result(NamedTuple):
-    """What came of a query that read everything."""
+    """The result of a query that read everything."""
 
     rows: int
     value_bytes: int
@@ -78,23 +78,23 @@ def read_all(frame: DataFrame, value: str = "value") -> Result:
 
 
 def topic(spark: SparkSession, namesrv_addr: str, name: str) -> DataFrame:
-    """All messages of a topic."""
+    """Return all messages of a topic."""
     reader = spark.read.format("rocketmq").option("nameServer", namesrv_addr)
     return reader.option("subscribe", name).load()
 
 
 def store(spark: SparkSession, folder: Path) -> DataFrame:
-    """All records of a store."""
+    """Return all records of a store."""
     return spark.read.format("rocketmq-store").load(str(folder))
 
 
 def log_files(spark: SparkSession, folder: Path) -> DataFrame:
-    """The same files as Spark reads any, whole: what nothing can read faster here."""
+    """Return the same files as Spark's own reader returns them, whole: the fastest reader here."""
     return spark.read.format("binaryFile").load(str(folder / "commitlog"))
 
 
 def driver_memory(spark: SparkSession) -> Memory:
-    """What the driver holds now that nothing runs."""
+    """Return the driver's memory while no query runs."""
     jvm = spark._jvm
     assert jvm is not None
     runtime = jvm.java.lang.Runtime.getRuntime()

@@ -1,4 +1,4 @@
-"""One blocking client at a cluster in its own process: a first figure, no load test."""
+"""One blocking client with a cluster in its own process: a first figure, not a load test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BODY = b"x" * 1024
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Sends, pulls of one message and pulls of 32, one after another."""
+    """Measure sends, pulls of one message and pulls of 32, one after another."""
     runs = min(plan.runs, 5)
     with Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
         queue = client.publish_queues("orders")[0]

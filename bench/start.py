@@ -1,13 +1,20 @@
-"""What it costs to import, start, reset and stop a cluster in a test's own process."""
+"""The cost of importing, starting, resetting and stopping a cluster in a test's own process.
+
+Before and after a change: ``python -m bench start --tree DIR`` also measures the checkout in DIR,
+in turns with this one, and prints medians for both.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
 
 from bench.measure import ENVIRONMENT, Figure, Plan, best_ms
+from bench.process import FREE_PORTS, ROOT, Running
 
 _CHILD = """
 import json
@@ -29,24 +36,31 @@ print(json.dumps([imported - begin, started - imported, started - begin, reset -
 
 
 def in_children(before: str, runs: int) -> list[float]:
-    """The smallest of each duration over fresh interpreters, in milliseconds."""
+    """Return the smallest of each duration over fresh interpreters, in milliseconds."""
     best: list[float] = []
     for _ in range(runs):
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD.format(before=before)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=ENVIRONMENT,
-        )
-        durations = [1000 * float(one) for one in json.loads(done.stdout)]
+        durations = in_child(before)
         best = [min(pair) for pair in zip(best or durations, durations, strict=True)]
     return best
 
 
+def in_child(before: str = "", tree: Path = ROOT) -> list[float]:
+    """Return the durations of one fresh interpreter that imports the checkout in ``tree``."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD.format(before=before)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tree,
+        env=ENVIRONMENT | {"PYTHONPATH": str(tree)},
+    )
+    return [1000 * float(one) for one in json.loads(done.stdout)]
+
+
 def figures(plan: Plan) -> Iterator[Figure]:
-    """First use in a fresh interpreter, then what each further cluster costs."""
+    """Measure the first use in a fresh interpreter, then each further cluster."""
     runs = plan.runs
+    yield from _medians(plan)
     asyncio_ms = _child_ms("import asyncio", runs)
     imported, started, both, reset, stopped = in_children("", runs)
     note = f"of which asyncio alone {asyncio_ms:.0f} ms"
@@ -61,6 +75,36 @@ def figures(plan: Plan) -> Iterator[Figure]:
         group="start", name="import and start after pytest and asyncio", value=both, unit="ms"
     )
     yield from _warm(runs)
+
+
+def _medians(plan: Plan) -> Iterator[Figure]:
+    """Yield the median times to ready, of this checkout and of ``plan.tree``."""
+    trees = {"": ROOT} | ({} if plan.tree is None else {f", {plan.tree}": plan.tree.resolve()})
+    for name, ready_ms in _READY.items():
+        wanted = {also: tree for also, tree in trees.items() if plan.wants(f"{name}{also}")}
+        for tree in wanted.values():
+            ready_ms(tree)  # writes the bytecode of a checkout that never ran
+        times: dict[str, list[float]] = {also: [] for also in wanted}
+        for _ in range(plan.runs):
+            for also, tree in wanted.items():
+                times[also].append(ready_ms(tree))
+        for also, found in times.items():
+            note = f"median of {len(found)}; {min(found):.0f} to {max(found):.0f}"
+            yield Figure(
+                group="start", name=f"{name}{also}", value=median(found), unit="ms", note=note
+            )
+
+
+def _process_ms(tree: Path) -> float:
+    process = Running(*FREE_PORTS, tree=tree)
+    process.close()
+    return process.ready_ms
+
+
+_READY: dict[str, Callable[[Path], float]] = {
+    "python -m fakemq to ready": _process_ms,
+    "import and start in process": lambda tree: in_child(tree=tree)[2],
+}
 
 
 def _warm(runs: int) -> Iterator[Figure]:

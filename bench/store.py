@@ -1,4 +1,4 @@
-"""Stores in directories beside Java's: what is appended in a second, how long a start recovers."""
+"""Stores in directories beside Java's: appends per second, and the time of a recovery."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ THREADS = 16
 TOPIC, QUEUES = "orders", 8
 NODE = "broker-a-0"
 RECOVERED, RECOVERED_BODY = 800_000, b"x" * 1024
-"""A gigabyte of log in one file: as 4.9.7 looks from the last on, all of it is looked at."""
+"""A gigabyte of log in one file: 4.9.7 reads all of it, because it checks the last file."""
 _KINDS = ("clean stop", "crash")
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Appends by the same client, then recoveries of the same directory."""
+    """Measure appends by the same client, then recoveries of the same directory."""
     yield from _appends(plan)
     yield from _recoveries(plan)
 
@@ -35,7 +35,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def _appends(plan: Plan) -> Iterator[Figure]:
-    """Both kinds of flush in a directory; in memory beside Java's quicker one."""
+    """Measure both kinds of flush in a directory; in memory beside Java's faster one."""
     for flush, others in (("ASYNC_FLUSH", ("memory",)), ("SYNC_FLUSH", ())):
         places = {
             f"appends/s, {THREADS} threads, {place}": place
@@ -79,9 +79,9 @@ def _sends(side: Side) -> float:
 
 
 def _recoveries(plan: Plan) -> Iterator[Figure]:
-    """What a start takes longer on a gigabyte than on nothing, once for each kind of end.
+    """Measure how much longer a start takes on a gigabyte than on nothing, for each kind of end.
 
-    The fake serves as soon as the log and its queues are in order; Java has its index by then, too.
+    The fake serves as soon as the log and its queues are in order; Java then has its index, too.
     """
     names = {kind: f"recovery of 1 GB after a {kind}" for kind in _KINDS}
     if not any(map(plan.wants, names.values())):
@@ -114,13 +114,13 @@ def _recoveries(plan: Plan) -> Iterator[Figure]:
 
 
 def _fill(folder: Path) -> None:
-    """A store that was stopped, of one node in ``folder``."""
+    """Make a store that was stopped, of one node in ``folder``."""
     with served("--store", str(folder), "--topic", f"{TOPIC}:{QUEUES}") as fake:
         fill_with_batches(fake.broker_addr, TOPIC, QUEUES, RECOVERED, RECOVERED_BODY)
 
 
 def _copied(store: Path, to: Path, kind: str) -> Path:
-    """A copy in the place of the last one, as its owner's clean stop or crash left it."""
+    """Return a copy in the state of a clean stop or a crash; it replaces the last copy."""
     shutil.rmtree(to, ignore_errors=True)
     to.parent.mkdir(exist_ok=True)
     subprocess.run(["cp", "-a", "--sparse=always", str(store), str(to)], check=True)
@@ -145,6 +145,6 @@ def _java_s(broker: JavaBroker, store: Path) -> float:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder where everybody has theirs."""
+    """Yield a temporary folder on the machine's usual disk."""
     with TemporaryDirectory(prefix="fakemq-bench-") as name:
         yield Path(name)

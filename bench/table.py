@@ -1,4 +1,4 @@
-"""Figures in words: lines of the table, and the JSON."""
+"""Figures as text: lines of the table, and the JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADER = (
 
 
 def line(figure: Figure) -> str:
-    """A figure as one line of the table, under ``HEADER``."""
+    """Return a figure as one line of the table, under ``HEADER``."""
     java = "" if figure.java is None else number(figure.java)
     ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
     verdict = "" if not figure.has_target else "ok" if figure.met else "MISSED"
@@ -27,7 +27,7 @@ def line(figure: Figure) -> str:
 
 
 def number(value: float) -> str:
-    """Four digits of it, no more."""
+    """Return a number with at most four digits."""
     for at_least, digits in ((100, 0), (10, 1)):
         if abs(value) >= at_least:
             return f"{value:,.{digits}f}"
@@ -35,21 +35,21 @@ def number(value: float) -> str:
 
 
 def target(figure: Figure) -> str:
-    """What was asked of the ratio, or of the value where there is no Java."""
+    """Return the target of the ratio, or of the value if there is no Java."""
     if figure.at_least is not None:
         return f"≥ {figure.at_least:g}"
     return "" if figure.at_most is None else f"≤ {figure.at_most:g}"
 
 
 def spread(figure: Figure) -> str:
-    """The lowest and the highest ratio of the rounds, where there were several."""
+    """Return the lowest and the highest ratio of the rounds, if there were several."""
     if len(figure.ratios) < 2:
         return ""
     return f"{min(figure.ratios):.2f}..{max(figure.ratios):.2f}"
 
 
 def report(machine: dict[str, str], figures: Sequence[Figure]) -> bytes:
-    """All of it as JSON: ``machine``, ``figures`` with their ``ratio`` and ``met``, ``curves``."""
+    """Return the JSON: ``machine``, ``figures`` with their ``ratio`` and ``met``, ``curves``."""
     whole = {
         "machine": machine,
         "figures": [

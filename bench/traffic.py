@@ -14,9 +14,9 @@ from bench.rivals import QUEUES, Measure, Rivals, Side
 
 THREADS = (1, 16, 64)
 BACKLOG = 1_000_000
-"""Over a quarter of a minute of it is consumed before it is measured."""
+"""Over a quarter of a minute of it is consumed before the measurement."""
 PER_SECOND, WARM_UP, COUNT = 500, 2500, 4000
-"""Of the messages whose latencies are taken: a rate far below what either can do."""
+"""For the messages whose latencies are measured: a rate far below what either side can do."""
 _BATCHES = "messages/s in batches of 16, 64 threads"
 _CONSUMED = "consumed/s, 20 threads"
 _LATENCIES = {
@@ -27,7 +27,7 @@ _LATENCIES = {
 
 
 def figures(plan: Plan) -> Iterator[Figure]:
-    """Each measure's rounds, one measure after another; nothing where Java cannot run."""
+    """Yield each measure's rounds, one measure after another; nothing without Java."""
     wanted = {
         measure: [name for name in names if plan.wants(name)]
         for measure, names in measures().items()
@@ -50,7 +50,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
 
 
 def measures() -> dict[Measure, Sequence[str]]:
-    """What is measured, and the names of the values each gives."""
+    """Return the measures, and the names of the values that each returns."""
     sends: dict[Measure, Sequence[str]] = {
         partial(_sends, threads): [_sends_name(threads)] for threads in THREADS
     }
@@ -83,10 +83,10 @@ def _consumed(side: Side) -> dict[str, float]:
 
 
 def last_busy(reports: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The last report whose every second had something to consume. Raises ValueError if none.
+    """Return the last report whose every second had messages. Raise ValueError if there is none.
 
-    A consumer that reports each second starts a new maximum with each report: after a second of
-    nothing it is 0. The one before may have idled a part of its last second.
+    A consumer that reports each second starts a new maximum with each report, which is 0 after a
+    second without messages. In the report before, a part of the last second may have been idle.
     """
     busy = [report for report in reports if report["MAX(B2C) RT(ms)"] > 0]
     if len(busy) < len(reports):
@@ -124,5 +124,5 @@ def _latencies(side: Side) -> dict[str, float]:
 
 
 def percentile(values: Sequence[int], percent: int) -> float:
-    """What ``percent`` of the values are not above."""
+    """Return the smallest value that ``percent`` of the values do not exceed."""
     return quantiles(values, n=100, method="inclusive")[percent - 1]
