@@ -15,7 +15,7 @@ Found: 1 lost, of 1,008 messages; 1 without a known cause; 1 damaged range in st
 Messages by topic, group and verdict; one that several groups consume counts for each:
   topic   group     lost  stuck  duplicated  out of order  pending  delivered    all
   orders  billing      1      0           0             0        0          7      8
-  clean   no group      0      0           0             0        0      1,000  1,000
+  clean   no group     0      0           0             0        0      1,000  1,000
 
 Messages that are not as they should be:
   message                           verdict  cause    topic   group    keys  queue and offset  at, UTC                  deliveries
