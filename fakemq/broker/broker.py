@@ -32,7 +32,8 @@ from fakemq.dispatch.node import NodeContext, NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.events.core import NodeStarted, NodeStopped
 from fakemq.faults.plan import FaultPlan
-from fakemq.net.session import Link, Session
+from fakemq.net.link import Link
+from fakemq.net.session import Session
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message_id import UniqueIdGenerator

@@ -8,12 +8,12 @@ from fakemq.client.blocking import Client as Client
 from fakemq.client.errors import MQBrokerError as MQBrokerError
 from fakemq.client.errors import MQClientError as MQClientError
 from fakemq.client.errors import RemotingError as RemotingError
+from fakemq.client.messages import LocalTransactionState as LocalTransactionState
 from fakemq.client.messages import Message as Message
 from fakemq.client.messages import PullResult as PullResult
 from fakemq.client.messages import PullStatus as PullStatus
 from fakemq.client.messages import SendResult as SendResult
 from fakemq.client.messages import SendStatus as SendStatus
-from fakemq.client.transaction_producer import LocalTransactionState as LocalTransactionState
 from fakemq.client.transaction_producer import TransactionSendResult as TransactionSendResult
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from fakemq.protocol.topics import FAQ
 from fakemq.randomness import Randomness
 
 if TYPE_CHECKING:
-    from fakemq.client.transaction_producer import LocalTransactionState
+    from fakemq.client.messages import LocalTransactionState
     from fakemq.protocol.message import MessageExt
 
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)

@@ -14,6 +14,7 @@ from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.message import MessageExt, decode_records, decompressed_body
 from fakemq.protocol.properties import encode_properties_as_java
+from fakemq.protocol.sysflag import MessageSysFlag
 
 _COMPRESS_LEVEL = 5
 
@@ -132,3 +133,14 @@ def pulled_messages(data: bytes) -> list[MessageExt]:
 def compress(body: bytes) -> bytes:
     """A body as a 4.9.7 producer compresses it by default: zlib, level 5."""
     return zlib.compress(body, _COMPRESS_LEVEL)
+
+
+class LocalTransactionState(Enum):
+    """What becomes of a half message; with UNKNOW the broker asks again later.
+
+    Source: client/producer/LocalTransactionState.java (4.9.7)
+    """
+
+    COMMIT_MESSAGE = MessageSysFlag.TRANSACTION_COMMIT_TYPE
+    ROLLBACK_MESSAGE = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
+    UNKNOW = MessageSysFlag.TRANSACTION_NOT_TYPE

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
@@ -16,7 +15,7 @@ import msgspec
 
 from fakemq.client.errors import MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
-from fakemq.client.messages import Message, SendResult, SendStatus
+from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
 from fakemq.client.operation import Operation, tell
 from fakemq.client.producer import Producer
 from fakemq.protocol import properties as names
@@ -30,20 +29,8 @@ from fakemq.protocol.headers.transaction import (
 )
 from fakemq.protocol.message import MessageExt, decode_record, decompressed_body
 from fakemq.protocol.message_id import decode_offset_id
-from fakemq.protocol.sysflag import MessageSysFlag
 
 _log = logging.getLogger("fakemq.client")
-
-
-class LocalTransactionState(Enum):
-    """What becomes of a half message; with UNKNOW the broker asks again later.
-
-    Source: client/producer/LocalTransactionState.java (4.9.7)
-    """
-
-    COMMIT_MESSAGE = MessageSysFlag.TRANSACTION_COMMIT_TYPE
-    ROLLBACK_MESSAGE = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
-    UNKNOW = MessageSysFlag.TRANSACTION_NOT_TYPE
 
 
 class TransactionSendResult(msgspec.Struct, frozen=True):

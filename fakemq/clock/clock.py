@@ -63,8 +63,8 @@ class Clock:
         self._holds: list[Hold] = []
         # Whether timers are being fired; no second walk starts within the first.
         self._firing = False
-        # The wall time of a held moment, in milliseconds since the epoch; None without one.
-        self._moment_ms: int | None = None
+        self.moment_ms: int | None = None
+        """What `now_ms` returns in a held moment; None outside of one. Only the clock sets it."""
         # Whether the clock has had a rate other than 1, so that its wall has left real time.
         self._was_paced = False
         self.settle: Callable[[], None] = lambda: None
@@ -100,7 +100,7 @@ class Clock:
 
     def now_ms(self) -> int:
         """Return the cluster's wall time, in milliseconds since the epoch."""
-        return self._wall.now_ms() if self._moment_ms is None else self._moment_ms
+        return self._wall.now_ms() if self.moment_ms is None else self.moment_ms
 
     @property
     def follows_real_time(self) -> bool:
@@ -110,7 +110,8 @@ class Clock:
 
     def elapsed_ms(self, *, outside: bool = False) -> int:
         """Return the time of the cluster axis, or of the outside axis; it never decreases."""
-        return (self._outside if outside else self._cluster).elapsed_ms()
+        axis = self._outside if outside else self._cluster
+        return axis.target_ms() if axis.at_ms is None else axis.at_ms
 
     def timers(self) -> list[Timer]:
         """Return the pending timers: the cluster's in firing order, then those outside."""
@@ -181,15 +182,15 @@ class Clock:
 
         A session handles all commands of one batch of bytes within one moment.
         """
-        if self._moment_ms is None and not self._firing:
-            self._moment_ms = self.now_ms()
-            self._cluster.walk_to(self._cluster.target_ms())
+        if self.moment_ms is None and not self._firing:
+            self.moment_ms = self._wall.now_ms()
+            self._cluster.at_ms = self._cluster.target_ms()
 
     def release_moment(self) -> None:
         """End the moment; without one this does nothing."""
-        if self._moment_ms is not None:
-            self._moment_ms = None
-            self._cluster.walk_to(None)
+        if self.moment_ms is not None:
+            self.moment_ms = None
+            self._cluster.at_ms = None
 
     def freeze(self) -> None:
         """Stop the cluster axis; no timer fires, and the outside axis keeps running."""

@@ -72,7 +72,8 @@ class NodeClock:
 
     def now_ms(self) -> int:
         """Return the node's wall time, in milliseconds since the epoch."""
-        return self._clock.now_ms() + self._skew_ms
+        moment_ms = self._clock.moment_ms
+        return (self._clock.now_ms() if moment_ms is None else moment_ms) + self._skew_ms
 
     @property
     def follows_real_time(self) -> bool:

@@ -15,7 +15,7 @@ from fakemq.store.replica import Replica
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.ha.service import HAService
-    from fakemq.net.session import Link
+    from fakemq.net.link import Link
 
 PAUSE_MS = 5_000
 """After an attempt that failed, or was none for want of an address."""

@@ -17,7 +17,7 @@ from fakemq.ha import faults as replication
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
 from fakemq.journal.journal import shortened
-from fakemq.net.session import CLOSED_BY_PEER
+from fakemq.net.link import CLOSED_BY_PEER
 from fakemq.protocol.errors import RemoteProtocolError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fakemq.faults.plan import Placed
     from fakemq.ha.client import HAClient
     from fakemq.ha.service import HAService
-    from fakemq.net.session import Link
+    from fakemq.net.link import Link
 
 NO_DATA_WAIT_MS = 100
 """How long a master's write service sleeps that found nothing, unless somebody waits."""

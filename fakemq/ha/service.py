@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.ha.client import HAClient
     from fakemq.ha.metadata_sync import SlaveSynchronize
-    from fakemq.net.session import Link
+    from fakemq.net.link import Link
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.inner_message import InnerMessage
     from fakemq.store.results import PutMessageResult

@@ -135,7 +135,9 @@ class Journal:
         cause = self.cause
         if type(cause) is not int:
             cause = self._seq_of(cause)
-        at_ms = self._clock.now_ms()
+        at_ms = self._clock.moment_ms
+        if at_ms is None:
+            at_ms = self._clock.now_ms()
         self._seq = seq = self._seq + 1
         self._events.append(event)
         self._times_ms.append(at_ms)

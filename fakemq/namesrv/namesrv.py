@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fakemq.config.model import NamesrvConfig
     from fakemq.journal.journal import Journal
     from fakemq.namesrv.faults import View
-    from fakemq.net.session import Link
+    from fakemq.net.link import Link
     from fakemq.text_files import TextFile
 
 VIEW: Point[View] = Point("view")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fakemq.net.session import HELD, UNREAD
+from fakemq.net.link import HELD, UNREAD
 from fakemq.protocol.limits import HELD_MAX_BYTES
 
 

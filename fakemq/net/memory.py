@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fakemq.clock.machine_time import real_elapsed_ms
-from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
+from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Accept, Endpoint, EndpointT, Link
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from fakemq.net.link import EndpointT, Link
 from fakemq.net.memory import MemoryNetwork
-from fakemq.net.session import Dispatch, EndpointT, Link, OnReply, Owner, Session
+from fakemq.net.session import Dispatch, OnReply, Owner, Session
 from fakemq.protocol.command import RemotingCommand
 
 CONNECT_TIMEOUT_MS = 3_000

@@ -8,22 +8,18 @@ Java's noun for it in the tables of clients and brokers is *channel*.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
 from fakemq.events.core import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
 from fakemq.journal.journal import Journal, shortened
+from fakemq.net.link import CLOSED_BY_PEER, Link
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, Body, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
-
-CLOSED_BY_PEER = "closed by the peer"
-UNREAD = "unread bytes"
-HELD = "bytes held for all peers"
-"""Kinds of offences: of a peer that does not read, and of one that has most of what all have."""
 
 NO_FRAMES = "bytes that are no frames of ours"
 """That of one that does not speak the protocol, or badly."""
@@ -38,70 +34,6 @@ CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
 
 OnReply = Callable[[RemotingCommand | None], None]
-
-
-class Link(Protocol):
-    """What carries the bytes of an endpoint: memory or TCP."""
-
-    outside: bool
-    """The peer lives outside the cluster: its liveness counts real time."""
-    local_addr: str
-    remote_addr: str
-    """``host:port`` of the two ends."""
-    write_blocked: bool
-    """The peer does not read what was written, and is not read from until it does."""
-
-    def write(self, data: bytes) -> None: ...
-
-    def should_yield(self) -> bool:
-        """Return whether to leave the rest of a batch until `Endpoint.resume_processing`."""
-
-    def close(self) -> None:
-        """Close from this end; the endpoint hears nothing more."""
-
-    def pause_reading(self) -> None:
-        """Leave what arrives, and the news that the peer is gone, unread in the link."""
-
-    def resume_reading(self) -> None:
-        """Go on; what arrived meanwhile is with the endpoint when this returns."""
-
-
-class Endpoint(Protocol):
-    """What speaks over a link, in whatever language; a `Session` speaks the remoting protocol."""
-
-    language: str
-    """Which: ``remoting`` or ``ha``."""
-
-    @property
-    def node(self) -> str:
-        """The name of the node whose end of the link it is."""
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes of the peer, cut anywhere."""
-
-    def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
-        """The link is gone, not by this end's will; called once, as the last thing."""
-
-    def resume_processing(self) -> None:
-        """The peer reads again, or it is this end's turn: go on with what was left."""
-
-    @property
-    def unfinished_bytes(self) -> int:
-        """How much is held of what has not come whole, or is not done with."""
-
-    def close_for_violation(self, why: str, kind: str) -> None:
-        """Close the link for what the peer does; ``kind`` is a word for that."""
-
-    def pause(self) -> None:
-        """The node stands still: leave everything in the link."""
-
-    def resume(self) -> None:
-        """The node goes on: take what arrived meanwhile."""
-
-
-EndpointT = TypeVar("EndpointT", bound=Endpoint)
-Accept = Callable[[Link], Endpoint]
-"""What a listener does with a new link: gives the endpoint at its end."""
 
 
 class Owner(Protocol):
@@ -154,7 +86,7 @@ class Session:
         """Bytes from the peer; a peer that breaks the protocol loses its connection."""
         if self.closed:
             return
-        self._last_io_ms = self._elapsed_ms()
+        self._last_io_ms = self._owner.clock.elapsed_ms(outside=self.outside)
         try:
             commands = self._connection.receive_data(data)
         except RemoteProtocolError as error:
@@ -292,17 +224,13 @@ class Session:
             self._out_bytes += body_bytes
             return
         self._last_io_ms = self._elapsed_ms()
-        self._write(b"".join(out))
-
-    def _write(self, data: bytes) -> None:
-        if not self.closed:
-            self.link.write(data)
+        self.link.write(b"".join(out))
 
     def _write_out(self) -> None:
         """Write what this batch has brought so far."""
         out, self._out = self._out, None
-        if out:
-            self._write(b"".join(out))
+        if out and not self.closed:
+            self.link.write(b"".join(out))
 
     def invoke_oneway(self, command: RemotingCommand) -> None:
         """Send a request that wants no answer."""

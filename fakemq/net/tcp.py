@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, cast
 
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes
+from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link
 from fakemq.net.memory import OpenLinks
-from fakemq.net.session import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 

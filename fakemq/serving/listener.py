@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from fakemq.errors import FakemqError
 from fakemq.net.held import HeldBytes
+from fakemq.net.link import Accept, Endpoint, EndpointT, Link
 from fakemq.net.memory import OpenLinks
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
-from fakemq.net.session import Accept, Endpoint, EndpointT, Link
 from fakemq.net.tcp import TcpLink
 from fakemq.protocol.hosts import format_host
 

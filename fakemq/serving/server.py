@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fakemq.control.port import ControlPort
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
-    from fakemq.net.session import Accept
+    from fakemq.net.link import Accept
 
 STOP_TIMEOUT_S = 3.5
 """So long a broker waits for name servers, in real time: a little more than Java does."""

@@ -6,10 +6,10 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
-from fakemq.client.messages import Message, SendResult
+from fakemq.client.messages import LocalTransactionState, Message, SendResult
 from fakemq.client.operation import Call
 from fakemq.client.producer import Producer
-from fakemq.client.transaction_producer import LocalTransactionState, TransactionProducer
+from fakemq.client.transaction_producer import TransactionProducer
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.message_id import decode_offset_id

@@ -17,8 +17,9 @@ from fakemq.dispatch.registry import Handlers
 from fakemq.events import HandlerFailed, RequestHandled, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.journal.journal import Journal
+from fakemq.net.link import Link
 from fakemq.net.memory import MemoryNetwork
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Session
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand, SerializeType

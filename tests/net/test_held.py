@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemq.net.held import HeldBytes
-from fakemq.net.session import HELD, UNREAD
+from fakemq.net.link import HELD, UNREAD
 
 
 class Link:

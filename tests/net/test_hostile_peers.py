@@ -14,7 +14,8 @@ import pytest
 
 from fakemq.events import HandlerFailed, LinkClosed, Warned
 from fakemq.net import tcp
-from fakemq.net.session import HELD, UNREAD, Session
+from fakemq.net.link import HELD, UNREAD
+from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.serving import listener as listener_module

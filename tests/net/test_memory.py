@@ -9,8 +9,9 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.events import Warned
 from fakemq.journal.journal import Journal
 from fakemq.net import memory
+from fakemq.net.link import Link
 from fakemq.net.memory import MemoryLink, MemoryNetwork
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Session
 from fakemq.protocol.command import RemotingCommand
 from tests.support.echo import Echo
 

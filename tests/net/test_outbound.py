@@ -9,9 +9,10 @@ import pytest
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
+from fakemq.net.link import Endpoint, EndpointT, Link
 from fakemq.net.memory import MemoryNetwork
 from fakemq.net.outbound import Outbound
-from fakemq.net.session import Endpoint, EndpointT, Link, Session
+from fakemq.net.session import Session
 from fakemq.protocol.command import RemotingCommand
 from tests.support.namesrv_double import NameServerDouble
 

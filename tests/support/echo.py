@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from fakemq.net.session import CLOSED_BY_PEER, Link
+from fakemq.net.link import CLOSED_BY_PEER, Link
 
 
 class Echo:

@@ -9,7 +9,8 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
 from fakemq.net.held import HeldBytes
-from fakemq.net.session import Dispatch, Link, Session
+from fakemq.net.link import Link
+from fakemq.net.session import Dispatch, Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.limits import FRAME_MAX_BYTES, HELD_MAX_BYTES
 from fakemq.serving.listener import Listener, Port

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
+from fakemq.net.link import Link
 from fakemq.net.memory import MemoryNetwork
-from fakemq.net.session import Link, Session
+from fakemq.net.session import Session
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
+from fakemq.net.link import Accept, Link
 from fakemq.net.memory import MemoryLink, MemoryNetwork
-from fakemq.net.session import Accept, Link, Session
+from fakemq.net.session import Session
 from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import (
     FLAG_RESPONSE,

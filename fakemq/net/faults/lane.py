@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from fakemq.clock.clock import Clock
     from fakemq.clock.timers import Timer
     from fakemq.journal.journal import Cause
-    from fakemq.net.session import Endpoint, Owner
+    from fakemq.net.link import Endpoint
+    from fakemq.net.session import Owner
 
 FULL_BYTES = 256 * 1024
 """As much as the sockets of a connection keep: its sender is to wait with more."""
