@@ -33,13 +33,13 @@ def test_addresses_follow_the_listen_port(lab: BrokerLab) -> None:
 
 
 @pytest.mark.parametrize("code", [9999, RequestCode.QUERY_BROKER_OFFSET])
-def test_unknown_codes_get_javas_remark(peer: Peer, code: int) -> None:
+def test_unknown_code_is_answered_with_javas_remark(peer: Peer, code: int) -> None:
     response = peer.ask(code)
     assert response.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
     assert response.remark == f" request type {code} not supported"
 
 
-def test_the_vip_port_answers_all_but_pulls(lab: BrokerLab, broker: Broker) -> None:
+def test_vip_port_serves_all_but_pulls(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.vip_addr)
     response = peer.ask(RequestCode.PULL_MESSAGE)
     assert response.remark == " request type 11 not supported"
@@ -47,7 +47,7 @@ def test_the_vip_port_answers_all_but_pulls(lab: BrokerLab, broker: Broker) -> N
     assert lab.peer(broker.addr).ask(RequestCode.PULL_MESSAGE).code == ResponseCode.SYSTEM_ERROR
 
 
-def test_answers_are_written_as_the_request_was(peer: Peer) -> None:
+def test_answer_has_the_serialisation_of_the_request(peer: Peer) -> None:
     response = peer.ask(
         RequestCode.GET_MAX_OFFSET,
         GetMaxOffsetRequestHeader(topic="orders", queue_id=0),
@@ -56,7 +56,7 @@ def test_answers_are_written_as_the_request_was(peer: Peer) -> None:
     assert response.serialize_type is SerializeType.ROCKETMQ
 
 
-def test_stop_unregisters_then_closes_and_says_so(lab: BrokerLab) -> None:
+def test_stop_unregisters_closes_and_calls_back(lab: BrokerLab) -> None:
     server = lab.name_server(NS)
     broker = lab.broker(namesrv_addrs=(NS,))
     peer = lab.peer(broker.addr)
@@ -79,7 +79,7 @@ def test_stop_unregisters_then_closes_and_says_so(lab: BrokerLab) -> None:
     assert [event.how for event in lab.journal.find(NodeStopped)] == ["stop"]
 
 
-def test_stop_does_not_wait_for_ever(lab: BrokerLab) -> None:
+def test_stop_has_a_time_limit(lab: BrokerLab) -> None:
     server = lab.name_server(NS)
     broker = lab.broker(namesrv_addrs=(NS, "10.0.0.9:9876"))
     server.answer = lambda request: None
@@ -90,7 +90,7 @@ def test_stop_does_not_wait_for_ever(lab: BrokerLab) -> None:
     assert broker.state.value == "stopped"
 
 
-def test_stop_without_name_servers_is_at_once_and_twice_is_once(broker: Broker) -> None:
+def test_stop_without_name_servers_is_immediate_and_idempotent(broker: Broker) -> None:
     calls: list[int] = []
     broker.stop(lambda: calls.append(1))
     broker.stop(lambda: calls.append(2))
@@ -98,7 +98,7 @@ def test_stop_without_name_servers_is_at_once_and_twice_is_once(broker: Broker) 
     assert len(broker.journal.find(NodeStopped)) == 1
 
 
-def test_kill_tells_nobody(lab: BrokerLab) -> None:
+def test_kill_notifies_no_name_server(lab: BrokerLab) -> None:
     server = lab.name_server(NS)
     broker = lab.broker(namesrv_addrs=(NS,))
     peer = lab.peer(broker.addr)
@@ -113,9 +113,7 @@ def test_kill_tells_nobody(lab: BrokerLab) -> None:
     assert not [timer for timer in lab.clock.timers() if timer.owner == broker.name]
 
 
-def test_a_killed_broker_starts_again_with_what_it_had(
-    lab: BrokerLab, broker: Broker, send: Send
-) -> None:
+def test_killed_broker_starts_with_its_messages(lab: BrokerLab, broker: Broker, send: Send) -> None:
     send()
     broker.kill()
     lab.network.settle()
@@ -125,7 +123,7 @@ def test_a_killed_broker_starts_again_with_what_it_had(
     assert len(lab.journal.find(NodeStarted)) == 2
 
 
-def test_a_paused_broker_reads_nothing_and_answers_late(
+def test_paused_broker_reads_nothing_and_answers_after_resume(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     broker.pause()
@@ -139,7 +137,7 @@ def test_a_paused_broker_reads_nothing_and_answers_late(
     assert [event.how for event in lab.journal.find(NodeStopped)] == ["pause", "resume"]
 
 
-def test_a_paused_broker_does_not_register_until_it_goes_on(lab: BrokerLab) -> None:
+def test_paused_broker_registers_after_resume(lab: BrokerLab) -> None:
     server = lab.name_server(NS)
     broker = lab.broker(NO_CHECKS, namesrv_addrs=(NS,))
     broker.pause()
@@ -151,7 +149,7 @@ def test_a_paused_broker_does_not_register_until_it_goes_on(lab: BrokerLab) -> N
     assert server.codes() == [RequestCode.REGISTER_BROKER]
 
 
-def test_a_broker_that_was_put_out_while_paused_registers_when_it_goes_on(lab: BrokerLab) -> None:
+def test_broker_that_expired_while_paused_registers_after_resume(lab: BrokerLab) -> None:
     server = lab.name_server(NS)
     broker = lab.broker(NO_CHECKS, namesrv_addrs=(NS,))
     broker.pause()
@@ -165,7 +163,7 @@ def test_a_broker_that_was_put_out_while_paused_registers_when_it_goes_on(lab: B
     assert len(server.sessions) == 2
 
 
-def test_a_heartbeat_that_came_to_a_paused_broker_counts_when_it_goes_on(
+def test_heartbeat_to_a_paused_broker_counts_after_resume(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     heartbeat = {"clientID": "client-1", "producerDataSet": [{"groupName": "senders"}]}
@@ -181,7 +179,7 @@ def test_a_heartbeat_that_came_to_a_paused_broker_counts_when_it_goes_on(
     assert list(broker.producers.snapshot()) == ["senders"]
 
 
-def test_who_connects_to_a_paused_broker_waits_too(lab: BrokerLab, broker: Broker) -> None:
+def test_connection_to_a_paused_broker_waits(lab: BrokerLab, broker: Broker) -> None:
     broker.pause()
     peer = lab.peer(broker.addr)
     header = GetMaxOffsetRequestHeader(topic="orders", queue_id=0)
@@ -192,7 +190,7 @@ def test_who_connects_to_a_paused_broker_waits_too(lab: BrokerLab, broker: Broke
     assert answer.response is not None
 
 
-def test_a_paused_broker_can_be_stopped_and_killed(lab: BrokerLab, broker: Broker) -> None:
+def test_paused_broker_can_be_stopped_and_killed(lab: BrokerLab, broker: Broker) -> None:
     broker.pause()
     broker.stop()
     assert broker.state.value == "stopped"
@@ -216,13 +214,13 @@ def test_reset_empties_everything_and_keeps_connections(
     assert max_offset(peer) == "0"
 
 
-def test_a_closed_connection_is_forgotten(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_closed_connection_is_forgotten(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     assert len(broker.sessions) == 1
     peer.close()
     assert not broker.sessions
 
 
-def test_a_broker_killed_while_it_stops_is_gone_at_once(lab: BrokerLab) -> None:
+def test_broker_killed_while_stopping_is_down_at_once(lab: BrokerLab) -> None:
     lab.name_server(NS).answer = lambda request: None
     broker = lab.broker(namesrv_addrs=(NS,))
     stopped: list[bool] = []
@@ -232,11 +230,11 @@ def test_a_broker_killed_while_it_stops_is_gone_at_once(lab: BrokerLab) -> None:
     assert [event.how for event in lab.journal.find(NodeStopped)] == ["kill"]
 
 
-def test_repr(broker: Broker) -> None:
+def test_repr_shows_name_and_state(broker: Broker) -> None:
     assert repr(broker) == "<broker broker-a-0 at 127.0.0.1:10911 running>"
 
 
-def test_reset_gives_back_the_config_to_all_who_look_at_it(lab: BrokerLab) -> None:
+def test_reset_restores_the_config_for_all_its_users(lab: BrokerLab) -> None:
     given = BrokerConfig(default_topic_queue_nums=3)
     broker = lab.broker(given)
     broker.config.assign({"default_topic_queue_nums": 7, "broker_permission": 4})
@@ -245,7 +243,7 @@ def test_reset_gives_back_the_config_to_all_who_look_at_it(lab: BrokerLab) -> No
     assert (given.default_topic_queue_nums, given.broker_permission) == (3, 6)
 
 
-def test_a_start_while_it_stops_leaves_one_of_everything(lab: BrokerLab) -> None:
+def test_start_while_stopping_leaves_one_timer_of_each_kind(lab: BrokerLab) -> None:
     lab.name_server(NS).answer = lambda request: None
     broker = lab.broker(namesrv_addrs=(NS,))
     broker.stop()

@@ -15,19 +15,19 @@ from tests.support.broker_lab import BrokerLab, Send, send_header
 from tests.support.time import START_MS
 
 
-def test_names_with_every_allowed_character_pass() -> None:
+def test_name_with_every_allowed_character_passes() -> None:
     check_topic_name("%RETRY%a-b_c|0")
     check_topic_name("t" * 127)
 
 
 @pytest.mark.parametrize("topic", ["", "\t", "a/b", "ä", "t" * 128])
-def test_other_names_do_not(topic: str) -> None:
+def test_name_with_another_character_is_refused(topic: str) -> None:
     with pytest.raises(Refused) as refused:
         check_topic_name(topic)
     assert refused.value.code is ResponseCode.SYSTEM_ERROR
 
 
-def test_a_broker_may_not_accept_yet(lab: BrokerLab) -> None:
+def test_send_is_refused_before_the_broker_accepts(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(start_accept_send_request_time_stamp=START_MS + 60_123))
     peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(" "), b"x")
@@ -39,7 +39,7 @@ def test_a_broker_may_not_accept_yet(lab: BrokerLab) -> None:
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x").code == 0
 
 
-def test_a_read_only_broker_refuses_ordered_topics_only(broker: Broker, send: Send) -> None:
+def test_read_only_broker_refuses_ordered_topics_only(broker: Broker, send: Send) -> None:
     broker.config.broker_permission = 4
     assert send().code == ResponseCode.SUCCESS
     broker.topics.update_order_topics(["orders"])
@@ -49,12 +49,12 @@ def test_a_read_only_broker_refuses_ordered_topics_only(broker: Broker, send: Se
     assert response.ext_fields == {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
-def test_the_permission_of_a_topic_is_not_looked_at(broker: Broker, send: Send) -> None:
+def test_permission_of_the_topic_is_not_checked(broker: Broker, send: Send) -> None:
     broker.topics.update(TopicConfig(topic_name="orders", perm=4))
     assert send().code == ResponseCode.SUCCESS
 
 
-def test_a_retry_topic_needs_no_model(broker: Broker, send: Send) -> None:
+def test_retry_topic_needs_no_model(broker: Broker, send: Send) -> None:
     assert send(topic="%RETRY%g", default_topic="nothing").code == ResponseCode.SUCCESS
     config = broker.topics.select("%RETRY%g")
     assert config is not None
@@ -68,13 +68,13 @@ def test_unit_mode_marks_new_topics(broker: Broker, send: Send) -> None:
     assert (flags["orders"], flags["%RETRY%g"]) == (1, 2)
 
 
-def test_read_queues_count_for_the_queue_id_too(broker: Broker, send: Send) -> None:
+def test_queue_id_may_be_a_read_queue(broker: Broker, send: Send) -> None:
     broker.topics.update(TopicConfig(topic_name="orders", read_queue_nums=4, write_queue_nums=2))
     assert send(queue_id=3).code == ResponseCode.SUCCESS
     assert send(queue_id=4).code == ResponseCode.SYSTEM_ERROR
 
 
-def test_only_what_passes_is_journalled_as_checked(broker: Broker, send: Send) -> None:
+def test_only_passed_checks_are_journalled(broker: Broker, send: Send) -> None:
     send(topic="a b")
     send(queue_id=9)
     assert not broker.journal.find(MessageChecked)

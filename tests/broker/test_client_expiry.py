@@ -27,7 +27,7 @@ def pass_with_traffic(lab: BrokerLab, peer: Peer, seconds: int) -> None:
     lab.clock.advance(seconds % 60)
 
 
-def test_a_silent_member_is_put_out_by_the_scan_after_120_s(lab: BrokerLab, broker: Broker) -> None:
+def test_silent_member_is_removed_by_the_scan_after_120_s(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     lab.clock.advance("3s")
     consume(peer)  # silent from 3 s on: 123 s is over the limit, the scan at 130 s sees it
@@ -41,7 +41,7 @@ def test_a_silent_member_is_put_out_by_the_scan_after_120_s(lab: BrokerLab, brok
     assert lab.journal.find(MemberChanged, how="expired")
 
 
-def test_exactly_120_s_of_silence_is_still_alive(lab: BrokerLab, broker: Broker) -> None:
+def test_member_is_alive_after_exactly_120_s_of_silence(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)  # at 0, a tick of the grid
     pass_with_traffic(lab, peer, 120)
@@ -60,7 +60,7 @@ def test_heartbeats_keep_a_member_alive_for_hours(lab: BrokerLab, broker: Broker
     assert len(pending) == 1
 
 
-def test_the_scan_tells_nobody_but_other_groups_of_the_connection_hear_of_the_close(
+def test_scan_notifies_only_other_groups_of_the_closed_connection(
     lab: BrokerLab, broker: Broker
 ) -> None:
     silent, alive = lab.peer(broker.addr), lab.peer(broker.addr)
@@ -76,7 +76,7 @@ def test_the_scan_tells_nobody_but_other_groups_of_the_connection_hear_of_the_cl
     assert [c for c in alive.requests if c.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] == []
 
 
-def test_a_group_the_client_no_longer_names_lives_as_long_as_its_client_is_heard(
+def test_group_no_longer_in_the_heartbeat_lives_as_long_as_its_client(
     lab: BrokerLab, broker: Broker
 ) -> None:
     # The tables of a connection share what its first heartbeat brought, as in Java.
@@ -88,7 +88,7 @@ def test_a_group_the_client_no_longer_names_lives_as_long_as_its_client_is_heard
     assert set(broker.consumers.snapshot()) == {"a", "b"}
 
 
-def test_a_group_of_a_later_heartbeat_runs_out_alone_and_takes_the_connection_along(
+def test_group_of_a_later_heartbeat_expires_alone_and_closes_the_connection(
     lab: BrokerLab, broker: Broker
 ) -> None:
     peer, other = lab.peer(broker.addr), lab.peer(broker.addr)
@@ -108,7 +108,7 @@ def test_a_group_of_a_later_heartbeat_runs_out_alone_and_takes_the_connection_al
     }
 
 
-def test_producers_run_out_too_and_leave_an_empty_group(lab: BrokerLab, broker: Broker) -> None:
+def test_expired_producer_leaves_an_empty_group(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     pass_with_traffic(lab, peer, 130)
@@ -116,7 +116,7 @@ def test_producers_run_out_too_and_leave_an_empty_group(lab: BrokerLab, broker: 
     assert peer.closed
 
 
-def test_a_live_outside_client_outlives_a_jump_of_the_clock(lab: BrokerLab, broker: Broker) -> None:
+def test_live_outside_client_survives_a_clock_jump(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.outside_peer(broker)
     consume(peer)
     lab.clock.advance("2h")
@@ -124,7 +124,7 @@ def test_a_live_outside_client_outlives_a_jump_of_the_clock(lab: BrokerLab, brok
     assert not peer.closed
 
 
-def test_a_silent_outside_client_runs_out_in_real_time_on_a_frozen_clock(
+def test_silent_outside_client_expires_in_real_time_on_a_frozen_clock(
     lab: BrokerLab, broker: Broker
 ) -> None:
     peer = lab.outside_peer(broker)
@@ -137,14 +137,14 @@ def test_a_silent_outside_client_runs_out_in_real_time_on_a_frozen_clock(
     assert members(broker) == []
 
 
-def test_a_test_can_let_outside_clients_age(lab: BrokerLab, broker: Broker) -> None:
+def test_outside_clients_age_when_the_test_says_so(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.outside_peer(broker)
     consume(peer)
     lab.clock.advance("131s", outside_peers=True)
     assert members(broker) == []
 
 
-def test_the_next_deadline_is_known(lab: BrokerLab, broker: Broker) -> None:
+def test_next_scan_is_a_known_deadline(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)
     pass_with_traffic(lab, peer, 100)
@@ -153,14 +153,14 @@ def test_the_next_deadline_is_known(lab: BrokerLab, broker: Broker) -> None:
     assert lab.clock.elapsed_ms() == 130_000
 
 
-def test_without_members_there_is_no_timer(lab: BrokerLab, broker: Broker) -> None:
+def test_broker_without_members_has_no_scan_timer(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)
     peer.close()
     assert [timer for timer in lab.clock.timers() if timer.kind == "client_expiry"] == []
 
 
-def test_a_paused_broker_looks_when_it_goes_on(lab: BrokerLab, broker: Broker) -> None:
+def test_paused_broker_scans_after_resume(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)
     pass_with_traffic(lab, peer, 100)

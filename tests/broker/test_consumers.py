@@ -34,7 +34,7 @@ def leave(peer: Peer, client_id: str, group: str = GROUP) -> None:
     peer.ask(RequestCode.UNREGISTER_CLIENT, header)
 
 
-def test_a_new_member_is_told_to_all_itself_included(lab: BrokerLab, broker: Broker) -> None:
+def test_new_member_is_announced_to_all_members(lab: BrokerLab, broker: Broker) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     assert told(first) == [GROUP]
@@ -44,7 +44,7 @@ def test_a_new_member_is_told_to_all_itself_included(lab: BrokerLab, broker: Bro
     assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one", "two"]
 
 
-def test_the_same_heartbeat_again_tells_nobody(lab: BrokerLab, broker: Broker) -> None:
+def test_repeated_heartbeat_notifies_no_member(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)
     told(peer)
@@ -53,7 +53,7 @@ def test_the_same_heartbeat_again_tells_nobody(lab: BrokerLab, broker: Broker) -
     assert len(lab.journal.find(MemberChanged, how="registered")) == 1
 
 
-def test_topics_that_come_or_go_are_told_newer_versions_are_not(
+def test_changed_topics_are_announced_and_newer_versions_are_not(
     lab: BrokerLab, broker: Broker
 ) -> None:
     peer = lab.peer(broker.addr)
@@ -76,9 +76,7 @@ def test_topics_that_come_or_go_are_told_newer_versions_are_not(
     assert expression("b") == "x"
 
 
-def test_the_notification_comes_before_the_answer_in_json_and_wants_no_answer(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_notification_is_oneway_json_before_the_answer(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     order: list[str] = []
     commands: list[RemotingCommand] = []
@@ -99,7 +97,7 @@ def test_the_notification_comes_before_the_answer_in_json_and_wants_no_answer(
     assert commands[0].flag == FLAG_ONEWAY
 
 
-def test_leaving_is_told_to_the_rest(lab: BrokerLab, broker: Broker) -> None:
+def test_leaving_member_is_announced_to_the_rest(lab: BrokerLab, broker: Broker) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
@@ -110,7 +108,7 @@ def test_leaving_is_told_to_the_rest(lab: BrokerLab, broker: Broker) -> None:
     assert told(second) == []
 
 
-def test_a_closed_connection_is_told_to_the_rest_of_each_of_its_groups(
+def test_closed_connection_is_announced_to_the_rest_of_its_groups(
     lab: BrokerLab, broker: Broker
 ) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
@@ -126,7 +124,7 @@ def test_a_closed_connection_is_told_to_the_rest_of_each_of_its_groups(
 
 
 @pytest.mark.parametrize("by", ["group", "broker"])
-def test_nobody_is_told_where_that_is_turned_off(lab: BrokerLab, by: str) -> None:
+def test_members_are_not_notified_when_that_is_disabled(lab: BrokerLab, by: str) -> None:
     broker = lab.broker(BrokerConfig(notify_consumer_ids_changed_enable=by != "broker"))
     if by == "group":
         broker.groups.update(
@@ -143,7 +141,7 @@ def test_nobody_is_told_where_that_is_turned_off(lab: BrokerLab, by: str) -> Non
     assert told(first) == ([GROUP] if by == "group" else [])
 
 
-def test_one_connection_that_changes_its_client_id_keeps_one_membership(
+def test_connection_that_changes_its_client_id_keeps_one_membership(
     lab: BrokerLab, broker: Broker
 ) -> None:
     peer = lab.peer(broker.addr)
@@ -159,14 +157,14 @@ def test_one_connection_that_changes_its_client_id_keeps_one_membership(
     assert broker.consumers.find_channel("nobody", "other") is None
 
 
-def test_groups_of_a_topic(lab: BrokerLab, broker: Broker) -> None:
+def test_groups_of_a_topic_are_found(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, consumers=[consumer_data("a"), consumer_data("b", [subscription("other")])])
     assert broker.consumers.groups_of_topic(TOPIC) == ["a"]
     assert broker.consumers.groups_of_topic("nothing") == []
 
 
-def test_unregistering_what_is_no_member_still_tells_the_members(
+def test_unregistering_a_stranger_still_notifies_the_members(
     lab: BrokerLab, broker: Broker
 ) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
@@ -178,7 +176,7 @@ def test_unregistering_what_is_no_member_still_tells_the_members(
     assert told(first) == []
 
 
-def test_a_reset_keeps_the_members(lab: BrokerLab, broker: Broker) -> None:
+def test_reset_keeps_the_members(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer, "one")
     told(peer)
@@ -190,7 +188,7 @@ def test_a_reset_keeps_the_members(lab: BrokerLab, broker: Broker) -> None:
     assert broker.consumers.snapshot() == {}
 
 
-def test_a_stopped_broker_forgets_its_members(lab: BrokerLab, broker: Broker) -> None:
+def test_stopped_broker_forgets_its_members(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, consumers=[consumer_data()], producers=["p"])
     broker.kill()
@@ -199,7 +197,7 @@ def test_a_stopped_broker_forgets_its_members(lab: BrokerLab, broker: Broker) ->
     assert broker.producers.snapshot() == {}
 
 
-def test_what_the_last_heartbeat_says_holds_for_the_group(lab: BrokerLab, broker: Broker) -> None:
+def test_last_heartbeat_decides_for_the_group(lab: BrokerLab, broker: Broker) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     beat(second, "two", consumers=[consumer_data(messageModel="BROADCASTING")])

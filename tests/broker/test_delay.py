@@ -30,7 +30,7 @@ def delays(lab: BrokerLab) -> Delays:
 # -- when -----------------------------------------------------------------------------------------
 
 
-def test_a_delayed_message_comes_when_it_is_due_and_never_before(delays: Delays) -> None:
+def test_delayed_message_is_delivered_when_due_and_never_earlier(delays: Delays) -> None:
     delays.send(2, b"later", queue_id=3)
     assert delays.timers() == [("delay_level_2", 2_000)]
     delays.pass_ms(1_999)
@@ -43,13 +43,13 @@ def test_a_delayed_message_comes_when_it_is_due_and_never_before(delays: Delays)
     assert delays.timers() == []
 
 
-def test_nothing_delayed_is_nothing_to_wait_for(delays: Delays) -> None:
+def test_broker_without_delayed_messages_has_no_deadline(delays: Delays) -> None:
     delays.send(0)
     kinds = {timer.kind for timer in delays.lab.clock.timers()}
     assert not any("delay" in kind for kind in kinds)
 
 
-def test_a_level_has_one_deadline_however_much_waits(delays: Delays) -> None:
+def test_level_has_one_deadline_for_all_its_messages(delays: Delays) -> None:
     for ms in (0, 100, 100):
         delays.pass_ms(ms)
         delays.send(1)
@@ -57,7 +57,7 @@ def test_a_level_has_one_deadline_however_much_waits(delays: Delays) -> None:
     assert delays.timers() == [("delay_level_1", 800), ("delay_level_3", 2_800)]
 
 
-def test_a_deadline_is_found_by_its_level_and_by_kind(delays: Delays) -> None:
+def test_deadline_is_found_by_level_and_by_kind(delays: Delays) -> None:
     delays.send(3)
     delays.send(1)
     assert domain_of("delay_level_3") is Domain.DEADLINE
@@ -69,12 +69,12 @@ def test_a_deadline_is_found_by_its_level_and_by_kind(delays: Delays) -> None:
 
 
 @pytest.mark.parametrize("kind", ["delay_level_x", "delay", "level_3", ""])
-def test_other_kinds_have_no_domain(kind: str) -> None:
+def test_other_kinds_of_deadlines_have_no_domain(kind: str) -> None:
     with pytest.raises(KeyError):
         domain_of(kind)
 
 
-def test_a_level_delivers_in_its_own_order(delays: Delays) -> None:
+def test_level_delivers_in_its_own_order(delays: Delays) -> None:
     delays.send(3, b"1")
     delays.send(1, b"2")
     delays.send(3, b"3")
@@ -83,7 +83,7 @@ def test_a_level_delivers_in_its_own_order(delays: Delays) -> None:
     assert delays.bodies() == [b"2", b"4", b"1", b"3"]
 
 
-def test_a_clock_set_back_makes_nobody_wait_longer_than_the_level(delays: Delays) -> None:
+def test_delivery_waits_at_most_the_level_when_the_clock_goes_back(delays: Delays) -> None:
     delays.pass_ms(1_000)
     delays.send(3)
     delays.broker.clock.skew_ms = -3_600_000
@@ -92,7 +92,7 @@ def test_a_clock_set_back_makes_nobody_wait_longer_than_the_level(delays: Delays
     assert len(delays.bodies()) == 1
 
 
-def test_a_clock_set_ahead_brings_the_deadline_forward(delays: Delays) -> None:
+def test_deadline_comes_earlier_when_the_clock_goes_ahead(delays: Delays) -> None:
     delays.pass_ms(1_000)
     delays.send(3)
     delays.broker.clock.skew_ms = 2_500
@@ -103,7 +103,7 @@ def test_a_clock_set_ahead_brings_the_deadline_forward(delays: Delays) -> None:
     assert delays.timers() == [("delay_level_3", 3_000)]
 
 
-def test_a_level_of_no_time_or_less_is_due_at_the_first_look(lab: BrokerLab) -> None:
+def test_level_without_delay_is_due_at_the_first_look(lab: BrokerLab) -> None:
     delays = Delays(lab, "0s -5s 1s")
     delays.send(1, b"a")
     delays.send(2, b"b")
@@ -116,7 +116,7 @@ def test_a_level_of_no_time_or_less_is_due_at_the_first_look(lab: BrokerLab) -> 
     assert delays.bodies() == [b"a", b"b", b"c"]
 
 
-def test_a_delivery_wakes_a_held_pull(delays: Delays) -> None:
+def test_delivery_wakes_a_held_pull(delays: Delays) -> None:
     delays.send(1, b"later")
     answer = long_pull(delays.lab.peer(delays.broker.addr), 0)
     delays.pass_ms(999)
@@ -128,7 +128,7 @@ def test_a_delivery_wakes_a_held_pull(delays: Delays) -> None:
 # -- what -----------------------------------------------------------------------------------------
 
 
-def test_what_is_delivered_still_shows_where_it_has_been(delays: Delays) -> None:
+def test_delivered_message_keeps_its_delay_properties(delays: Delays) -> None:
     header = send_header(
         queue_id=2, flag=9, sys_flag=1, reconsume_times=4, properties="DELAY\x011\x02WAIT\x01true"
     )
@@ -148,14 +148,14 @@ def test_what_is_delivered_still_shows_where_it_has_been(delays: Delays) -> None
     assert (waiting.born_host, waiting.store_host) == (message.born_host, message.store_host)
 
 
-def test_its_answer_tells_the_queue_asked_for_and_the_offset_got(delays: Delays) -> None:
+def test_answer_has_the_requested_queue_and_the_schedule_offset(delays: Delays) -> None:
     delays.send(1)
     header = send_header(queue_id=3, properties="DELAY\x011")
     fields = delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").ext_fields
     assert (fields["queueId"], fields["queueOffset"]) == ("3", "1")
 
 
-def test_a_half_message_that_waited_is_discarded(delays: Delays) -> None:
+def test_delayed_half_message_is_discarded(delays: Delays) -> None:
     delays.put("RMQ_SYS_TRANS_HALF_TOPIC", "DELAY\x011")
     delays.send(1, b"behind it")
     delays.pass_ms(1_000)
@@ -165,14 +165,14 @@ def test_a_half_message_that_waited_is_discarded(delays: Delays) -> None:
     assert (discarded.level, discarded.topic) == (1, "RMQ_SYS_TRANS_HALF_TOPIC")
 
 
-def test_a_committed_transaction_may_wait_too(delays: Delays) -> None:
+def test_committed_transaction_is_delayed(delays: Delays) -> None:
     delays.put("orders", "DELAY\x011", sys_flag=8)
     delays.pass_ms(1_000)
     (message,) = delays.stored()
     assert message.sys_flag == 8
 
 
-def test_what_nobody_can_place_is_discarded(delays: Delays) -> None:
+def test_message_without_a_real_topic_is_discarded(delays: Delays) -> None:
     delays.put(SCHEDULE, "TAGS\x01a")
     delays.send(1, b"behind it")
     delays.pass_ms(1_000)
@@ -180,7 +180,7 @@ def test_what_nobody_can_place_is_discarded(delays: Delays) -> None:
     assert len(delays.lab.journal.find(ScheduledDiscarded)) == 1
 
 
-def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
+def test_journal_links_the_delayed_and_the_delivered_message(delays: Delays) -> None:
     properties = "UNIQ_KEY\x01id\x02DELAY\x012"
     header = send_header(queue_id=1, properties=properties)
     delays.peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
@@ -216,7 +216,7 @@ def test_the_journal_links_what_waited_and_what_came(delays: Delays) -> None:
 # -- failures -------------------------------------------------------------------------------------
 
 
-def test_what_the_store_does_not_take_is_tried_again_ever_less_often(lab: BrokerLab) -> None:
+def test_refused_delivery_is_retried_at_growing_intervals(lab: BrokerLab) -> None:
     delays = Delays(lab)
     delays.send(1, b"1" * 500)
     delays.send(1, b"2")
@@ -237,7 +237,7 @@ def test_what_the_store_does_not_take_is_tried_again_ever_less_often(lab: Broker
     assert delays.timers() == []
 
 
-def test_records_that_are_deleted_are_passed_over(lab: BrokerLab) -> None:
+def test_deleted_records_are_skipped(lab: BrokerLab) -> None:
     delays = Delays(lab, mapped_file_size_commit_log=4096)
     delays.send(3, b"gone")
     for _ in range(4):
@@ -250,7 +250,7 @@ def test_records_that_are_deleted_are_passed_over(lab: BrokerLab) -> None:
     assert b"gone" not in delays.bodies()
 
 
-def test_a_thousand_that_are_due_together_come_together(delays: Delays) -> None:
+def test_thousand_messages_due_together_are_delivered_together(delays: Delays) -> None:
     for number in range(1_000):
         delays.send(3, str(number).encode())
     fired = delays.lab.clock.advance("3s")
@@ -258,7 +258,7 @@ def test_a_thousand_that_are_due_together_come_together(delays: Delays) -> None:
     assert delays.bodies() == [str(number).encode() for number in range(1_000)]
 
 
-def test_peers_see_what_is_delivered_only_in_its_own_topic(broker: Broker, peer: Peer) -> None:
+def test_peers_see_a_delivered_message_only_in_its_real_topic(broker: Broker, peer: Peer) -> None:
     header = send_header(properties="DELAY\x011")
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").code == 0
     assert broker.store.max_offset_in_queue("orders", 0) == 0

@@ -15,7 +15,7 @@ def delays(lab: BrokerLab) -> Delays:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_what_fell_due_while_the_broker_was_down_comes_a_second_after_its_start(
+def test_messages_due_while_the_broker_was_down_are_delivered_a_second_after_start(
     delays: Delays, how: str
 ) -> None:
     delays.send(1, b"a")
@@ -32,7 +32,7 @@ def test_what_fell_due_while_the_broker_was_down_comes_a_second_after_its_start(
     assert delays.bodies() == [b"a", b"b"]
 
 
-def test_a_clean_stop_forgets_no_progress(delays: Delays) -> None:
+def test_clean_stop_keeps_the_progress(delays: Delays) -> None:
     delays.send(1)
     delays.pass_ms(1_000)
     delays.restart("stop")
@@ -40,7 +40,7 @@ def test_a_clean_stop_forgets_no_progress(delays: Delays) -> None:
     assert len(delays.bodies()) == 1
 
 
-def test_a_kill_brings_back_what_was_delivered_since_the_last_persist(delays: Delays) -> None:
+def test_kill_delivers_again_what_was_delivered_since_the_last_persist(delays: Delays) -> None:
     delays.send(1, b"a")
     delays.pass_ms(10_000)  # persisted at the tenth second
     delays.send(1, b"b")
@@ -55,7 +55,7 @@ def test_a_kill_brings_back_what_was_delivered_since_the_last_persist(delays: De
     assert delays.bodies() == [b"a", b"b", b"b"]
 
 
-def test_progress_is_persisted_only_where_there_is_some(delays: Delays) -> None:
+def test_only_existing_progress_is_persisted(delays: Delays) -> None:
     def pending() -> int:
         return sum(timer.kind == "delay_offset_persist" for timer in delays.lab.clock.timers())
 
@@ -68,7 +68,7 @@ def test_progress_is_persisted_only_where_there_is_some(delays: Delays) -> None:
     assert pending() == 0
 
 
-def test_a_paused_broker_delivers_when_it_goes_on(delays: Delays) -> None:
+def test_paused_broker_delivers_after_resume(delays: Delays) -> None:
     delays.send(1)
     delays.broker.pause()
     delays.broker.clock.skew_ms = 1
@@ -79,7 +79,7 @@ def test_a_paused_broker_delivers_when_it_goes_on(delays: Delays) -> None:
     assert delays.timers() == []
 
 
-def test_a_slave_waits_for_its_master_to_deliver(delays: Delays) -> None:
+def test_slave_waits_for_its_master_to_deliver(delays: Delays) -> None:
     delays.send(1)
     delays.broker.stop()
     delays.config.broker_role = "SLAVE"
@@ -89,7 +89,7 @@ def test_a_slave_waits_for_its_master_to_deliver(delays: Delays) -> None:
     assert delays.bodies() == []
 
 
-def test_a_level_that_is_gone_from_the_table_is_delivered_no_more(delays: Delays) -> None:
+def test_level_removed_from_the_table_is_not_delivered(delays: Delays) -> None:
     delays.send(1, b"one")
     delays.send(3, b"three")
     delays.config.message_delay_level = "1s 2s"
@@ -102,7 +102,7 @@ def test_a_level_that_is_gone_from_the_table_is_delivered_no_more(delays: Delays
     assert delays.bodies() == [b"one", b"three"]
 
 
-def test_a_level_that_became_shorter_shortens_the_wait(lab: BrokerLab) -> None:
+def test_shortened_level_shortens_the_wait(lab: BrokerLab) -> None:
     delays = Delays(lab, "1h")
     delays.send(1)
     delays.config.message_delay_level = "1m"
@@ -122,7 +122,7 @@ def test_progress_beyond_the_queue_is_corrected(delays: Delays) -> None:
     assert len(delays.bodies()) == 1
 
 
-def test_a_reset_leaves_nothing_delayed(delays: Delays) -> None:
+def test_reset_leaves_no_delayed_message(delays: Delays) -> None:
     delays.send(1)
     delays.pass_ms(1_000)
     delays.send(1)
@@ -135,7 +135,7 @@ def test_a_reset_leaves_nothing_delayed(delays: Delays) -> None:
     assert delays.bodies() == [b"new"]
 
 
-def test_what_is_stored_while_the_broker_is_down_waits_for_its_start(delays: Delays) -> None:
+def test_message_stored_while_the_broker_is_down_waits_for_its_start(delays: Delays) -> None:
     delays.broker.kill()
     delays.put("orders", "DELAY\x012")
     assert delays.lab.journal.find(Scheduled)[0].level == 2

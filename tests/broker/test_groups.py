@@ -10,12 +10,12 @@ from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from tests.support.broker_lab import BrokerLab
 
 
-def test_first_boot(broker: Broker) -> None:
+def test_new_broker_has_javas_system_groups(broker: Broker) -> None:
     assert tuple(broker.groups.snapshot()) == BUILT_IN_GROUPS
     assert broker.groups.data_version.counter == 0
 
 
-def test_whoever_is_looked_for_is_created(broker: Broker) -> None:
+def test_missing_group_is_created_on_look_up(broker: Broker) -> None:
     config = broker.groups.find("billing")
     assert config == SubscriptionGroupConfig(group_name="billing")
     assert broker.groups.find("billing") is config
@@ -23,13 +23,13 @@ def test_whoever_is_looked_for_is_created(broker: Broker) -> None:
     assert broker.groups.data_version.counter == 1
 
 
-def test_without_auto_creation_only_system_groups_are(lab: BrokerLab) -> None:
+def test_only_system_groups_are_created_when_creation_is_disabled(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
     assert broker.groups.find("billing") is None
     assert broker.groups.find("CID_RMQ_SYS_TRANS") is not None
 
 
-def test_delete_and_reset(broker: Broker) -> None:
+def test_groups_are_deleted_and_reset(broker: Broker) -> None:
     broker.groups.update(SubscriptionGroupConfig(group_name="g"))
     assert broker.groups.delete("g")
     assert not broker.groups.delete("g")

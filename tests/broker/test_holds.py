@@ -34,7 +34,7 @@ def woken(lab: BrokerLab) -> list[str]:
 # -- how long ---------------------------------------------------------------------------------
 
 
-def test_a_hold_lasts_as_long_as_the_client_says_and_ends_on_the_grid(
+def test_hold_ends_on_the_grid_after_the_clients_time(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     lab.clock.advance(2)
@@ -50,7 +50,7 @@ def test_a_hold_lasts_as_long_as_the_client_says_and_ends_on_the_grid(
     assert hold_timers(lab) == []
 
 
-def test_a_hold_that_ends_on_a_tick_is_answered_at_it(
+def test_hold_that_ends_on_a_tick_is_answered_at_it(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     answer = long_pull(peer)
@@ -60,7 +60,7 @@ def test_a_hold_that_ends_on_a_tick_is_answered_at_it(
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_the_grid_begins_with_the_broker(lab: BrokerLab) -> None:
+def test_grid_begins_with_the_broker(lab: BrokerLab) -> None:
     lab.clock.advance(1.5)
     broker = lab.broker()
     broker.create_topic(TOPIC, 1)
@@ -71,7 +71,7 @@ def test_the_grid_begins_with_the_broker(lab: BrokerLab) -> None:
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_client_without_patience_waits_for_the_next_check(
+def test_hold_without_a_time_limit_waits_for_the_next_check(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     lab.clock.advance(1)
@@ -82,7 +82,7 @@ def test_a_client_without_patience_waits_for_the_next_check(
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_without_long_polling_a_hold_lasts_a_second_and_arrivals_wake_nobody(
+def test_short_polling_holds_a_second_and_is_not_woken(
     lab: BrokerLab,
 ) -> None:
     broker = lab.broker(BrokerConfig(long_polling_enable=False))
@@ -106,9 +106,7 @@ def test_without_long_polling_a_hold_lasts_a_second_and_arrivals_wake_nobody(
 # -- arrivals ---------------------------------------------------------------------------------
 
 
-def test_an_arrival_wakes_at_once(
-    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
-) -> None:
+def test_arrival_wakes_at_once(lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer) -> None:
     answer = long_pull(peer)
     send(producer, queue_id=1)
     assert code(answer) is None
@@ -120,9 +118,7 @@ def test_an_arrival_wakes_at_once(
     assert hold_timers(lab) == []
 
 
-def test_an_arrival_wakes_every_group_that_waits(
-    lab: BrokerLab, broker: Broker, producer: Peer
-) -> None:
+def test_arrival_wakes_every_waiting_group(lab: BrokerLab, broker: Broker, producer: Peer) -> None:
     peers = [lab.peer(broker.addr) for _ in range(3)]
     answers = [
         long_pull(peer, consumer_group=f"group-{number}") for number, peer in enumerate(peers)
@@ -131,7 +127,7 @@ def test_an_arrival_wakes_every_group_that_waits(
     assert [code(answer) for answer in answers] == [0, 0, 0]
 
 
-def test_an_arrival_of_another_tag_answers_at_the_next_check(
+def test_arrival_of_another_tag_is_answered_at_the_next_check(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     lab.clock.advance(1)
@@ -147,7 +143,7 @@ def test_an_arrival_of_another_tag_answers_at_the_next_check(
     assert woken(lab) == ["check"]
 
 
-def test_after_other_tags_one_that_is_wanted_still_wakes_at_once(
+def test_matching_arrival_wakes_at_once_after_other_tags(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     lab.clock.advance(1)
@@ -158,7 +154,7 @@ def test_after_other_tags_one_that_is_wanted_still_wakes_at_once(
     assert hold_timers(lab) == []
 
 
-def test_any_arrival_ends_a_hold_whose_time_is_over(
+def test_any_arrival_ends_an_expired_hold(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     lab.clock.advance(1)
@@ -170,9 +166,7 @@ def test_any_arrival_ends_a_hold_whose_time_is_over(
     assert woken(lab) == ["timeout"]
 
 
-def test_a_pull_that_was_held_is_not_held_again(
-    lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
-) -> None:
+def test_pull_is_held_only_once(lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer) -> None:
     answer = long_pull(peer, 0)
     lab.clock.advance(15)
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
@@ -190,16 +184,14 @@ def test_only_pulls_that_found_nothing_are_held(
     assert lab.journal.find(PullHeld) == []
 
 
-def test_what_has_changed_by_then_is_refused_by_then(
-    lab: BrokerLab, broker: Broker, peer: Peer
-) -> None:
+def test_held_pull_is_checked_again_when_woken(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     answer = long_pull(peer)
     broker.topics.delete(TOPIC)
     lab.clock.advance(15)
     assert code(answer) == ResponseCode.TOPIC_NOT_EXIST
 
 
-def test_a_held_pull_by_heartbeat_takes_the_subscription_of_its_waking(
+def test_held_pull_by_heartbeat_takes_the_subscription_of_its_wake_up(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     consume(peer)
@@ -211,7 +203,7 @@ def test_a_held_pull_by_heartbeat_takes_the_subscription_of_its_waking(
 # -- whose time -------------------------------------------------------------------------------
 
 
-def test_an_idle_outside_pull_on_a_frozen_cluster_ends_as_in_real_life(
+def test_idle_outside_pull_ends_in_real_time_on_a_frozen_clock(
     lab: BrokerLab, broker: Broker
 ) -> None:
     answer = long_pull(lab.outside_peer(broker))
@@ -223,7 +215,7 @@ def test_an_idle_outside_pull_on_a_frozen_cluster_ends_as_in_real_life(
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_an_outside_pull_is_woken_on_a_frozen_cluster(
+def test_outside_pull_is_woken_on_a_frozen_clock(
     lab: BrokerLab, broker: Broker, producer: Peer
 ) -> None:
     answer = long_pull(lab.outside_peer(broker))
@@ -235,7 +227,7 @@ def test_an_outside_pull_is_woken_on_a_frozen_cluster(
 # -- ends -------------------------------------------------------------------------------------
 
 
-def test_a_connection_that_closes_takes_its_holds_along(
+def test_closed_connection_ends_its_holds(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     long_pull(peer)
@@ -250,7 +242,7 @@ def test_a_connection_that_closes_takes_its_holds_along(
     assert hold_timers(lab) == []
 
 
-def test_a_stopped_broker_holds_nothing_and_starts_a_new_grid(
+def test_stopped_broker_drops_its_holds_and_starts_a_new_grid(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     long_pull(peer)
@@ -266,7 +258,9 @@ def test_a_stopped_broker_holds_nothing_and_starts_a_new_grid(
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_paused_broker_answers_late(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_paused_broker_answers_held_pulls_after_resume(
+    lab: BrokerLab, broker: Broker, peer: Peer
+) -> None:
     answer = long_pull(peer)
     broker.pause()
     lab.clock.advance(60)
@@ -276,7 +270,7 @@ def test_a_paused_broker_answers_late(lab: BrokerLab, broker: Broker, peer: Peer
     assert code(answer) == ResponseCode.PULL_NOT_FOUND
 
 
-def test_no_more_are_held_than_may_wait(
+def test_number_of_held_pulls_is_limited(
     lab: BrokerLab, broker: Broker, producer: Peer, peer: Peer
 ) -> None:
     broker.config.pull_thread_pool_queue_capacity = 3
@@ -295,7 +289,7 @@ def test_no_more_are_held_than_may_wait(
     assert [code(long_pull(other, queue_id=number)) for number in (1, 2, 3)] == [None] * 3
 
 
-def test_a_thousand_holds_share_one_timer(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
+def test_thousand_holds_share_one_timer(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
     answers = [long_pull(peer, consumer_group=f"g{number}") for number in range(1000)]
     assert len(hold_timers(lab)) == 1
     lab.clock.advance(15)

@@ -75,7 +75,7 @@ FORMS = pytest.mark.parametrize(
 
 @FORMS
 @pytest.mark.parametrize("port", ["main", "vip"])
-def test_a_broker_survives_every_code(
+def test_broker_survives_every_code(
     lab: BrokerLab, port: str, serialize_type: SerializeType, flag: int
 ) -> None:
     broker = lab.broker(BrokerConfig(enable_property_filter=True))
@@ -90,14 +90,14 @@ def assert_works(peer: Peer) -> None:
 
 
 @FORMS
-def test_a_name_server_survives_every_code(serialize_type: SerializeType, flag: int) -> None:
+def test_name_server_survives_every_code(serialize_type: SerializeType, flag: int) -> None:
     namesrv = NamesrvLab()
     sweep(namesrv.clock, namesrv.peer, serialize_type, flag)
     answer = namesrv.peer().ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext_fields={"topic": "T"})
     assert answer.code == 17
 
 
-def test_no_name_is_kept_that_is_longer_than_its_use(lab: BrokerLab, broker: Broker) -> None:
+def test_stored_names_are_limited_in_length(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     long = "x" * 200_000
     for code in RequestCode:
@@ -105,7 +105,7 @@ def test_no_name_is_kept_that_is_longer_than_its_use(lab: BrokerLab, broker: Bro
     assert longest_text(lab.journal) < 1_000
 
 
-def test_a_name_server_s_journal_keeps_no_more_of_what_it_prints() -> None:
+def test_name_servers_journal_limits_printed_texts() -> None:
     lab = NamesrvLab()
     server = lab.name_server()
     for number in range(2 * PRINTED_LINES_MAX):

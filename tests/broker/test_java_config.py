@@ -95,7 +95,7 @@ class Kept:
         self.lab.network.settle()
 
 
-def test_the_files_are_those_of_a_real_broker(lab: BrokerLab, tmp_path: Path) -> None:
+def test_files_equal_those_of_a_real_broker(lab: BrokerLab, tmp_path: Path) -> None:
     folder = tmp_path / "config"
     kept_broker = Kept(lab, folder)
     peer = lab.peer(kept_broker.broker.addr)
@@ -116,7 +116,7 @@ def test_the_files_are_those_of_a_real_broker(lab: BrokerLab, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("label", "found"), [(words[0], words[1]) for words in lines("damage")])
-def test_damaged_files_are_taken_as_a_real_broker_takes_them(
+def test_damaged_files_are_read_as_by_a_real_broker(
     lab: BrokerLab, tmp_path: Path, label: str, found: str
 ) -> None:
     starts, topics = json.loads(found)
@@ -154,7 +154,7 @@ def test_damaged_files_are_taken_as_a_real_broker_takes_them(
 WARNED = ("cut", "cut_alone", "cut_empty", "null_table", "number", "behind")
 
 
-def test_a_text_file_keeps_what_was_before(tmp_path: Path) -> None:
+def test_text_file_keeps_its_previous_content(tmp_path: Path) -> None:
     file = DiskTextFile(str(tmp_path / "a" / "b.json"))
     assert (file.read(), file.read_backup()) == (None, None)
     file.write("one")

@@ -92,7 +92,7 @@ def replay(
             )
 
 
-def test_answers_records_and_deliver_times_are_javas(
+def test_answers_records_and_delivery_times_equal_javas(
     lab: BrokerLab, broker: Broker, recorded: Java
 ) -> None:
     for answered, expected in replay(lab, lab.peer(broker.addr), recorded.steps):

@@ -27,7 +27,7 @@ def whole(text: Text) -> str | None:
     return "".join(part if isinstance(part, str) else str(part[0]) * int(part[1]) for part in text)
 
 
-def test_what_a_real_broker_was_sent_is_stored_as_there(broker: Broker, peer: Peer) -> None:
+def test_properties_are_stored_as_by_a_real_broker(broker: Broker, peer: Peer) -> None:
     wanted, stored, offset = [], [], 0
     for sent, code, kept in CASES:
         header = send_header("orders", properties=whole(sent))  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ def test_what_a_real_broker_was_sent_is_stored_as_there(broker: Broker, peer: Pe
     assert len(CASES) > 200
 
 
-def test_a_delay_that_is_no_number_is_javas_exception(peer: Peer) -> None:
+def test_invalid_delay_is_javas_exception(peer: Peer) -> None:
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(properties="DELAY\x01abc"), b"x")
     assert response.code == 1
     assert (response.remark or "").startswith(

@@ -134,7 +134,7 @@ def blotted(record: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["java_transactions.gz", "java_transactions_defaults.gz"])
-def test_what_java_did_with_the_same_requests(name: str) -> None:
+def test_answers_checks_and_records_equal_javas(name: str) -> None:
     replay = Replay(name)
     replay.run()
     ours, javas = replay.logs()

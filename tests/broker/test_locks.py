@@ -24,7 +24,7 @@ def lock(
     return [q.queue_id for q in broker.locks.try_lock_batch(group, queues, client_id, session)]
 
 
-def test_a_lock_keeps_others_out_of_its_group_only(lab: BrokerLab, broker: Broker) -> None:
+def test_lock_excludes_other_clients_of_its_group_only(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     assert lock(broker, peer, "one", 0, 1) == [0, 1]
     assert lock(broker, peer, "two", 0, 1, 2) == [2]
@@ -32,9 +32,7 @@ def test_a_lock_keeps_others_out_of_its_group_only(lab: BrokerLab, broker: Broke
     assert lock(broker, peer, "two", 0, group="another") == [0]
 
 
-def test_a_lock_runs_out_after_60_s_and_one_taken_again_later(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_lock_expires_60_s_after_its_last_renewal(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     lock(broker, peer, "one", 0, 1)
     lab.clock.advance("30s")
@@ -46,7 +44,7 @@ def test_a_lock_runs_out_after_60_s_and_one_taken_again_later(
     assert broker.locks.snapshot() == {GROUP: {QUEUES[0]: "two", QUEUES[1]: "one"}}
 
 
-def test_unlocking_frees_what_is_ones_own(lab: BrokerLab, broker: Broker) -> None:
+def test_client_unlocks_only_its_own_queues(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     lock(broker, peer, "one", 0)
     lock(broker, peer, "two", 1)
@@ -62,16 +60,14 @@ def test_unlocking_frees_what_is_ones_own(lab: BrokerLab, broker: Broker) -> Non
     ]
 
 
-def test_a_lock_outlives_its_connection(lab: BrokerLab, broker: Broker) -> None:
+def test_lock_outlives_its_connection(lab: BrokerLab, broker: Broker) -> None:
     peer, other = lab.peer(broker.addr), lab.peer(broker.addr)
     lock(broker, peer, "one", 0)
     peer.close()
     assert lock(broker, other, "two", 0) == []
 
 
-def test_a_jump_of_the_clock_frees_no_lock_of_an_outside_consumer(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_clock_jump_frees_no_lock_of_an_outside_consumer(lab: BrokerLab, broker: Broker) -> None:
     outside, inside = lab.outside_peer(broker), lab.peer(broker.addr)
     lock(broker, outside, "jvm", 0)
     lock(broker, inside, "python", 1)
@@ -84,9 +80,7 @@ def test_a_jump_of_the_clock_frees_no_lock_of_an_outside_consumer(
     assert lock(broker, other, "python", 0) == [0]
 
 
-def test_a_reset_keeps_the_locks_of_members_and_frees_the_rest(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_reset_keeps_the_locks_of_members_only(lab: BrokerLab, broker: Broker) -> None:
     member, stranger = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(member, "member")
     lock(broker, member, "member", 0)
@@ -109,7 +103,7 @@ STEPS = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(STEPS)
-def test_no_queue_ever_has_two_owners(
+def test_queue_has_never_two_owners(
     steps: list[tuple[str, str, list[int], int]],
 ) -> None:
     lab = BrokerLab()

@@ -21,7 +21,7 @@ def test_offsets_are_kept_per_group_topic_and_queue(broker: Broker) -> None:
     assert len(broker.journal.find(OffsetCommitted)) == 3
 
 
-def test_a_snapshot_cannot_be_changed_and_does_not_change(broker: Broker) -> None:
+def test_snapshot_of_offsets_is_immutable(broker: Broker) -> None:
     broker.offsets.commit("g", "orders", 0, 5)
     before = broker.offsets.snapshot()
     broker.offsets.commit("g", "orders", 0, 6)
@@ -32,7 +32,7 @@ def test_a_snapshot_cannot_be_changed_and_does_not_change(broker: Broker) -> Non
     assert broker.offsets.snapshot() == {}
 
 
-def test_first_boot_depends_on_how_much_memory_the_machine_has(broker: Broker, send: Send) -> None:
+def test_first_offset_depends_on_the_machines_memory(broker: Broker, send: Send) -> None:
     assert broker.offsets.first_boot_offset("orders", 0) == 0
     send(b"x" * 1000)
     assert broker.offsets.first_boot_offset("orders", 0) == 0

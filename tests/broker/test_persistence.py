@@ -23,7 +23,7 @@ def offset_in(folder: Path, name: str = "consumerOffset.json") -> object:
     return table.get("orders@g", {}).get(0)
 
 
-def test_without_a_folder_everything_stays_over_a_kill(lab: BrokerLab) -> None:
+def test_state_survives_a_kill_when_there_is_no_folder(lab: BrokerLab) -> None:
     broker = lab.broker()
     broker.offsets.commit("g", "orders", 0, 7)
     assert not [timer for timer in lab.clock.timers() if timer.kind == "config_persist"]
@@ -32,7 +32,7 @@ def test_without_a_folder_everything_stays_over_a_kill(lab: BrokerLab) -> None:
     assert broker.offsets.query("g", "orders", 0) == 7
 
 
-def test_a_first_start_writes_nothing_at_once(lab: BrokerLab, tmp_path: Path) -> None:
+def test_first_start_writes_no_file_at_once(lab: BrokerLab, tmp_path: Path) -> None:
     broker_in(lab, tmp_path)
     assert list(tmp_path.iterdir()) == []
     lab.pass_time(9_999)
@@ -61,7 +61,7 @@ def test_offsets_are_written_after_ten_seconds_and_then_every_five(
     assert offset_in(tmp_path, "consumerOffset.json.bak") == 2
 
 
-def test_the_interval_is_that_of_the_config(lab: BrokerLab, tmp_path: Path) -> None:
+def test_interval_is_that_of_the_config(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path, flush_consumer_offset_interval=700)
     lab.pass_time(60_000)
     broker.offsets.commit("g", "orders", 0, 3)
@@ -69,15 +69,13 @@ def test_the_interval_is_that_of_the_config(lab: BrokerLab, tmp_path: Path) -> N
     assert offset_in(tmp_path) == 3
 
 
-def test_who_is_idle_has_no_timer(lab: BrokerLab, tmp_path: Path) -> None:
+def test_idle_broker_has_no_timer(lab: BrokerLab, tmp_path: Path) -> None:
     broker_in(lab, tmp_path)
     lab.pass_time(30_000)
     assert not [timer for timer in lab.clock.timers() if timer.kind == "config_persist"]
 
 
-def test_a_kill_loses_what_was_not_written_and_a_stop_does_not(
-    lab: BrokerLab, tmp_path: Path
-) -> None:
+def test_kill_loses_unwritten_state_and_stop_does_not(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     broker.offsets.commit("g", "orders", 0, 1)
     lab.pass_time(10_000)
@@ -94,7 +92,7 @@ def test_a_kill_loses_what_was_not_written_and_a_stop_does_not(
     assert broker.offsets.query("g", "orders", 0) == 5
 
 
-def test_the_version_of_topics_goes_on_and_that_of_groups_begins_anew(
+def test_version_of_topics_continues_and_that_of_groups_begins_anew(
     lab: BrokerLab, tmp_path: Path
 ) -> None:
     broker = broker_in(lab, tmp_path)
@@ -109,7 +107,7 @@ def test_the_version_of_topics_goes_on_and_that_of_groups_begins_anew(
     assert broker.groups.snapshot().keys() >= {"billing"}
 
 
-def test_what_somebody_else_wrote_into_a_file_stays(lab: BrokerLab, tmp_path: Path) -> None:
+def test_foreign_content_of_a_file_is_kept(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     broker.create_topic("orders", 3)
     broker.stop()
@@ -123,7 +121,7 @@ def test_what_somebody_else_wrote_into_a_file_stays(lab: BrokerLab, tmp_path: Pa
     assert table["orders"]["zone"] == "b"
 
 
-def test_a_reset_begins_with_nothing(lab: BrokerLab, tmp_path: Path) -> None:
+def test_reset_begins_without_state(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     broker.create_topic("orders", 3)
     broker.offsets.commit("g", "orders", 0, 1)
@@ -134,7 +132,7 @@ def test_a_reset_begins_with_nothing(lab: BrokerLab, tmp_path: Path) -> None:
     assert offset_in(tmp_path) is None
 
 
-def test_many_topics_are_written_once(lab: BrokerLab, tmp_path: Path) -> None:
+def test_many_new_topics_are_written_once(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     with broker.persistence.at_once():
         broker.topics.create("a", 1)
@@ -143,9 +141,7 @@ def test_many_topics_are_written_once(lab: BrokerLab, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["topics.json"]
 
 
-def test_what_cannot_be_written_is_said_and_the_broker_goes_on(
-    lab: BrokerLab, tmp_path: Path
-) -> None:
+def test_write_failure_is_a_warning(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     (tmp_path / "topics.json.tmp").mkdir()
     broker.create_topic("orders", 3)
@@ -168,9 +164,7 @@ def test_delay_progress_is_read_from_its_file(lab: BrokerLab, tmp_path: Path, ho
     assert delays_in(tmp_path) == {1: 1, 3: 2}
 
 
-def test_delay_progress_that_a_crash_has_overtaken_is_put_right_at_once(
-    lab: BrokerLab, tmp_path: Path
-) -> None:
+def test_outdated_delay_progress_is_corrected_at_start(lab: BrokerLab, tmp_path: Path) -> None:
     broker = broker_in(lab, tmp_path)
     put_delayed(broker, 3)
     (tmp_path / "delayOffset.json").write_text('{"offsetTable":{1:7,3:9,99:5}}')

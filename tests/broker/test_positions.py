@@ -34,7 +34,7 @@ def commit(peer: Peer, offset: int) -> None:
     peer.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
 
-def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
+def test_held_pull_is_answered_with_the_new_offset_after_a_reset(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
@@ -55,7 +55,7 @@ def test_a_held_pull_is_led_back_and_goes_on_with_the_new_messages(
     assert next_offset(again.response) == 1
 
 
-def test_a_pull_held_without_any_answer_before_is_led_back_too(
+def test_first_held_pull_is_answered_with_the_new_offset_too(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     send(producer)
@@ -66,7 +66,7 @@ def test_a_pull_held_without_any_answer_before_is_led_back_too(
     assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
 
 
-def test_a_pull_held_at_0_stays_held(
+def test_pull_held_at_offset_0_stays_held(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     broker.create_topic(TOPIC, 1)
@@ -81,9 +81,7 @@ def test_a_pull_held_at_0_stays_held(
     assert answer.response.code == ResponseCode.SUCCESS
 
 
-def test_the_next_pull_is_led_back_once_even_where_it_would_find_something(
-    broker: Broker, peer: Peer, producer: Peer
-) -> None:
+def test_next_pull_after_a_reset_is_moved_once(broker: Broker, peer: Peer, producer: Peer) -> None:
     send(producer)
     pull(peer)
     broker.reset()
@@ -101,9 +99,7 @@ def test_the_next_pull_is_led_back_once_even_where_it_would_find_something(
     assert pull(peer, 1).code == ResponseCode.SUCCESS  # asked for again: meant
 
 
-def test_what_goes_on_from_0_by_itself_needs_no_leading(
-    broker: Broker, peer: Peer, producer: Peer
-) -> None:
+def test_pull_from_offset_0_is_not_moved(broker: Broker, peer: Peer, producer: Peer) -> None:
     send(producer)
     pull(peer)
     broker.reset()
@@ -112,7 +108,7 @@ def test_what_goes_on_from_0_by_itself_needs_no_leading(
     assert pull(peer, 1).code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_who_was_not_there_before_is_answered_as_ever(
+def test_unknown_reader_is_answered_as_usual(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     send(producer)
@@ -125,7 +121,7 @@ def test_who_was_not_there_before_is_answered_as_ever(
     assert pull(other, 7).code == ResponseCode.PULL_OFFSET_MOVED
 
 
-def test_offsets_from_before_the_reset_count_up_to_what_was_given_since(
+def test_old_offsets_are_moved_to_those_returned_since_the_reset(
     broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(5):
@@ -148,7 +144,7 @@ def test_offsets_from_before_the_reset_count_up_to_what_was_given_since(
     assert broker.offsets.query(GROUP, TOPIC, 0) == 1
 
 
-def test_a_whole_consumer_outlives_two_resets(
+def test_complete_consumer_survives_two_resets(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     consume(peer)
@@ -181,7 +177,7 @@ def test_closed_connections_leave_nothing_behind(
     assert broker.positions.find(session, GROUP, TOPIC, 0, 0) is None
 
 
-def test_who_comes_back_on_a_new_connection_is_led_back_too(
+def test_reader_on_a_new_connection_is_moved_too(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
@@ -200,7 +196,7 @@ def test_who_comes_back_on_a_new_connection_is_led_back_too(
     assert broker.offsets.query(GROUP, TOPIC, 0) in (-1, 0)
 
 
-def test_who_stays_away_for_long_is_forgotten_at_the_next_reset(
+def test_long_absent_reader_is_forgotten_at_the_next_reset(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
@@ -222,9 +218,7 @@ def test_who_stays_away_for_long_is_forgotten_at_the_next_reset(
     assert code_at_3() == ResponseCode.PULL_OFFSET_MOVED
 
 
-def test_readers_that_are_gone_for_good_do_not_add_up(
-    lab: BrokerLab, broker: Broker, producer: Peer
-) -> None:
+def test_absent_readers_do_not_accumulate(lab: BrokerLab, broker: Broker, producer: Peer) -> None:
     sizes = []
     for life in range(10):
         for reader in range(5):
@@ -239,7 +233,7 @@ def test_readers_that_are_gone_for_good_do_not_add_up(
     assert len(set(sizes[1:])) == 1
 
 
-def test_a_restart_alone_leads_nobody_back(
+def test_restart_alone_moves_no_reader(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):
@@ -251,7 +245,7 @@ def test_a_restart_alone_leads_nobody_back(
     assert (response.code, next_offset(response)) == (ResponseCode.SUCCESS, 3)
 
 
-def test_a_newcomer_after_a_reset_goes_on_where_another_was(
+def test_new_reader_after_a_reset_continues_at_the_groups_offset(
     lab: BrokerLab, broker: Broker, peer: Peer, producer: Peer
 ) -> None:
     for _ in range(3):

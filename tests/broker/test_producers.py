@@ -23,7 +23,7 @@ def client_ids(broker: Broker) -> dict[str, list[str]]:
     }
 
 
-def test_a_heartbeat_makes_members_and_a_second_one_none(lab: BrokerLab, broker: Broker) -> None:
+def test_repeated_heartbeat_adds_no_member(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p", "q"])
     beat(peer, "one", producers=["p"])
@@ -36,18 +36,14 @@ def test_a_heartbeat_makes_members_and_a_second_one_none(lab: BrokerLab, broker:
     ]
 
 
-def test_the_last_member_to_unregister_takes_the_group_with_it(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_last_unregistration_removes_the_group(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     leave(peer, "one", "p")
     assert broker.producers.channels("p") is None
 
 
-def test_a_group_whose_connections_closed_stays_and_is_empty(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_group_stays_empty_when_its_connections_close(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     peer.close()
@@ -56,7 +52,7 @@ def test_a_group_whose_connections_closed_stays_and_is_empty(
     assert broker.producers.find_channel("one") is None
 
 
-def test_leaving_any_group_forgets_where_the_client_is_until_a_new_connection(
+def test_unregistering_forgets_the_clients_channel_until_it_reconnects(
     lab: BrokerLab, broker: Broker
 ) -> None:
     peer = lab.peer(broker.addr)
@@ -73,7 +69,7 @@ def test_leaving_any_group_forgets_where_the_client_is_until_a_new_connection(
     assert found.remote_addr == again.session.link.local_addr
 
 
-def test_channels_take_turns(lab: BrokerLab, broker: Broker) -> None:
+def test_channels_are_chosen_in_turn(lab: BrokerLab, broker: Broker) -> None:
     peers = [lab.peer(broker.addr) for _ in range(3)]
     for number, peer in enumerate(peers):
         beat(peer, f"client-{number}", producers=["p"])
@@ -84,7 +80,7 @@ def test_channels_take_turns(lab: BrokerLab, broker: Broker) -> None:
     assert broker.producers.available_channel("nobody") is None
 
 
-def test_leaving_a_group_that_is_not_there_changes_nothing(lab: BrokerLab, broker: Broker) -> None:
+def test_leaving_an_unknown_group_changes_nothing(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     beat(peer, "one", producers=["p"])
     leave(peer, "one", "q")
@@ -92,7 +88,7 @@ def test_leaving_a_group_that_is_not_there_changes_nothing(lab: BrokerLab, broke
     assert broker.producers.find_channel("one") is not None
 
 
-def test_a_reset_keeps_who_is_connected_and_forgets_empty_groups(
+def test_reset_keeps_connected_producers_and_drops_empty_groups(
     lab: BrokerLab, broker: Broker
 ) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)

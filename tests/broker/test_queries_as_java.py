@@ -80,7 +80,7 @@ NAMES = sorted({name for name, _, _ in golden()} - {"GET_BROKER_RUNTIME_INFO"})
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_answer_is_javas(
+def test_answer_equals_javas(
     name: str,
     answers: dict[str, tuple[RemotingCommand, RemotingCommand | None, RemotingCommand | None]],
 ) -> None:
@@ -100,7 +100,7 @@ def test_the_answer_is_javas(
     assert body(request, ours) == body(request, java)
 
 
-def test_the_runtime_info_has_javas_keys_in_javas_order(
+def test_runtime_info_has_javas_keys_in_javas_order(
     answers: dict[str, tuple[RemotingCommand, RemotingCommand | None, RemotingCommand | None]],
 ) -> None:
     _, java, ours = answers["GET_BROKER_RUNTIME_INFO"]

@@ -43,7 +43,7 @@ def times(lab: BrokerLab, name_server: NameServerDouble, seconds: int) -> list[i
     return found
 
 
-def test_at_start_every_name_server_hears_everything(lab: BrokerLab) -> None:
+def test_start_registers_everything_at_every_name_server(lab: BrokerLab) -> None:
     servers = [lab.name_server(ONE), lab.name_server(TWO)]
     broker = lab.broker(namesrv_addrs=(ONE, TWO))
     for server in servers:
@@ -61,7 +61,7 @@ def test_at_start_every_name_server_hears_everything(lab: BrokerLab) -> None:
 
 
 @pytest.mark.parametrize(("period", "expected"), [(30_000, 30), (1, 10), (600_000, 60)])
-def test_then_after_10_s_then_every_period_within_bounds(
+def test_registration_repeats_after_10_s_and_then_every_period(
     lab: BrokerLab, period: int, expected: int
 ) -> None:
     server = lab.name_server(ONE)
@@ -70,7 +70,7 @@ def test_then_after_10_s_then_every_period_within_bounds(
     assert times(lab, server, 10 + 2 * expected) == [10, 10 + expected, 10 + 2 * expected]
 
 
-def test_a_dead_or_dumb_name_server_delays_nobody(lab: BrokerLab) -> None:
+def test_dead_or_silent_name_server_delays_no_other(lab: BrokerLab) -> None:
     dumb = lab.name_server(ONE)
     dumb.answer = lambda request: None
     server = lab.name_server(TWO)
@@ -80,13 +80,13 @@ def test_a_dead_or_dumb_name_server_delays_nobody(lab: BrokerLab) -> None:
     assert not dumb.lost, "its connection stays"
 
 
-def test_a_name_server_that_comes_later_is_found(lab: BrokerLab) -> None:
+def test_later_name_server_is_found(lab: BrokerLab) -> None:
     lab.broker(namesrv_addrs=(ONE,))
     server = lab.name_server(ONE)
     assert times(lab, server, 10) == [10]
 
 
-def test_a_new_topic_is_told_at_once_and_oneway(lab: BrokerLab) -> None:
+def test_new_topic_is_registered_at_once_and_oneway(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(namesrv_addrs=(ONE,))
     server.requests.clear()
@@ -96,7 +96,7 @@ def test_a_new_topic_is_told_at_once_and_oneway(lab: BrokerLab) -> None:
     assert registered(server.requests[0]) == broker.topics.snapshot()
 
 
-def test_a_topic_made_by_hand_is_told_alone_with_the_new_version(lab: BrokerLab) -> None:
+def test_topic_created_by_an_administrator_is_registered_alone(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(namesrv_addrs=(ONE,))
     server.requests.clear()
@@ -111,7 +111,9 @@ def test_a_topic_made_by_hand_is_told_alone_with_the_new_version(lab: BrokerLab)
 
 
 @pytest.mark.parametrize("perm", [2, 4])
-def test_a_broker_that_is_not_rw_gives_its_perm_to_every_topic(lab: BrokerLab, perm: int) -> None:
+def test_permission_of_a_restricted_broker_is_that_of_every_topic(
+    lab: BrokerLab, perm: int
+) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(BrokerConfig(broker_permission=perm), namesrv_addrs=(ONE,))
     assert {config.perm for config in registered(server.requests[0]).values()} == {perm}
@@ -123,14 +125,14 @@ def test_a_broker_that_is_not_rw_gives_its_perm_to_every_topic(lab: BrokerLab, p
     }
 
 
-def test_registrations_can_be_compressed(lab: BrokerLab) -> None:
+def test_registration_can_be_compressed(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(BrokerConfig(compressed_register=True), namesrv_addrs=(ONE,))
     assert server.requests[0].ext_fields["compressed"] == "true"
     assert registered(server.requests[0]) == broker.topics.snapshot()
 
 
-def test_order_topics_of_the_answer_become_order_topics_here(lab: BrokerLab) -> None:
+def test_order_topics_of_the_answer_are_adopted(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(namesrv_addrs=(ONE,))
     broker.create_topic("orders", 1)
@@ -148,7 +150,7 @@ def test_order_topics_of_the_answer_become_order_topics_here(lab: BrokerLab) -> 
 
 
 @pytest.mark.parametrize("force", [True, False])
-def test_an_answer_that_nobody_can_read_is_a_warning_at_most(lab: BrokerLab, force: bool) -> None:
+def test_unreadable_answer_is_at_most_a_warning(lab: BrokerLab, force: bool) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(BrokerConfig(force_register=force), namesrv_addrs=(ONE,))
     broker.topics.update_order_topics(["SELF_TEST_TOPIC"])
@@ -163,7 +165,7 @@ def test_an_answer_that_nobody_can_read_is_a_warning_at_most(lab: BrokerLab, for
     assert server.codes()[-1] == RequestCode.REGISTER_BROKER, "it goes on"
 
 
-def test_only_the_first_good_answer_counts(lab: BrokerLab) -> None:
+def test_first_good_answer_counts(lab: BrokerLab) -> None:
     first, second, third = (lab.name_server(f"10.0.0.{n}:9876") for n in (1, 2, 3))
     first.answer = lambda request: RemotingCommand(1, remark="crc32 not match")
     second.answer = lambda request: RemotingCommand(
@@ -184,7 +186,7 @@ def unchanged(request: RemotingCommand) -> RemotingCommand:
     return RemotingCommand(0, ext_fields={"changed": "false"})
 
 
-def test_without_force_register_it_asks_first(lab: BrokerLab) -> None:
+def test_broker_asks_for_versions_when_registration_is_not_forced(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(BrokerConfig(force_register=False), namesrv_addrs=(ONE,))
     assert server.codes() == [RequestCode.REGISTER_BROKER], "at start without asking"
@@ -203,7 +205,7 @@ def test_without_force_register_it_asks_first(lab: BrokerLab) -> None:
         None,
     ],
 )
-def test_it_registers_when_one_name_server_is_behind(
+def test_broker_registers_when_one_name_server_is_behind(
     lab: BrokerLab, answer: RemotingCommand | None
 ) -> None:
     server, other = lab.name_server(ONE), lab.name_server(TWO)
@@ -215,7 +217,7 @@ def test_it_registers_when_one_name_server_is_behind(
     assert other.codes() == [RequestCode.QUERY_DATA_VERSION, RequestCode.REGISTER_BROKER]
 
 
-def test_silence_says_nothing_and_keeps_the_connection(lab: BrokerLab) -> None:
+def test_silenced_broker_sends_nothing_and_keeps_the_connection(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(namesrv_addrs=(ONE,))
     silent = broker.faults.place(
@@ -233,13 +235,13 @@ def test_silence_says_nothing_and_keeps_the_connection(lab: BrokerLab) -> None:
     assert times(lab, server, 30) == [30]
 
 
-def test_the_timer_is_one_of_liveness(lab: BrokerLab) -> None:
+def test_registration_timer_counts_as_liveness(lab: BrokerLab) -> None:
     lab.broker(namesrv_addrs=(ONE,))
     [timer] = [timer for timer in lab.clock.timers() if timer.kind == "register_broker"]
     assert (timer.owner, timer.outside) == ("broker-a-0", False)
 
 
-def test_outside_name_servers_are_beaten_in_real_time(lab: BrokerLab) -> None:
+def test_outside_name_servers_are_registered_at_in_real_time(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(BrokerConfig(transaction_check_interval=WEEK_MS), namesrv_addrs=(ONE,))
     session = broker.outbound.session(ONE)
@@ -257,7 +259,7 @@ def test_outside_name_servers_are_beaten_in_real_time(lab: BrokerLab) -> None:
 
 
 @pytest.mark.parametrize(("said", "text"), [(None, None), (False, "false"), (True, "true")])
-def test_an_acting_master_is_spoken_of_only_if_the_config_does(
+def test_acting_master_is_reported_only_when_configured(
     lab: BrokerLab, said: bool | None, text: str | None
 ) -> None:
     server = lab.name_server(ONE)
@@ -265,7 +267,7 @@ def test_an_acting_master_is_spoken_of_only_if_the_config_does(
     assert server.requests[0].ext_fields.get("enableActingMaster") == text
 
 
-def test_one_request_that_makes_many_topics_registers_once(lab: BrokerLab) -> None:
+def test_request_that_creates_many_topics_registers_once(lab: BrokerLab) -> None:
     server = lab.name_server(ONE)
     broker = lab.broker(namesrv_addrs=(ONE,))
     server.requests.clear()

@@ -49,9 +49,7 @@ def stored(broker: Broker, topic: str = REPLY_TOPIC, queue_id: int = 0) -> list[
     return list(broker.store.messages_in_queue(topic, queue_id))
 
 
-def test_it_is_pushed_and_then_stored_and_then_answered(
-    broker: Broker, peer: Peer, asker: Peer
-) -> None:
+def test_reply_is_pushed_then_stored_then_answered(broker: Broker, peer: Peer, asker: Peer) -> None:
     answer = reply(peer, flag=7, sys_flag=MessageSysFlag.COMPRESSED)
     assert not answer.over
     assert stored(broker) == []
@@ -90,7 +88,7 @@ def test_it_is_pushed_and_then_stored_and_then_answered(
 
 
 @pytest.mark.parametrize("form", list(SerializeType))
-def test_the_push_is_json_whatever_the_client_speaks(
+def test_push_is_json_for_every_client(
     lab: BrokerLab, broker: Broker, peer: Peer, form: SerializeType
 ) -> None:
     asker = lab.outside_peer(broker, "asker")
@@ -105,7 +103,7 @@ def test_the_push_is_json_whatever_the_client_speaks(
     assert response(answer).serialize_type is form
 
 
-def test_the_long_names_of_the_header_are_code_324(broker: Broker, peer: Peer, asker: Peer) -> None:
+def test_long_header_is_code_324(broker: Broker, peer: Peer, asker: Peer) -> None:
     header = v1(send_header(REPLY_TOPIC, properties=TO_ASKER))
     answer = peer.send(RequestCode.SEND_REPLY_MESSAGE, header, b"x")
     assert asker.answer().ext_fields["topic"] == REPLY_TOPIC
@@ -124,7 +122,7 @@ def test_the_long_names_of_the_header_are_code_324(broker: Broker, peer: Peer, a
         ),
     ],
 )
-def test_a_reply_to_nobody_is_stored_all_the_same(
+def test_reply_without_a_receiver_is_stored(
     broker: Broker, peer: Peer, asker: Peer, properties: str, remark: str
 ) -> None:
     answer = response(reply(peer, properties))
@@ -134,7 +132,7 @@ def test_a_reply_to_nobody_is_stored_all_the_same(
     assert asker.requests == []
 
 
-def test_a_client_that_refuses(broker: Broker, peer: Peer, asker: Peer) -> None:
+def test_refusal_of_the_client_is_answered(broker: Broker, peer: Peer, asker: Peer) -> None:
     answer = reply(peer)
     asker.answer(1, remark="no")
     assert (response(answer).code, response(answer).remark) == (
@@ -145,7 +143,7 @@ def test_a_client_that_refuses(broker: Broker, peer: Peer, asker: Peer) -> None:
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_client_that_is_silent_or_gone_has_10_s(
+def test_silent_or_closed_client_has_10_s(
     lab: BrokerLab, broker: Broker, peer: Peer, asker: Peer, lost: bool
 ) -> None:
     answer = reply(peer)
@@ -159,7 +157,7 @@ def test_a_client_that_is_silent_or_gone_has_10_s(
     assert len(stored(broker)) == 1
 
 
-def test_any_group_that_the_client_leaves_ends_its_replies(
+def test_client_that_leaves_any_group_gets_no_replies(
     broker: Broker, peer: Peer, asker: Peer
 ) -> None:
     beat(asker, "asker@1", producers=["others"])
@@ -184,7 +182,7 @@ def test_replies_need_not_be_stored(lab: BrokerLab) -> None:
     assert stored(broker) == []
 
 
-def test_what_cannot_be_stored_is_no_failure(broker: Broker, peer: Peer, asker: Peer) -> None:
+def test_refusal_of_the_store_is_no_failure(broker: Broker, peer: Peer, asker: Peer) -> None:
     answer = reply(peer, TO_ASKER + "\x02long\x01" + "y" * 32_768)
     asker.answer()
     assert response(answer).code == ResponseCode.SUCCESS
@@ -192,7 +190,7 @@ def test_what_cannot_be_stored_is_no_failure(broker: Broker, peer: Peer, asker: 
     assert stored(broker) == []
 
 
-def test_it_may_go_to_any_topic_and_queue(broker: Broker, peer: Peer, asker: Peer) -> None:
+def test_reply_may_have_any_topic_and_queue(broker: Broker, peer: Peer, asker: Peer) -> None:
     broker.create_topic("answers", 3)
     for queue_id in (2, -1):
         header = send_header("answers", properties="", queue_id=queue_id)
@@ -221,7 +219,7 @@ def test_it_may_go_to_any_topic_and_queue(broker: Broker, peer: Peer, asker: Pee
         ),
     ],
 )
-def test_the_checks_are_those_of_every_send(
+def test_reply_is_checked_like_a_send(
     broker: Broker,
     peer: Peer,
     asker: Peer,
@@ -235,7 +233,7 @@ def test_the_checks_are_those_of_every_send(
     assert asker.requests == []
 
 
-def test_fields_that_did_not_arrive(broker: Broker, peer: Peer, asker: Peer) -> None:
+def test_missing_fields_are_refused(broker: Broker, peer: Peer, asker: Peer) -> None:
     header = send_header(REPLY_TOPIC, properties=TO_ASKER)
     del header.__dict__["producer_group"]
     answer = peer.send(RequestCode.SEND_REPLY_MESSAGE_V2, header)
@@ -247,7 +245,7 @@ def test_fields_that_did_not_arrive(broker: Broker, peer: Peer, asker: Peer) -> 
 
 
 @pytest.mark.parametrize("silent", [False, True])
-def test_a_delay_that_is_no_number_fails_the_reply_after_the_push(
+def test_invalid_delay_fails_the_reply_after_the_push(
     lab: BrokerLab, broker: Broker, peer: Peer, asker: Peer, silent: bool
 ) -> None:
     answer = reply(peer, TO_ASKER + "\x02DELAY\x01soon")
@@ -264,7 +262,7 @@ def test_a_delay_that_is_no_number_fails_the_reply_after_the_push(
     assert broker.journal.find(HandlerFailed) == []
 
 
-def test_a_delayed_reply_is_stored_with_the_time_of_its_push(
+def test_delayed_reply_is_stored_with_the_time_of_its_push(
     broker: Broker, peer: Peer, asker: Peer
 ) -> None:
     answer = reply(peer, TO_ASKER + "\x02DELAY\x013")
@@ -274,7 +272,7 @@ def test_a_delayed_reply_is_stored_with_the_time_of_its_push(
     assert message.properties["PUSH_REPLY_TIME"] == str(START_MS)
 
 
-def test_java_counts_replies_by_topic_and_never_by_queue(
+def test_replies_are_counted_by_topic_and_not_by_queue(
     broker: Broker, peer: Peer, asker: Peer
 ) -> None:
     reply(peer, TO_ASKER + "\x02DELAY\x013")

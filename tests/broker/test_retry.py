@@ -20,7 +20,7 @@ def delays(lab: BrokerLab) -> Delays:
     return Delays(lab)
 
 
-def test_a_retry_sent_as_a_message_waits_for_its_level(delays: Delays) -> None:
+def test_retry_sent_as_a_message_waits_for_its_level(delays: Delays) -> None:
     delays.send(2, topic=RETRY)
     delays.pass_ms(1_999)
     assert delays.stored(RETRY) == []
@@ -28,7 +28,7 @@ def test_a_retry_sent_as_a_message_waits_for_its_level(delays: Delays) -> None:
     assert len(delays.stored(RETRY)) == 1
 
 
-def test_a_dead_letter_sent_as_a_message_waits_too(lab: BrokerLab, delays: Delays) -> None:
+def test_dead_letter_sent_as_a_message_waits_too(lab: BrokerLab, delays: Delays) -> None:
     """In Java its level is cleared, and comes back with the properties."""
     properties = "DELAY\x0119\x02ORIGIN_MESSAGE_ID\x01origin\x02UNIQ_KEY\x01id"
     header = send_header(RETRY, reconsume_times=16, properties=properties)
@@ -53,7 +53,7 @@ def test_a_dead_letter_sent_as_a_message_waits_too(lab: BrokerLab, delays: Delay
     ]
 
 
-def test_what_is_sent_to_a_dlq_by_name_is_no_dead_letter(lab: BrokerLab, delays: Delays) -> None:
+def test_message_sent_to_a_dlq_by_name_is_no_dead_letter(lab: BrokerLab, delays: Delays) -> None:
     delays.send(0, topic=DLQ)
     assert len(delays.stored(DLQ)) == 1
     assert lab.journal.find(DeadLettered) == []

@@ -15,7 +15,7 @@ from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
 
 
-def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:
+def test_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) -> None:
     broker.create_topic("orders", 2)
     seed(broker, "orders", 1, b"a", "red", "k1 k2")
     seed(broker, "orders", 1, b"b")
@@ -29,7 +29,7 @@ def test_a_seeded_message_is_stored_like_a_sent_one(broker: Broker, peer: Peer) 
         assert part in record
 
 
-def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
+def test_message_ids_begin_again_after_a_reset(broker: Broker) -> None:
     ids = []
     for _ in range(2):
         seed(broker, "orders", 0, b"a")
@@ -38,7 +38,7 @@ def test_ids_begin_again_with_a_reset(broker: Broker) -> None:
     assert ids[0] == ids[1]
 
 
-def test_what_the_store_refuses_is_an_error(lab: BrokerLab) -> None:
+def test_refusal_of_the_store_is_an_error(lab: BrokerLab) -> None:
     broker = lab.broker(memory_limit_bytes=100)
     with pytest.raises(FakemqError, match="SERVICE_NOT_AVAILABLE"):
         seed(broker, "orders", 0, b"x" * 100)

@@ -45,7 +45,7 @@ class Stored:
         self.properties = record[at + 2 :].decode()
 
 
-def test_what_is_stored_is_what_was_sent(peer: Peer, send: Send) -> None:
+def test_stored_message_equals_the_sent_one(peer: Peer, send: Send) -> None:
     response = send(b"hello", queue_id=2, flag=9, sys_flag=1, reconsume_times=0)
     stored = Stored(peer, response.ext_fields["msgId"])
     assert (stored.topic, stored.queue_id, stored.body) == ("orders", 2, b"hello")
@@ -55,7 +55,7 @@ def test_what_is_stored_is_what_was_sent(peer: Peer, send: Send) -> None:
     assert stored.store_host == b"\x7f\0\0\1" + (10911).to_bytes(4)
 
 
-def test_cluster_comes_in_wait_goes_out_and_the_order_is_a_hash_maps(
+def test_properties_gain_cluster_lose_wait_and_have_a_hash_maps_order(
     peer: Peer, send: Send
 ) -> None:
     response = send(properties="KEYS\x01k\x02TAGS\x01t\x02UNIQ_KEY\x01u\x02WAIT\x01true\x02")
@@ -66,7 +66,7 @@ def test_cluster_comes_in_wait_goes_out_and_the_order_is_a_hash_maps(
     )
 
 
-def test_a_delay_level_that_is_no_number_is_a_number_format_exception(send: Send) -> None:
+def test_invalid_delay_level_is_a_number_format_exception(send: Send) -> None:
     response = send(properties="DELAY\x01soon")
     assert response.code == ResponseCode.SYSTEM_ERROR
     assert (response.remark or "").startswith(
@@ -74,7 +74,7 @@ def test_a_delay_level_that_is_no_number_is_a_number_format_exception(send: Send
     )
 
 
-def test_no_properties_are_fine(peer: Peer) -> None:
+def test_message_without_properties_is_stored(peer: Peer) -> None:
     header = send_header()
     header.properties = None
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
@@ -82,7 +82,7 @@ def test_no_properties_are_fine(peer: Peer) -> None:
     assert decode_properties(stored.properties) == {"CLUSTER": "DefaultCluster"}
 
 
-def test_multi_tag_topics_mark_their_messages(broker: Broker, peer: Peer, send: Send) -> None:
+def test_multi_tag_topic_marks_its_messages(broker: Broker, peer: Peer, send: Send) -> None:
     broker.create_topic("orders", 1)
     config = broker.topics.select("orders")
     assert config is not None
@@ -90,13 +90,13 @@ def test_multi_tag_topics_mark_their_messages(broker: Broker, peer: Peer, send: 
     assert Stored(peer, send().ext_fields["msgId"]).sys_flag == 2
 
 
-def test_a_retry_below_its_limit_stays(peer: Peer, send: Send) -> None:
+def test_retry_below_its_limit_stays_a_retry(peer: Peer, send: Send) -> None:
     response = send(topic="%RETRY%g", reconsume_times=15)
     stored = Stored(peer, response.ext_fields["msgId"])
     assert (stored.topic, stored.reconsume_times) == ("%RETRY%g", 15)
 
 
-def test_a_retry_too_many_is_a_dead_letter(broker: Broker, peer: Peer, send: Send) -> None:
+def test_retry_above_its_limit_is_a_dead_letter(broker: Broker, peer: Peer, send: Send) -> None:
     response = send(topic="%RETRY%g", reconsume_times=16)
     stored = Stored(peer, response.ext_fields["msgId"])
     assert (stored.topic, stored.queue_id) == ("%DLQ%g", 0)
@@ -105,14 +105,14 @@ def test_a_retry_too_many_is_a_dead_letter(broker: Broker, peer: Peer, send: Sen
     assert (config.write_queue_nums, config.perm) == (1, 6)
 
 
-def test_new_clients_say_themselves_how_often(peer: Peer) -> None:
+def test_new_clients_send_their_own_limit(peer: Peer) -> None:
     header = send_header("%RETRY%g", reconsume_times=3, max_reconsume_times=3)
     for version, topic in ((121, "%DLQ%g"), (120, "%RETRY%g")):
         response = peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"x", version=version)
         assert Stored(peer, response.ext_fields["msgId"]).topic == topic
 
 
-def test_a_retry_for_a_group_that_may_not_be(lab: BrokerLab) -> None:
+def test_retry_of_an_unknown_group_is_refused(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(auto_create_subscription_group=False))
     peer = lab.peer(broker.addr)
     response = peer.ask(RequestCode.SEND_MESSAGE_V2, send_header("%RETRY%g"), b"x")
@@ -123,7 +123,7 @@ def test_a_retry_for_a_group_that_may_not_be(lab: BrokerLab) -> None:
     )
 
 
-def test_a_broker_may_refuse_transactions(lab: BrokerLab) -> None:
+def test_broker_may_refuse_transactions(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(reject_transaction_message=True))
     header = send_header(properties="TRAN_MSG\x01true")
     response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
@@ -131,14 +131,14 @@ def test_a_broker_may_refuse_transactions(lab: BrokerLab) -> None:
     assert response.remark == "the broker[127.0.0.1] sending transaction message is forbidden"
 
 
-def test_region_and_trace_are_the_brokers(lab: BrokerLab) -> None:
+def test_answer_has_the_brokers_region_and_trace_switch(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(region_id="here", trace_on=False))
     response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
     assert response.ext_fields["MSG_REGION"] == "here"
     assert response.ext_fields["TRACE_ON"] == "false"
 
 
-def test_a_store_without_room_refuses_with_code_14(lab: BrokerLab) -> None:
+def test_full_store_refuses_with_code_14(lab: BrokerLab) -> None:
     broker = lab.broker(memory_limit_bytes=1000)
     peer = lab.peer(broker.addr)
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x" * 500).code == 0
@@ -155,7 +155,7 @@ def test_a_store_without_room_refuses_with_code_14(lab: BrokerLab) -> None:
     assert response.ext_fields["MSG_REGION"] == "DefaultRegion"
 
 
-def test_a_slave_does_not_store(lab: BrokerLab) -> None:
+def test_slave_refuses(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     response = lab.peer(broker.addr).ask(RequestCode.SEND_MESSAGE_V2, send_header(), b"x")
     assert response.code == ResponseCode.SERVICE_NOT_AVAILABLE
@@ -188,7 +188,7 @@ def test_a_slave_does_not_store(lab: BrokerLab) -> None:
         ),
     ],
 )
-def test_what_the_memory_store_never_says_has_javas_words(
+def test_other_store_results_have_javas_remarks(
     broker: Broker, status: PutMessageStatus, code: int, remark: str
 ) -> None:
     refused: Refused = send_path.refusal(broker, PutMessageResult(status))

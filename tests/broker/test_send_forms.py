@@ -36,7 +36,7 @@ def stored(broker: Broker, topic: str = "orders") -> list[MessageExt]:
 
 @given(members=MEMBERS, code=st.sampled_from([10, 310, 320]), binary=st.booleans())
 @settings(deadline=None, max_examples=50)
-def test_members_of_a_batch_are_messages_of_their_own(
+def test_members_of_a_batch_are_separate_messages(
     members: list[BatchMember], code: int, binary: bool
 ) -> None:
     lab = BrokerLab()
@@ -57,7 +57,7 @@ def test_members_of_a_batch_are_messages_of_their_own(
 
 
 @pytest.mark.parametrize("code", [10, 310, 320])
-def test_without_the_flag_an_encoded_batch_is_one_message(
+def test_encoded_batch_without_the_flag_is_one_message(
     broker: Broker, peer: Peer, code: int
 ) -> None:
     body = encode_batch([BatchMember(b"a"), BatchMember(b"b")])
@@ -74,7 +74,7 @@ def test_without_the_flag_an_encoded_batch_is_one_message(
         {"sys_flag": MessageSysFlag.TRANSACTION_COMMIT_TYPE},
     ],
 )
-def test_a_batch_neither_waits_nor_is_a_transaction(
+def test_batch_is_neither_delayed_nor_transactional(
     broker: Broker, peer: Peer, fields: dict[str, str | int]
 ) -> None:
     header = send_header(batch=True)
@@ -84,16 +84,14 @@ def test_a_batch_neither_waits_nor_is_a_transaction(
     assert stored(broker) == []
 
 
-def test_what_one_member_says_of_delays_and_transactions_is_just_a_property(
-    broker: Broker, peer: Peer
-) -> None:
+def test_delay_of_one_member_is_only_a_property(broker: Broker, peer: Peer) -> None:
     body = encode_batch([BatchMember(b"a", b"DELAY\x013\x02TRAN_MSG\x01true")])
     assert peer.ask(RequestCode.SEND_BATCH_MESSAGE, send_header(batch=True), body).code == 0
     (message,) = stored(broker)
     assert message.properties["DELAY"] == "3"
 
 
-def test_a_batch_to_a_retry_topic_never_becomes_a_dead_letter(broker: Broker, peer: Peer) -> None:
+def test_batch_to_a_retry_topic_never_becomes_a_dead_letter(broker: Broker, peer: Peer) -> None:
     header = send_header("%RETRY%billing", batch=True, reconsume_times=99, max_reconsume_times=1)
     body = encode_batch([BatchMember(b"a")])
     assert peer.ask(RequestCode.SEND_BATCH_MESSAGE, header, body).code == 0
@@ -101,9 +99,7 @@ def test_a_batch_to_a_retry_topic_never_becomes_a_dead_letter(broker: Broker, pe
 
 
 @pytest.mark.parametrize("sys_flag", [1, 2, 8, 64, 128, 0x101, 0x201, 0x700, 0x4000, -(2**31)])
-def test_bits_that_mean_nothing_to_a_broker_are_stored(
-    broker: Broker, peer: Peer, sys_flag: int
-) -> None:
+def test_unknown_flag_bits_are_stored(broker: Broker, peer: Peer, sys_flag: int) -> None:
     header = send_header(sys_flag=sys_flag)
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, b"not compressed").code == 0
     (message,) = stored(broker)
@@ -111,7 +107,7 @@ def test_bits_that_mean_nothing_to_a_broker_are_stored(
 
 
 @pytest.mark.parametrize("sys_flag", [4, 12])
-def test_half_messages_and_rollbacks_are_in_no_queue(
+def test_half_messages_and_rollbacks_enter_no_queue(
     broker: Broker, peer: Peer, sys_flag: int
 ) -> None:
     """Without the property that makes a transaction of it."""
@@ -125,7 +121,7 @@ def test_half_messages_and_rollbacks_are_in_no_queue(
 
 
 @pytest.mark.parametrize("sys_flag", [16, 32, 48])
-def test_hosts_are_as_long_as_they_are_whatever_a_client_says(
+def test_host_length_follows_the_address_not_the_clients_flags(
     broker: Broker, peer: Peer, sys_flag: int
 ) -> None:
     """Java writes a record then that nobody can read."""

@@ -31,7 +31,7 @@ def test_sends_are_counted_by_topic_and_broker() -> None:
     assert world.minute("QUEUE_PUT_NUMS", "orders@1") is None
 
 
-def test_what_is_delayed_is_counted_by_queue_too() -> None:
+def test_delayed_messages_are_counted_by_queue_too() -> None:
     world = StatsLab()
     world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
     world.stats.delivered(3, "orders", 90)
@@ -43,7 +43,7 @@ def test_what_is_delayed_is_counted_by_queue_too() -> None:
     assert world.minute("BROKER_GET_NUMS", "DefaultCluster") is None
 
 
-def test_what_is_sent_back() -> None:
+def test_messages_sent_back_are_counted() -> None:
     world = StatsLab()
     world.stats.sent_back("g", "orders", "SCHEDULE_TOPIC_XXXX", 2, 100)
     world.stats.sent_back("g", "orders", "%DLQ%g", 0, 100)
@@ -64,7 +64,7 @@ def test_pulls_are_counted_by_group() -> None:
     assert world.minute("BROKER_GET_NUMS", "DefaultCluster") == (4, 0.1, 0.0)
 
 
-def test_without_details_nothing_is_counted_by_queue() -> None:
+def test_queues_are_not_counted_when_details_are_disabled() -> None:
     world = StatsLab(enable_detail_stat=False)
     world.stats.sent("SCHEDULE_TOPIC_XXXX", 2, 1, 100)
     world.stats.pulled("g", "orders", 7, 4, 400)
@@ -72,7 +72,7 @@ def test_without_details_nothing_is_counted_by_queue() -> None:
     assert world.minute("GROUP_GET_LATENCY", "orders@g") == (0, 0.0, 0.0)
 
 
-def test_hours_and_days_have_samples_of_their_own() -> None:
+def test_hours_and_days_have_their_own_samples() -> None:
     world = StatsLab()
     world.stats.sent("orders", 0, 1, 10)
     world.clock.advance("2h")
@@ -86,7 +86,7 @@ def test_hours_and_days_have_samples_of_their_own() -> None:
     assert day == (1, 1 / 7200, 1.0)
 
 
-def test_what_is_deleted_is_not_counted_any_more() -> None:
+def test_counters_of_deleted_topics_end() -> None:
     world = StatsLab()
     stats = world.stats
     for topic, group in (("a", "g"), ("aa", "g"), ("a", "gg")):
@@ -104,7 +104,7 @@ def test_what_is_deleted_is_not_counted_any_more() -> None:
     assert ("QUEUE_PUT_NUMS", "SCHEDULE_TOPIC_XXXX@0") in stats._table
 
 
-def test_a_start_begins_with_nothing() -> None:
+def test_counters_are_empty_at_start() -> None:
     world = StatsLab()
     world.stats.sent("orders", 0, 1, 10)
     world.clock.advance("7s")
@@ -119,7 +119,7 @@ def test_a_start_begins_with_nothing() -> None:
     assert world.stats.tps_group_get_nums("g", "orders") == 0.0
 
 
-def test_pulls_are_counted_anew_after_what_was_counted_is_dropped() -> None:
+def test_pulls_are_counted_anew_after_their_counters_are_dropped() -> None:
     world = StatsLab()
     world.stats.pulled("g", "orders", 7, 4, 400)
     world.stats.on_group_deleted("g")

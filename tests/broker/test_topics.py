@@ -29,13 +29,13 @@ def shapes(broker: Broker) -> dict[str, tuple[int, int]]:
     return {name: (one.write_queue_nums, one.perm) for name, one in topics.items()}
 
 
-def test_first_boot(broker: Broker) -> None:
+def test_new_broker_has_javas_system_topics(broker: Broker) -> None:
     assert shapes(broker) == FIRST_BOOT
     version = broker.topics.data_version
     assert (version.counter, version.timestamp) == (0, START_MS)
 
 
-def test_first_boot_as_configured(lab: BrokerLab) -> None:
+def test_new_broker_has_system_topics_as_configured(lab: BrokerLab) -> None:
     broker = lab.broker(
         BrokerConfig(
             auto_create_topic_enable=False,
@@ -51,7 +51,7 @@ def test_first_boot_as_configured(lab: BrokerLab) -> None:
 
 
 @pytest.mark.parametrize(("asked", "got"), [(4, 4), (100, 8), (0, 0), (-3, 0)])
-def test_a_topic_gets_what_the_client_asks_but_no_more_than_its_model(
+def test_created_topic_has_the_requested_queues_up_to_its_models(
     broker: Broker, asked: int, got: int
 ) -> None:
     config = broker.topics.create_in_send("orders", "TBW102", asked, 1)
@@ -61,13 +61,13 @@ def test_a_topic_gets_what_the_client_asks_but_no_more_than_its_model(
     assert broker.topics.select("orders") is config
 
 
-def test_a_model_must_exist_and_pass_itself_on(broker: Broker) -> None:
+def test_model_must_exist_and_be_inheritable(broker: Broker) -> None:
     assert broker.topics.create_in_send("orders", "nothing", 4, 0) is None
     assert broker.topics.create_in_send("orders", "BenchmarkTest", 4, 0) is None
     assert broker.topics.select("orders") is None
 
 
-def test_switching_auto_creation_off_at_run_time_changes_the_model_for_good(
+def test_disabling_auto_creation_at_run_time_changes_the_model(
     broker: Broker,
 ) -> None:
     broker.config.auto_create_topic_enable = False
@@ -77,7 +77,7 @@ def test_switching_auto_creation_off_at_run_time_changes_the_model_for_good(
     assert broker.topics.create_in_send("orders", "DefaultCluster", 4, 0) is not None
 
 
-def test_retry_topics_come_into_being_once(broker: Broker) -> None:
+def test_retry_topic_is_created_once(broker: Broker) -> None:
     first = broker.topics.create_in_send_back("%RETRY%g", 2)
     assert (first.write_queue_nums, first.perm) == (2, 6)
     assert broker.topics.create_in_send_back("%RETRY%g", 5) is first
@@ -109,7 +109,7 @@ def test_order_flags_follow_the_name_servers(broker: Broker) -> None:
     assert not broker.topics.is_order("unknown")
 
 
-def test_a_snapshot_does_not_change(broker: Broker) -> None:
+def test_snapshot_of_topics_does_not_change(broker: Broker) -> None:
     before = broker.topics.snapshot()
     broker.topics.update(TopicConfig(topic_name="orders"))
     assert "orders" not in before

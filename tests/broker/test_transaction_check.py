@@ -36,7 +36,7 @@ from tests.support.transactions import (
 # -- when -----------------------------------------------------------------------------------------
 
 
-def test_the_first_look_makes_the_half_topic(lab: BrokerLab, broker: Broker) -> None:
+def test_first_look_creates_the_half_topic(lab: BrokerLab, broker: Broker) -> None:
     lab.pass_time(59_999)
     assert broker.topics.select(TRANS_HALF_TOPIC) is None
     lab.pass_time(1)
@@ -47,20 +47,20 @@ def test_the_first_look_makes_the_half_topic(lab: BrokerLab, broker: Broker) -> 
     assert progress(broker) == (-1, -1)
 
 
-def test_a_look_every_interval_by_one_timer(lab: BrokerLab) -> None:
+def test_looks_repeat_by_one_timer(lab: BrokerLab) -> None:
     lab.broker(BrokerConfig(transaction_check_interval=7_000))
     fired = [timer for timer in lab.clock.advance("21s") if timer.kind == "txn_check"]
     assert [timer.due_ms for timer in fired] == [7_000, 14_000, 21_000]
     assert sum(timer.kind == "txn_check" for timer in lab.clock.timers()) == 1
 
 
-def test_a_slave_looks_at_nothing(lab: BrokerLab) -> None:
+def test_slave_looks_at_no_half_messages(lab: BrokerLab) -> None:
     lab.broker(BrokerConfig(broker_role="SLAVE", broker_id=1))
     assert all(timer.kind != "txn_check" for timer in lab.clock.timers())
 
 
 @pytest.mark.parametrize(("sent_ms", "is_asked"), [(54_001, False), (54_000, True), (1, True)])
-def test_younger_than_6_s_is_not_asked(
+def test_half_message_younger_than_6_s_is_not_checked(
     lab: BrokerLab, broker: Broker, sent_ms: int, is_asked: bool
 ) -> None:
     peer = producer(lab, broker)
@@ -72,7 +72,7 @@ def test_younger_than_6_s_is_not_asked(
     assert asked(peer)
 
 
-def test_the_first_that_is_too_young_ends_the_run(lab: BrokerLab, broker: Broker) -> None:
+def test_first_young_half_message_ends_the_look(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, "old")
     lab.pass_time(55_000)
@@ -84,7 +84,7 @@ def test_the_first_that_is_too_young_ends_the_run(lab: BrokerLab, broker: Broker
     assert [check.header.msg_id for check in asked(peer)] == ["young", "old"]
 
 
-def test_what_has_ended_is_not_asked(lab: BrokerLab, broker: Broker) -> None:
+def test_ended_transaction_is_not_checked(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     places = [send_half(peer, f"K{number}") for number in range(80)]
     for place in places[:-1]:
@@ -94,7 +94,7 @@ def test_what_has_ended_is_not_asked(lab: BrokerLab, broker: Broker) -> None:
     assert progress(broker) == (80, 79), "more ops than are read at once"
 
 
-def test_ops_are_done_as_far_as_there_is_no_gap(lab: BrokerLab, broker: Broker) -> None:
+def test_op_progress_advances_up_to_the_first_gap(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     lab.pass_time(58_000)
     first, second, third = (send_half(peer, key) for key in "ABC")
@@ -112,7 +112,7 @@ def test_ops_are_done_as_far_as_there_is_no_gap(lab: BrokerLab, broker: Broker) 
 # -- immunity of its own --------------------------------------------------------------------------
 
 
-def test_a_half_message_may_have_its_own_immunity(lab: BrokerLab, broker: Broker) -> None:
+def test_half_message_may_have_its_own_immunity(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90", flag=3)
     send_half(peer, "other")
@@ -129,7 +129,7 @@ def test_a_half_message_may_have_its_own_immunity(lab: BrokerLab, broker: Broker
     assert end(peer, check.half).code == 0
 
 
-def test_a_long_immunity_ends_unasked(lab: BrokerLab) -> None:
+def test_half_message_with_long_immunity_is_discarded_unchecked(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(transaction_check_max=2))
     peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=3600")
@@ -148,7 +148,7 @@ def test_a_long_immunity_ends_unasked(lab: BrokerLab) -> None:
         ("9223372036854775", False),
     ],
 )
-def test_how_the_immunity_is_read(
+def test_immunity_is_parsed_as_in_java(
     lab: BrokerLab, broker: Broker, seconds: str, asked_after_3_s: bool
 ) -> None:
     peer = producer(lab, broker)
@@ -158,7 +158,7 @@ def test_how_the_immunity_is_read(
     assert bool(asked(peer)) is asked_after_3_s
 
 
-def test_an_immune_message_whose_place_is_nonsense_waits(lab: BrokerLab, broker: Broker) -> None:
+def test_immune_message_with_an_invalid_queue_offset_waits(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     lab.pass_time(57_000)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=30,TRAN_PREPARED_QUEUE_OFFSET=x")
@@ -168,7 +168,7 @@ def test_an_immune_message_whose_place_is_nonsense_waits(lab: BrokerLab, broker:
     assert len(asked(peer)) == 1
 
 
-def test_an_immune_message_ends_with_its_first_place(lab: BrokerLab, broker: Broker) -> None:
+def test_immune_message_ends_with_its_first_offset(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90,TRAN_PREPARED_QUEUE_OFFSET=1")
     end(peer, send_half(peer, "first place"), ROLLBACK)
@@ -177,7 +177,9 @@ def test_an_immune_message_ends_with_its_first_place(lab: BrokerLab, broker: Bro
     assert [check.header.msg_id for check in asked(peer)] == ["first place"], "the op is used up"
 
 
-def test_an_immune_message_put_back_does_not_end_there(lab: BrokerLab, broker: Broker) -> None:
+def test_immune_message_put_back_is_not_ended_by_its_new_offset(
+    lab: BrokerLab, broker: Broker
+) -> None:
     peer = producer(lab, broker)
     first = send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90")
     pass_check(lab)
@@ -189,7 +191,9 @@ def test_an_immune_message_put_back_does_not_end_there(lab: BrokerLab, broker: B
 # -- how often, and who ---------------------------------------------------------------------------
 
 
-def test_15_checks_and_it_is_discarded_at_the_16th_look(lab: BrokerLab, broker: Broker) -> None:
+def test_half_message_is_discarded_at_the_16th_look_after_15_checks(
+    lab: BrokerLab, broker: Broker
+) -> None:
     peer = producer(lab, broker)
     send_half(peer, "A", more="TAGS=t")
     times = []
@@ -214,7 +218,7 @@ def test_15_checks_and_it_is_discarded_at_the_16th_look(lab: BrokerLab, broker: 
     assert progress(broker) == (16, -1)
 
 
-def test_what_is_asked(lab: BrokerLab, broker: Broker) -> None:
+def test_check_request_has_javas_fields(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, "A", queue_id=3, flag=5)
     pass_check(lab)
@@ -244,7 +248,7 @@ def test_producers_of_the_group_are_asked_in_turn(lab: BrokerLab, broker: Broker
     assert asked(stranger) == []
 
 
-def test_another_takes_over_from_one_that_died(lab: BrokerLab, broker: Broker) -> None:
+def test_another_producer_is_asked_when_one_has_died(lab: BrokerLab, broker: Broker) -> None:
     first = producer(lab, broker, "one")
     send_half(first)
     first.close()
@@ -255,9 +259,7 @@ def test_another_takes_over_from_one_that_died(lab: BrokerLab, broker: Broker) -
     assert len(stored(broker)) == 1
 
 
-def test_nobody_there_counts_and_the_next_that_comes_is_asked(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_check_counts_when_no_producer_is_connected(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     peer.close()
@@ -269,7 +271,7 @@ def test_nobody_there_counts_and_the_next_that_comes_is_asked(
     assert [event.peer is None for event in lab.journal.find(TransactionChecked)] == [True, False]
 
 
-def test_a_last_check_can_still_be_answered(lab: BrokerLab) -> None:
+def test_last_check_can_still_be_answered(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(transaction_check_max=1))
     peer = producer(lab, broker)
     for key in "ABC":
@@ -284,7 +286,7 @@ def test_a_last_check_can_still_be_answered(lab: BrokerLab) -> None:
 
 
 @pytest.mark.parametrize(("times", "said"), [("14", "15"), ("-3", "-2"), ("x", "0")])
-def test_how_the_number_of_checks_is_read(
+def test_number_of_checks_is_parsed_as_in_java(
     lab: BrokerLab, broker: Broker, times: str, said: str
 ) -> None:
     peer = producer(lab, broker)
@@ -294,7 +296,9 @@ def test_how_the_number_of_checks_is_read(
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == said
 
 
-def test_what_nobody_can_be_asked_about(lab: BrokerLab, broker: Broker) -> None:
+def test_half_message_without_a_producer_group_is_never_asked(
+    lab: BrokerLab, broker: Broker
+) -> None:
     peer = producer(lab, broker)
     send_half(peer, body=b"")
     put(broker, TRANS_HALF_TOPIC, b"of no topic")
@@ -302,7 +306,7 @@ def test_what_nobody_can_be_asked_about(lab: BrokerLab, broker: Broker) -> None:
     assert (asked(peer), len(halves(broker))) == ([], 4)
 
 
-def test_a_topic_too_long_to_ask_about_holds_up_nobody(lab: BrokerLab, broker: Broker) -> None:
+def test_overlong_topic_does_not_block_other_checks(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     properties = f"REAL_TOPIC\x01{'x' * 300}\x02REAL_QID\x010\x02PGROUP\x01{PRODUCERS}"
     header = send_header(TOPIC, properties=properties)
@@ -319,7 +323,7 @@ def test_a_topic_too_long_to_ask_about_holds_up_nobody(lab: BrokerLab, broker: B
 # -- what a run may find ---------------------------------------------------------------------------
 
 
-def test_progress_that_a_client_has_set(lab: BrokerLab, broker: Broker) -> None:
+def test_progress_set_by_a_client_is_used(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     broker.offsets.commit(CID_SYS_RMQ_TRANS, TRANS_HALF_TOPIC, 0, -5)
@@ -332,7 +336,7 @@ def test_progress_that_a_client_has_set(lab: BrokerLab, broker: Broker) -> None:
     assert (asked(peer), progress(broker)) == ([], (2, 1))
 
 
-def test_an_op_from_a_time_to_come(lab: BrokerLab, broker: Broker) -> None:
+def test_op_beyond_the_half_queue_is_kept(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     broker.clock.skew_ms = 120_000
@@ -342,7 +346,7 @@ def test_an_op_from_a_time_to_come(lab: BrokerLab, broker: Broker) -> None:
     assert [check.header.msg_id for check in asked(peer)] == ["K"]
 
 
-def test_ops_that_say_nothing(lab: BrokerLab, broker: Broker) -> None:
+def test_empty_ops_are_skipped(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     put(broker, TRANS_OP_HALF_TOPIC, b"0", tags="e")

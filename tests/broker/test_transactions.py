@@ -30,7 +30,7 @@ HOUR_MS = 3_600_000
 # -- age ------------------------------------------------------------------------------------------
 
 
-def test_with_a_right_clock_age_counts_from_birth() -> None:
+def test_age_counts_from_birth_when_the_clock_is_right() -> None:
     lab = BrokerLab(frozen=False)
     broker = lab.broker()
     peer = producer(lab, broker)
@@ -47,7 +47,7 @@ def test_with_a_right_clock_age_counts_from_birth() -> None:
 
 
 @pytest.mark.parametrize("born_ms", [0, 4_102_444_800_000])
-def test_with_a_moved_clock_age_counts_from_arrival(born_ms: int) -> None:
+def test_age_counts_from_arrival_when_the_clock_was_moved(born_ms: int) -> None:
     lab = BrokerLab(frozen=False)
     broker = lab.broker()
     peer = producer(lab, broker)
@@ -61,14 +61,14 @@ def test_with_a_moved_clock_age_counts_from_arrival(born_ms: int) -> None:
     assert check.message.born_timestamp_ms == born_ms, "stored bytes stay the producer's"
 
 
-def test_a_frozen_clock_is_a_moved_one(lab: BrokerLab, broker: Broker) -> None:
+def test_age_counts_from_arrival_on_a_frozen_clock(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, born_timestamp=1)
     pass_check(lab)
     assert (len(asked(peer)), discarded(broker)) == (1, [])
 
 
-def test_what_is_put_back_has_arrived_when_it_came_first(lab: BrokerLab) -> None:
+def test_message_put_back_keeps_its_first_arrival(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(file_reserved_time=1, transaction_check_max=1000))
     peer = producer(lab, broker)
     send_half(peer)
@@ -79,7 +79,7 @@ def test_what_is_put_back_has_arrived_when_it_came_first(lab: BrokerLab) -> None
     assert message.properties["TRANSACTION_CHECK_TIMES"] == "61"
 
 
-def test_what_is_resumed_has_an_age_of_its_own(lab: BrokerLab) -> None:
+def test_resumed_message_has_its_own_age(lab: BrokerLab) -> None:
     """A stored message of another topic, at the queue offset that a half message has too."""
     broker = lab.broker(BrokerConfig(transaction_time_out=50_000))
     peer = producer(lab, broker)
@@ -102,7 +102,7 @@ def test_what_is_resumed_has_an_age_of_its_own(lab: BrokerLab) -> None:
 # -- what a broker goes through -------------------------------------------------------------------
 
 
-def test_a_killed_broker_goes_on_where_it_was(lab: BrokerLab, broker: Broker) -> None:
+def test_killed_broker_continues_its_checks(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     ended, undecided = send_half(peer, "A"), send_half(peer, "B")
     end(peer, ended)
@@ -122,7 +122,7 @@ def test_a_killed_broker_goes_on_where_it_was(lab: BrokerLab, broker: Broker) ->
     assert check.half != undecided
 
 
-def test_a_reset_ends_all_transactions(lab: BrokerLab, broker: Broker) -> None:
+def test_reset_ends_all_transactions(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     pass_check(lab)
@@ -138,13 +138,13 @@ def test_a_reset_ends_all_transactions(lab: BrokerLab, broker: Broker) -> None:
     assert [check.half.offset for check in asked(peer)] == [1]
 
 
-def test_a_stopped_broker_has_no_looks_after_a_reset(lab: BrokerLab, broker: Broker) -> None:
+def test_stopped_broker_has_no_looks_after_a_reset(lab: BrokerLab, broker: Broker) -> None:
     broker.kill()
     broker.reset()
     assert lab.clock.timers() == []
 
 
-def test_a_look_missed_while_paused_and_a_reset_are_one_chain(
+def test_look_missed_while_paused_starts_no_second_timer_after_a_reset(
     lab: BrokerLab, broker: Broker
 ) -> None:
     broker.pause()
@@ -157,7 +157,7 @@ def test_a_look_missed_while_paused_and_a_reset_are_one_chain(
 
 
 @pytest.mark.parametrize("more", ["", "CHECK_IMMUNITY_TIME_IN_SECONDS=600"])
-def test_a_store_without_room_loses_nothing(lab: BrokerLab, more: str) -> None:
+def test_full_store_loses_no_half_message(lab: BrokerLab, more: str) -> None:
     broker = lab.broker(memory_limit_bytes=1200)
     peer = producer(lab, broker)
     send_half(peer, body=b"x" * 600, more=more)

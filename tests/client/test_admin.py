@@ -33,7 +33,7 @@ def test_offsets_come_from_the_queues_master() -> None:
     assert play.calls[0].command.ext_fields["bname"] == "a"
 
 
-def test_a_message_is_viewed_where_its_id_says() -> None:
+def test_message_is_viewed_at_the_broker_of_its_id() -> None:
     body = encode_record("orders", b"body", "", queue_id=0, born_host=HOST, store_host=HOST)
     play = ScriptedOperation(
         Admin(client()).view_message("7F00000100002A9F0000000000000010"), answer(body=body)
@@ -82,7 +82,7 @@ def test_messages_are_queried_at_every_broker() -> None:
     assert [one.body for one in play.result] == [b"k", b"a k"]
 
 
-def test_a_broker_that_finds_nothing_or_fails_does_not_spoil_the_rest() -> None:
+def test_failing_broker_does_not_hide_the_results_of_others() -> None:
     admin = Admin(client("a", "b"))
     play = ScriptedOperation(
         admin.query_messages("orders", "k"), answer(22), answer(body=record("k", 2))
@@ -103,7 +103,7 @@ def test_a_broker_that_finds_nothing_or_fails_does_not_spoil_the_rest() -> None:
         ScriptedOperation(admin.query_messages("nowhere", "k"), answer(17))
 
 
-def test_of_two_messages_with_one_unique_key_the_first_stored_counts() -> None:
+def test_first_stored_message_wins_when_two_have_one_unique_key() -> None:
     play = ScriptedOperation(
         Admin(client("a", "b")).query_message_by_unique_key("orders", "U"),
         answer(body=record("late", 5) + record("same hash", 1, unique="V")),
@@ -118,7 +118,7 @@ def test_of_two_messages_with_one_unique_key_the_first_stored_counts() -> None:
     assert play.result is None
 
 
-def test_consumption_is_that_of_all_masters() -> None:
+def test_consume_stats_are_collected_from_all_masters() -> None:
     play = ScriptedOperation(
         Admin(client()).consume_stats("g", "orders"),
         answer(body=cluster()),
@@ -130,7 +130,7 @@ def test_consumption_is_that_of_all_masters() -> None:
     assert (play.result.consume_tps, play.result.compute_total_diff()) == (0.75, 2)
 
 
-def test_a_topic_is_made_where_the_create_topic_key_is() -> None:
+def test_topic_is_created_at_the_brokers_of_the_create_topic_key() -> None:
     play = ScriptedOperation(
         Admin(client()).create_topic("new", 4), answer(body=route("b", "a")), answer(), answer()
     )
@@ -147,7 +147,7 @@ def test_a_topic_is_made_where_the_create_topic_key_is() -> None:
     }
 
 
-def test_a_topic_is_made_if_one_broker_takes_it() -> None:
+def test_topic_creation_succeeds_when_one_broker_accepts() -> None:
     admin = Admin(client())
     play = ScriptedOperation(
         admin.create_topic("new"),
@@ -164,14 +164,14 @@ def test_a_topic_is_made_if_one_broker_takes_it() -> None:
         ScriptedOperation(admin.create_topic("new"), answer(17))
 
 
-def test_a_topic_is_made_in_one_cluster() -> None:
+def test_topic_is_created_in_the_named_cluster() -> None:
     play = ScriptedOperation(
         Admin(client()).create_topic("new", cluster="c"), answer(body=cluster()), answer()
     )
     assert play.result == [B]
 
 
-def test_a_group_is_made_at_every_master() -> None:
+def test_group_is_created_at_every_master() -> None:
     config = SubscriptionGroupConfig(group_name="g", retry_max_times=3)
     admin = Admin(client())
     play = ScriptedOperation(admin.create_group(config), answer(body=cluster()), answer(), answer())

@@ -25,7 +25,7 @@ def mq() -> Iterator[fakemq.Cluster]:
         yield mq
 
 
-async def test_a_held_pull_is_woken_by_a_send_on_the_same_connection(mq: fakemq.Cluster) -> None:
+async def test_held_pull_is_woken_by_a_send_on_the_same_connection(mq: fakemq.Cluster) -> None:
     mq.reset()
     results: list[PullResult] = []
     async with AsyncClient(mq.namesrv_addr) as client:
@@ -55,7 +55,7 @@ async def test_many_sends_share_one_connection(mq: fakemq.Cluster) -> None:
     assert {one.body for one in mq.messages("orders")} == {b"%d" % one for one in range(50)}
 
 
-async def test_a_client_that_leaves_is_no_member_any_more(mq: fakemq.Cluster) -> None:
+async def test_closed_client_is_no_member(mq: fakemq.Cluster) -> None:
     mq.reset()
     async with AsyncClient(mq.namesrv_addr, consumer_group="billing") as client:
         await client.subscribe("orders")
@@ -66,7 +66,7 @@ async def test_a_client_that_leaves_is_no_member_any_more(mq: fakemq.Cluster) ->
     assert mq.group("billing").members() == []
 
 
-def test_both_faces_offer_the_same() -> None:
+def test_both_clients_have_the_same_methods() -> None:
     def offered(face: type) -> set[str]:
         return {name for name in vars(face) if not name.startswith("_")}
 

@@ -28,7 +28,7 @@ def client(mq: fakemq.Cluster) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("serialize_type", SerializeType)
-def test_what_is_sent_is_pulled(mq: fakemq.Cluster, serialize_type: SerializeType) -> None:
+def test_sent_message_is_pulled(mq: fakemq.Cluster, serialize_type: SerializeType) -> None:
     mq.reset()
     with Client(mq.namesrv_addr, serialize_type=serialize_type) as client:
         queue = client.subscribe_queues("orders")[0]
@@ -50,7 +50,7 @@ def test_what_is_sent_is_pulled(mq: fakemq.Cluster, serialize_type: SerializeTyp
         assert client.view_message(first.offset_msg_id).body == b"one"
 
 
-def test_sends_go_round_and_round(mq: fakemq.Cluster, client: Client) -> None:
+def test_sends_take_queues_in_turn(mq: fakemq.Cluster, client: Client) -> None:
     for _ in range(4):
         client.send(Message("orders", "x"))
     client.send_oneway(Message("orders", "x"))
@@ -58,7 +58,7 @@ def test_sends_go_round_and_round(mq: fakemq.Cluster, client: Client) -> None:
     assert mq.wait_for(lambda: len(mq.messages("orders")) == 9)
 
 
-def test_a_killed_broker_is_passed_over(client: Client, mq: fakemq.Cluster) -> None:
+def test_killed_broker_is_avoided(client: Client, mq: fakemq.Cluster) -> None:
     mq.broker("broker-a").kill()
     try:
         assert {client.send(Message("orders", "x")).queue.broker_name for _ in range(4)} == {
@@ -68,7 +68,7 @@ def test_a_killed_broker_is_passed_over(client: Client, mq: fakemq.Cluster) -> N
         mq.broker("broker-a").restart()
 
 
-def test_offsets_locks_and_members(mq: fakemq.Cluster, client: Client) -> None:
+def test_offsets_locks_and_members_are_read_back(mq: fakemq.Cluster, client: Client) -> None:
     queue = client.subscribe_queues("orders")[0]
     client.update_offset(queue, 5, oneway=False)
     assert client.query_offset(queue) == 5
@@ -79,7 +79,7 @@ def test_offsets_locks_and_members(mq: fakemq.Cluster, client: Client) -> None:
         assert other.lock([queue]) == {queue}
 
 
-def test_members_are_told_of_each_other(mq: fakemq.Cluster, client: Client) -> None:
+def test_members_are_notified_of_each_other(mq: fakemq.Cluster, client: Client) -> None:
     told: list[str] = []
 
     def notify(addr: str, request: RemotingCommand) -> None:
@@ -99,7 +99,7 @@ def test_members_are_told_of_each_other(mq: fakemq.Cluster, client: Client) -> N
     assert told[:1] == ["DEFAULT_CONSUMER"]
 
 
-def test_topics_and_groups_are_made(mq: fakemq.Cluster, client: Client) -> None:
+def test_topics_and_groups_are_created(mq: fakemq.Cluster, client: Client) -> None:
     assert sorted(client.create_topic("new", 3)) == sorted(one.addr for one in mq.brokers)
     assert len(client.publish_queues("new")) == 6
     group = SubscriptionGroupConfig(group_name="g")
@@ -107,7 +107,7 @@ def test_topics_and_groups_are_made(mq: fakemq.Cluster, client: Client) -> None:
     assert list(client.cluster_info().cluster_addr_table) == ["DefaultCluster"]
 
 
-def test_errors_say_what_the_broker_said(mq: fakemq.Cluster, client: Client) -> None:
+def test_errors_carry_the_brokers_code_and_remark(mq: fakemq.Cluster, client: Client) -> None:
     queue = client.subscribe_queues("orders")[0]
     with pytest.raises(MQBrokerError, match="SYSTEM_ERROR"):
         client.pull(type(queue)(topic="orders", broker_name="broker-a", queue_id=99), 0)

@@ -31,7 +31,7 @@ from tests.support.scripted_operation import (
 from tests.support.time import ManualTime
 
 
-def test_a_route_is_asked_for_once_and_again_after_30_s() -> None:
+def test_route_is_cached_for_30_s() -> None:
     time = ManualTime()
     instance = client(time=time)
     play = ScriptedOperation(instance.known_route("orders"), answer(body=route("a")))
@@ -48,7 +48,7 @@ def test_a_route_is_asked_for_once_and_again_after_30_s() -> None:
 
 
 @pytest.mark.parametrize("failure", [answer(17), RemotingConnectError(NAMESRV)])
-def test_an_old_route_serves_on_when_no_new_one_comes(failure: RemotingCommand) -> None:
+def test_old_route_is_used_when_no_new_one_arrives(failure: RemotingCommand) -> None:
     time = ManualTime()
     instance = client("a", time=time)
     time.passed_ms = 60_000
@@ -58,7 +58,7 @@ def test_an_old_route_serves_on_when_no_new_one_comes(failure: RemotingCommand) 
     )
 
 
-def test_an_unknown_topic_is_sent_by_the_route_of_the_create_topic_key() -> None:
+def test_unknown_topic_is_sent_by_the_route_of_the_create_topic_key() -> None:
     instance = client()
     play = ScriptedOperation(
         instance.route_to_send("new"), answer(17), answer(body=route("a", queues=8))
@@ -68,25 +68,25 @@ def test_an_unknown_topic_is_sent_by_the_route_of_the_create_topic_key() -> None
     assert play.result.publish_queues[0] == queue("a", 0, "new")
 
 
-def test_no_route_at_all_is_said_as_java_says_it() -> None:
+def test_missing_route_raises_javas_error() -> None:
     with pytest.raises(MQClientError, match="No route info of this topic: new") as caught:
         ScriptedOperation(client().route_to_send("new"), answer(17), answer(17))
     assert caught.value.code == 10005
 
 
-def test_another_error_of_the_name_server_is_passed_on() -> None:
+def test_other_error_of_the_name_server_is_raised() -> None:
     with pytest.raises(MQBrokerError, match=r"SYSTEM_ERROR \(1\) from ns:9876: broken"):
         ScriptedOperation(client().update_route("orders"), answer(1, remark="broken"))
 
 
-def test_the_master_of_an_unknown_broker_is_looked_for_once() -> None:
+def test_master_of_an_unknown_broker_is_looked_up_once() -> None:
     instance = client()
     assert ScriptedOperation(instance.master_addr(queue("b")), answer(body=route("b"))).result == B
     with pytest.raises(MQClientError, match=r"The broker\[c\] not exist"):
         ScriptedOperation(instance.master_addr(queue("c")), answer(body=route("b")))
 
 
-def test_a_heartbeat_goes_to_every_broker_and_one_that_is_down_is_passed_over() -> None:
+def test_heartbeat_goes_to_every_broker_that_is_up() -> None:
     instance = client("a", "b")
     instance.consumers["g"] = ConsumerData(group_name="g")
     play = ScriptedOperation(instance.heartbeat(), RemotingConnectError(A), answer())
@@ -96,7 +96,7 @@ def test_a_heartbeat_goes_to_every_broker_and_one_that_is_down_is_passed_over() 
     assert [one.group_name for one in told.consumer_data_set] == ["g"]
 
 
-def test_without_a_group_there_is_no_heartbeat_and_a_producer_tells_masters_only() -> None:
+def test_client_without_groups_sends_no_heartbeat_and_a_producer_only_to_masters() -> None:
     instance = client("a")
     instance.routes.brokers["a"][1] = "a:slave"
     assert ScriptedOperation(instance.heartbeat()).calls == []
@@ -104,7 +104,7 @@ def test_without_a_group_there_is_no_heartbeat_and_a_producer_tells_masters_only
     assert ScriptedOperation(instance.heartbeat(), answer()).addrs == [A]
 
 
-def test_leaving_tells_every_broker_of_every_group() -> None:
+def test_unregistering_goes_to_every_broker_for_every_group() -> None:
     instance = client("a", "b")
     instance.consumers["g"] = ConsumerData(group_name="g")
     instance.producer_groups["p"] = None
@@ -119,13 +119,13 @@ def test_leaving_tells_every_broker_of_every_group() -> None:
     assert not instance.producer_groups
 
 
-def test_the_members_of_a_group_come_from_a_broker_of_the_topic() -> None:
+def test_members_of_a_group_come_from_a_broker_of_the_topic() -> None:
     body = GetConsumerListByGroupResponseBody(consumer_id_list=["x"])
     play = ScriptedOperation(client("a").consumer_ids("orders", "g"), answer(body=body))
     assert (play.addrs, play.result) == ([A], ["x"])
 
 
-def test_a_brokers_request_goes_to_its_handler_and_one_way_is_not_answered() -> None:
+def test_brokers_request_is_answered_by_its_handler_unless_one_way() -> None:
     instance = client(serialize_type=SerializeType.ROCKETMQ)
     seen: list[str] = []
 
@@ -144,18 +144,18 @@ def test_a_brokers_request_goes_to_its_handler_and_one_way_is_not_answered() -> 
     assert seen == [A, A]
 
 
-def test_a_request_without_a_handler_is_answered_with_javas_remark() -> None:
+def test_request_without_a_handler_is_answered_with_javas_remark() -> None:
     response = client().handle(A, RemotingCommand(307))
     assert response is not None
     assert (response.code, response.remark) == (3, " request type 307 not supported")
 
 
-def test_a_seed_fixes_the_client_id_and_the_unique_ids() -> None:
+def test_seed_fixes_the_client_id_and_the_unique_ids() -> None:
     one, other = client(), client()
     assert one.client_id == other.client_id
     assert one.client_id.startswith("10.0.0.1@7#")
     assert one.unique_ids.create(0) == other.unique_ids.create(0)
 
 
-def test_several_name_servers_are_given_joined_by_semicolons() -> None:
+def test_several_name_servers_are_joined_by_semicolons() -> None:
     assert sorted(ClientInstance(" n1:1; n2:1 ;").name_servers.addrs) == ["n1:1", "n2:1"]

@@ -8,7 +8,7 @@ from fakemq.protocol.message import encode_record
 HOST = ("127.0.0.1", 1)
 
 
-def test_text_becomes_utf8_and_wait_is_always_said() -> None:
+def test_text_is_utf8_and_wait_is_always_set() -> None:
     message = Message("orders", "é", tags="t")
     assert message.body == b"\xc3\xa9"
     assert (message.tags, message.keys, message.unique_id) == ("t", "", "")
@@ -16,7 +16,7 @@ def test_text_becomes_utf8_and_wait_is_always_said() -> None:
     assert repr(message).startswith("<message to orders, 2 bytes")
 
 
-def test_bodies_come_as_they_were_sent() -> None:
+def test_body_of_bytes_is_sent_unchanged() -> None:
     body = b"a" * 5000
     record = encode_record(
         "orders", compress(body), "", queue_id=0, sys_flag=0x301, born_host=HOST, store_host=HOST

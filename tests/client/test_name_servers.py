@@ -18,7 +18,7 @@ def ask(servers: NameServers, *answers: object) -> ScriptedOperation[RemotingCom
     return ScriptedOperation(servers.ask(RemotingCommand(106), 3000), *answers)  # type: ignore[arg-type]
 
 
-def test_one_name_server_is_asked_until_it_is_gone() -> None:
+def test_one_name_server_is_asked_until_it_fails() -> None:
     servers = NameServers(ADDRS, Random(1))
     first = ask(servers, answer()).addrs
     assert ask(servers, answer()).addrs == first
@@ -26,13 +26,13 @@ def test_one_name_server_is_asked_until_it_is_gone() -> None:
     assert servers.chosen not in (None, first[0])
 
 
-def test_all_are_tried_once_and_then_it_fails() -> None:
+def test_request_fails_after_every_name_server_was_tried_once() -> None:
     servers = NameServers(ADDRS, Random(1))
     with pytest.raises(RemotingConnectError, match="n1:1"):
         ask(servers, *(RemotingConnectError(one) for one in ADDRS))
 
 
-def test_no_answer_fails_and_the_next_request_goes_elsewhere() -> None:
+def test_time_out_fails_and_the_next_request_asks_another() -> None:
     servers = NameServers(ADDRS, Random(1))
     first = ask(servers)
     with pytest.raises(RemotingTimeoutError):
@@ -40,11 +40,11 @@ def test_no_answer_fails_and_the_next_request_goes_elsewhere() -> None:
     assert ask(servers, answer()).addrs != first.addrs
 
 
-def test_the_order_is_the_seeds_choice() -> None:
+def test_order_of_name_servers_follows_the_seed() -> None:
     assert NameServers(ADDRS, Random(3)).addrs == NameServers(ADDRS, Random(3)).addrs
     assert sorted(NameServers(ADDRS, Random(3)).addrs) == ADDRS
 
 
-def test_without_an_address_it_says_what_is_missing() -> None:
+def test_missing_address_raises_an_error() -> None:
     with pytest.raises(MQClientError, match="host:port"):
         NameServers([], Random(1))

@@ -5,5 +5,5 @@ from __future__ import annotations
 from fakemq.client.options import ClientConfig, ClientOptions
 
 
-def test_the_faces_take_what_the_config_has() -> None:
+def test_clients_take_all_options_of_the_config() -> None:
     assert list(ClientOptions.__annotations__) == list(ClientConfig.__struct_fields__)

@@ -48,7 +48,7 @@ def until_done(parallel: Parallel) -> None:
         parallel.wait(TIMEOUT_MS)
 
 
-def test_each_gets_its_own_response(parallel: Parallel, outcomes: Outcomes) -> None:
+def test_each_request_gets_its_own_response(parallel: Parallel, outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.answers_in_reverse) as broker:
         for code in (1, 2):
             parallel.start(asking(broker.addr, code), outcomes.append)
@@ -58,9 +58,7 @@ def test_each_gets_its_own_response(parallel: Parallel, outcomes: Outcomes) -> N
     assert sorted(one for one in outcomes if isinstance(one, int)) == [1, 2]
 
 
-def test_a_lost_connection_fails_all_that_wait_on_it(
-    parallel: Parallel, outcomes: Outcomes
-) -> None:
+def test_lost_connection_fails_all_its_requests(parallel: Parallel, outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.hangs_up, scripts.answers) as broker:
         parallel.start(asking(broker.addr), outcomes.append)
         until_done(parallel)
@@ -71,7 +69,7 @@ def test_a_lost_connection_fails_all_that_wait_on_it(
     assert outcomes[1] == 0
 
 
-def test_what_another_request_found_is_not_waited_for(outcomes: Outcomes) -> None:
+def test_response_received_meanwhile_needs_no_wait(outcomes: Outcomes) -> None:
     remoting = BlockingRemoting(client().handle)
     parallel = Parallel(remoting)
     before_ms = real_elapsed_ms()
@@ -92,7 +90,7 @@ def test_what_another_request_found_is_not_waited_for(outcomes: Outcomes) -> Non
     remoting.close()
 
 
-def test_no_answer_in_time(parallel: Parallel, outcomes: Outcomes) -> None:
+def test_request_times_out(parallel: Parallel, outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.stays_silent) as broker:
         parallel.start(asking(broker.addr, timeout_ms=30), outcomes.append)
         until_done(parallel)
@@ -100,7 +98,7 @@ def test_no_answer_in_time(parallel: Parallel, outcomes: Outcomes) -> None:
     assert isinstance(failure, RemotingTimeoutError)
 
 
-def test_who_is_not_there_is_thrown_into_the_operation(
+def test_refused_connection_is_raised_in_the_operation(
     parallel: Parallel, outcomes: Outcomes
 ) -> None:
     def second_try(addr: str) -> Operation[int]:
@@ -118,7 +116,7 @@ def test_who_is_not_there_is_thrown_into_the_operation(
     assert outcomes[1] == 0
 
 
-def test_what_wants_no_answer_ends_at_once(parallel: Parallel, outcomes: Outcomes) -> None:
+def test_one_way_request_ends_at_once(parallel: Parallel, outcomes: Outcomes) -> None:
     def telling(addr: str) -> Operation[int]:
         yield from tell(addr, RemotingCommand(34), TIMEOUT_MS)
         return 5
@@ -129,7 +127,7 @@ def test_what_wants_no_answer_ends_at_once(parallel: Parallel, outcomes: Outcome
         assert len(parallel) == 0
 
 
-def test_time_passes_where_nothing_is_under_way(parallel: Parallel) -> None:
+def test_time_passes_when_no_request_is_open(parallel: Parallel) -> None:
     before_ms = real_elapsed_ms()
     parallel.wait(20)
     assert real_elapsed_ms() - before_ms >= 19

@@ -23,7 +23,7 @@ from tests.support.scripted_operation import A, B, ScriptedOperation, answer, cl
 from tests.support.time import START_MS, ManualTime
 
 
-def test_a_send_says_what_a_4_9_7_producer_says() -> None:
+def test_send_has_the_fields_of_a_4_9_7_producer() -> None:
     producer = Producer(client("a"))
     message = Message("orders", "body", tags="t", keys="k1 k2", flag=3)
     play = ScriptedOperation(producer.send(message, queue=queue("a", 1)), sent(1, 42))
@@ -56,7 +56,7 @@ def test_a_send_says_what_a_4_9_7_producer_says() -> None:
     assert result.region_id == "DefaultRegion"
 
 
-def test_without_smart_send_the_long_header_goes_out() -> None:
+def test_long_header_is_sent_without_smart_send() -> None:
     play = ScriptedOperation(
         Producer(client("a", smart_send=False)).send(Message("orders", "x")), sent()
     )
@@ -77,7 +77,7 @@ def test_messages_go_to_queues_in_turn() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(RETRY_RESPONSE_CODES))
-def test_another_broker_is_tried_after_codes_that_may_be_its_own_fault(code: int) -> None:
+def test_another_broker_is_tried_after_retryable_codes(code: int) -> None:
     play = ScriptedOperation(
         Producer(client("a", "b")).send(Message("orders", "x")), answer(code), sent()
     )
@@ -86,7 +86,7 @@ def test_another_broker_is_tried_after_codes_that_may_be_its_own_fault(code: int
 
 
 @pytest.mark.parametrize("code", [2, 13, 215])
-def test_other_codes_are_given_to_the_caller(code: int) -> None:
+def test_other_codes_are_raised(code: int) -> None:
     with pytest.raises(MQBrokerError) as caught:
         ScriptedOperation(
             Producer(client("a", "b")).send(Message("orders", "x")), answer(code, remark="no")
@@ -94,7 +94,7 @@ def test_other_codes_are_given_to_the_caller(code: int) -> None:
     assert (caught.value.code, caught.value.remark) == (code, "no")
 
 
-def test_remoting_errors_are_retried_twice_and_then_told() -> None:
+def test_remoting_errors_are_retried_twice_and_then_raised() -> None:
     play = ScriptedOperation(Producer(client("a", "b")).send(Message("orders", "x")))
     play.answer(RemotingConnectError("x"))
     play.answer(RemotingTimeoutError("x", 1))
@@ -117,7 +117,7 @@ def test_all_attempts_share_one_time_limit() -> None:
         play.answer(RemotingTimeoutError("x", 1000))
 
 
-def test_to_a_queue_of_ones_choice_it_is_tried_once() -> None:
+def test_send_to_a_chosen_queue_is_tried_once() -> None:
     with pytest.raises(RemotingConnectError):
         ScriptedOperation(
             Producer(client("a", "b")).send(Message("orders", "x"), queue=queue("a")),
@@ -133,7 +133,7 @@ def test_to_a_queue_of_ones_choice_it_is_tried_once() -> None:
         (12, SendStatus.FLUSH_SLAVE_TIMEOUT),
     ],
 )
-def test_stored_with_a_doubt_is_a_result(code: int, status: SendStatus) -> None:
+def test_message_stored_without_a_guarantee_is_a_result(code: int, status: SendStatus) -> None:
     response = sent()
     response.code = code
     assert (
@@ -144,7 +144,7 @@ def test_stored_with_a_doubt_is_a_result(code: int, status: SendStatus) -> None:
     )
 
 
-def test_a_batch_is_one_body_and_every_message_has_its_id() -> None:
+def test_batch_is_one_body_with_an_id_for_every_message() -> None:
     messages = [Message("orders", "x", tags="t"), Message("orders", "y", flag=2)]
     play = ScriptedOperation(Producer(client("a")).send_batch(messages), sent())
     command = play.calls[0].command
@@ -166,18 +166,18 @@ def test_a_batch_is_one_body_and_every_message_has_its_id() -> None:
         ([Message("a", "x"), Message("a", "x", properties={"WAIT": "false"})], "waitStoreMsgOK"),
     ],
 )
-def test_what_cannot_be_a_batch(messages: list[Message], text: str) -> None:
+def test_mixed_batch_is_refused(messages: list[Message], text: str) -> None:
     with pytest.raises(MQClientError, match=text):
         ScriptedOperation(Producer(client("a")).send_batch(messages))
 
 
-def test_one_way_waits_for_nothing() -> None:
+def test_one_way_send_waits_for_nothing() -> None:
     play = ScriptedOperation(Producer(client("a")).send_oneway(Message("orders", "x")), None)
     assert play.calls[0].command.is_oneway
     assert play.over
 
 
-def test_a_large_body_is_compressed() -> None:
+def test_large_body_is_compressed() -> None:
     body = b"a" * 4096
     play = ScriptedOperation(Producer(client("a")).send(Message("orders", body)), sent())
     command = play.calls[0].command
@@ -185,7 +185,7 @@ def test_a_large_body_is_compressed() -> None:
     assert command.ext_fields["f"] == str(0x301)
 
 
-def test_a_message_to_retry_takes_its_counts_into_the_header() -> None:
+def test_retry_counts_move_into_the_header() -> None:
     instance = client("a")
     counts = {"RECONSUME_TIME": "2", "MAX_RECONSUME_TIMES": "16"}
     message = Message("%RETRY%g", "x", properties=counts)
@@ -197,7 +197,7 @@ def test_a_message_to_retry_takes_its_counts_into_the_header() -> None:
     assert "RECONSUME_TIME" not in fields["i"]
 
 
-def test_the_vip_port_is_two_below() -> None:
+def test_vip_port_is_two_below() -> None:
     play = ScriptedOperation(
         Producer(client("a", vip_channel=True)).send(Message("orders", "x")), sent()
     )
@@ -212,13 +212,13 @@ def test_the_vip_port_is_two_below() -> None:
         (Message("orders", b"x" * 11), "MAX: 10", 13),
     ],
 )
-def test_what_cannot_be_sent_is_refused_at_once(message: Message, text: str, code: int) -> None:
+def test_unsendable_message_is_refused_at_once(message: Message, text: str, code: int) -> None:
     with pytest.raises(MQClientError, match=text) as caught:
         ScriptedOperation(Producer(client("a", max_message_bytes=10)).send(message))
     assert caught.value.code == code
 
 
-def test_who_sends_is_a_producer_from_then_on() -> None:
+def test_sending_makes_the_client_a_producer() -> None:
     instance = client("a")
     ScriptedOperation(Producer(instance, "mine").send(Message("orders", "x")), sent())
     assert list(instance.producer_groups) == ["mine"]

@@ -34,7 +34,7 @@ def record(tag: str) -> bytes:
     )
 
 
-def test_a_pull_says_what_a_4_9_7_consumer_says() -> None:
+def test_pull_has_the_fields_of_a_4_9_7_consumer() -> None:
     play = ScriptedOperation(
         PullConsumer(client("a"), "g").pull(queue(), 3, suspend_ms=20_000), pulled(19)
     )
@@ -58,7 +58,7 @@ def test_a_pull_says_what_a_4_9_7_consumer_says() -> None:
     assert (play.result.next_begin_offset, play.result.max_offset) == (5, 9)
 
 
-def test_messages_whose_tag_only_has_the_hash_are_left_out() -> None:
+def test_message_with_another_tag_of_the_same_hash_is_omitted() -> None:
     body = record("Aa") + record("BB")  # "Aa" and "BB" have one hash
     play = ScriptedOperation(
         PullConsumer(client("a")).pull(queue(), 0, expression="Aa"), pulled(0, body)
@@ -67,7 +67,7 @@ def test_messages_whose_tag_only_has_the_hash_are_left_out() -> None:
     assert play.result.status is PullStatus.FOUND
 
 
-def test_flags_follow_what_is_asked() -> None:
+def test_flags_follow_the_arguments() -> None:
     consumer = PullConsumer(client("a"))
     play = ScriptedOperation(
         consumer.pull(queue(), 0, expression=None, commit_offset=7), pulled(20)
@@ -78,7 +78,7 @@ def test_flags_follow_what_is_asked() -> None:
     assert play.result.status is PullStatus.NO_MATCHED_MSG
 
 
-def test_the_next_pull_goes_where_the_last_answer_said() -> None:
+def test_next_pull_goes_to_the_suggested_broker() -> None:
     instance = client()
     data = TopicRouteData(broker_datas=[BrokerData(broker_name="a", broker_addrs={0: A, 1: "s:1"})])
     instance.routes.put("orders", data, 0)
@@ -90,7 +90,7 @@ def test_the_next_pull_goes_where_the_last_answer_said() -> None:
     assert play.result.status is PullStatus.OFFSET_ILLEGAL
 
 
-def test_an_error_and_an_unknown_broker() -> None:
+def test_error_codes_and_an_unknown_broker_are_raised() -> None:
     with pytest.raises(MQBrokerError) as caught:
         ScriptedOperation(PullConsumer(client("a")).pull(queue(), 0), answer(24, remark="no"))
     assert caught.value.code == 24
@@ -98,7 +98,7 @@ def test_an_error_and_an_unknown_broker() -> None:
         ScriptedOperation(PullConsumer(client("a")).pull(queue("z"), 0), answer(17))
 
 
-def test_a_subscription_is_told_in_the_next_heartbeat() -> None:
+def test_subscription_is_in_the_next_heartbeat() -> None:
     instance = client("a")
     consumer = PullConsumer(instance, "g")
     ScriptedOperation(consumer.subscribe("orders", "x || y"))
@@ -111,7 +111,7 @@ def test_a_subscription_is_told_in_the_next_heartbeat() -> None:
     assert consumer.subscription("other") is None
 
 
-def test_offsets_are_asked_for_and_committed() -> None:
+def test_offsets_are_queried_and_committed() -> None:
     consumer = PullConsumer(client("a"), "g")
     assert ScriptedOperation(consumer.query_offset(queue()), answer(offset=8)).result == 8
     assert ScriptedOperation(consumer.query_offset(queue()), answer(22)).result is None
@@ -124,7 +124,7 @@ def test_offsets_are_asked_for_and_committed() -> None:
     assert asked.calls[0].command.ext_fields["commitOffset"] == "3"
 
 
-def test_locks_are_asked_for_broker_by_broker() -> None:
+def test_locks_are_requested_broker_by_broker() -> None:
     instance = client("a", "b")
     consumer = PullConsumer(instance, "g")
     queues = [queue("a", 0), queue("b", 0), queue("a", 1)]

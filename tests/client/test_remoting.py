@@ -47,20 +47,22 @@ def call(remoting: BlockingRemoting, addr: str, timeout_ms: int = TIMEOUT_MS) ->
     return response
 
 
-def test_what_a_broker_asks_before_its_answer(remoting: BlockingRemoting, seen: Seen) -> None:
+def test_requests_of_the_broker_are_handled_before_its_answer(
+    remoting: BlockingRemoting, seen: Seen
+) -> None:
     with ScriptedBroker(scripts.asks_before_it_answers) as broker:
         assert call(remoting, broker.addr).code == 7
     assert seen == [(broker.addr, scripts.NOTIFY), (broker.addr, scripts.RUNNING_INFO)]
 
 
-def test_responses_find_their_requests(remoting: BlockingRemoting) -> None:
+def test_responses_are_matched_to_their_requests(remoting: BlockingRemoting) -> None:
     with ScriptedBroker(scripts.answers_in_reverse) as broker:
         channel = remoting.channel(broker.addr)
         opaques = [channel.send(RemotingCommand(code)) for code in (1, 2)]
         assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
 
 
-def test_requests_that_are_sent_in_one_piece(remoting: BlockingRemoting) -> None:
+def test_requests_in_one_packet_are_all_answered(remoting: BlockingRemoting) -> None:
     def one_changed() -> Iterator[RemotingCommand]:
         command = RemotingCommand(0)
         for command.code in (1, 2):
@@ -72,12 +74,12 @@ def test_requests_that_are_sent_in_one_piece(remoting: BlockingRemoting) -> None
         assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
 
 
-def test_a_response_nobody_waits_for_is_dropped(remoting: BlockingRemoting) -> None:
+def test_unexpected_response_is_dropped(remoting: BlockingRemoting) -> None:
     with ScriptedBroker(scripts.answers_what_nobody_asked) as broker:
         assert call(remoting, broker.addr).code == 7
 
 
-def test_no_answer_in_time_costs_the_connection(remoting: BlockingRemoting) -> None:
+def test_time_out_closes_the_connection(remoting: BlockingRemoting) -> None:
     with ScriptedBroker(scripts.stays_silent, scripts.answers) as broker:
         with pytest.raises(RemotingTimeoutError, match=r"timeout, 30\(ms\)"):
             call(remoting, broker.addr, timeout_ms=30)
@@ -85,7 +87,7 @@ def test_no_answer_in_time_costs_the_connection(remoting: BlockingRemoting) -> N
 
 
 @pytest.mark.parametrize("script", [scripts.hangs_up, scripts.talks_nonsense])
-def test_a_lost_connection_fails_the_request_and_is_made_anew(
+def test_lost_connection_fails_the_request_and_is_replaced(
     remoting: BlockingRemoting, script: object
 ) -> None:
     assert callable(script)
@@ -95,7 +97,7 @@ def test_a_lost_connection_fails_the_request_and_is_made_anew(
         assert call(remoting, broker.addr).code == 0
 
 
-def test_a_connection_lost_while_idle_is_made_anew_before_it_is_used(
+def test_connection_lost_while_idle_is_replaced_before_use(
     remoting: BlockingRemoting,
 ) -> None:
     with ScriptedBroker(scripts.answers, scripts.answers) as broker:
@@ -105,14 +107,14 @@ def test_a_connection_lost_while_idle_is_made_anew_before_it_is_used(
 
 
 @pytest.mark.parametrize("addr", ["nonsense", "127.0.0.1:x", ":1"])
-def test_nobody_there(remoting: BlockingRemoting, addr: str) -> None:
+def test_refused_connection_raises_an_error(remoting: BlockingRemoting, addr: str) -> None:
     with pytest.raises(RemotingConnectError, match="connect to"):
         call(remoting, addr)
     with pytest.raises(RemotingConnectError):
         call(remoting, refused_addr())
 
 
-def test_failures_are_thrown_into_the_operation(remoting: BlockingRemoting) -> None:
+def test_failures_are_raised_in_the_operation(remoting: BlockingRemoting) -> None:
     def either(*addrs: str) -> Operation[int]:
         for addr in addrs:
             try:
@@ -127,7 +129,7 @@ def test_failures_are_thrown_into_the_operation(remoting: BlockingRemoting) -> N
     assert remoting.run(either(refused_addr())) == -1
 
 
-def test_one_way_does_not_wait(remoting: BlockingRemoting) -> None:
+def test_one_way_request_does_not_wait(remoting: BlockingRemoting) -> None:
     with ScriptedBroker(scripts.hangs_up) as broker:
         command = RemotingCommand(15)
         remoting.run(tell(broker.addr, command, TIMEOUT_MS))
@@ -138,6 +140,6 @@ def test_polling_without_connections_only_waits(remoting: BlockingRemoting) -> N
     remoting.poll(0)
 
 
-def test_addresses() -> None:
+def test_addresses_are_parsed() -> None:
     assert split_addr("[::1]:9876") == ("::1", 9876)
     assert local_ip("127.0.0.1:9876") == "127.0.0.1"

@@ -34,7 +34,7 @@ async def call(
     return response.code
 
 
-async def test_what_a_broker_asks_before_its_answer() -> None:
+async def test_requests_of_the_broker_are_handled_before_its_answer() -> None:
     seen = Seen()
     with ScriptedBroker(scripts.asks_before_it_answers) as broker:
         async with AsyncRemoting(seen) as remoting:
@@ -43,7 +43,7 @@ async def test_what_a_broker_asks_before_its_answer() -> None:
     assert seen == [(broker.addr, scripts.NOTIFY), (broker.addr, scripts.RUNNING_INFO)]
 
 
-async def test_requests_under_way_together_get_their_own_answers() -> None:
+async def test_concurrent_requests_get_their_own_answers() -> None:
     codes: dict[int, int] = {}
     with ScriptedBroker(scripts.answers_in_reverse) as broker:
         async with AsyncRemoting(Seen()) as remoting, anyio.create_task_group() as tasks:
@@ -56,7 +56,7 @@ async def test_requests_under_way_together_get_their_own_answers() -> None:
     assert codes == {1: 1, 2: 2}
 
 
-async def test_no_answer_in_time_costs_the_connection() -> None:
+async def test_time_out_closes_the_connection() -> None:
     with ScriptedBroker(scripts.stays_silent, scripts.answers) as broker:
         async with AsyncRemoting(Seen()) as remoting:
             with pytest.raises(RemotingTimeoutError):
@@ -65,7 +65,7 @@ async def test_no_answer_in_time_costs_the_connection() -> None:
 
 
 @pytest.mark.parametrize("script", [scripts.hangs_up, scripts.talks_nonsense])
-async def test_a_lost_connection_fails_the_request_and_is_made_anew(script: object) -> None:
+async def test_lost_connection_fails_the_request_and_is_replaced(script: object) -> None:
     assert callable(script)
     with ScriptedBroker(script, scripts.answers) as broker:
         async with AsyncRemoting(Seen()) as remoting:
@@ -74,7 +74,7 @@ async def test_a_lost_connection_fails_the_request_and_is_made_anew(script: obje
             assert await call(remoting, broker.addr) == 0
 
 
-async def test_leaving_ends_what_is_under_way() -> None:
+async def test_closing_ends_open_requests() -> None:
     failures: list[RemotingError] = []
     with ScriptedBroker(scripts.stays_silent) as broker:
         async with anyio.create_task_group() as tasks, AsyncRemoting(Seen()) as remoting:
@@ -90,7 +90,7 @@ async def test_leaving_ends_what_is_under_way() -> None:
     assert [type(one) for one in failures] == [RemotingSendRequestError]
 
 
-async def test_failures_are_thrown_into_the_operation() -> None:
+async def test_failures_are_raised_in_the_operation() -> None:
     def either(*addrs: str) -> Operation[int]:
         for addr in addrs:
             try:

@@ -10,7 +10,7 @@ from fakemq.protocol.errors import NumberFormatError
 from tests.support.scripted_operation import queue, route
 
 
-def test_a_route_says_where_to_send_and_to_pull() -> None:
+def test_route_has_queues_to_send_to_and_to_pull_from() -> None:
     table = RouteTable()
     known = table.put("orders", route("b", "a", queues=1), 5)
     assert known.publish_queues == known.subscribe_queues == (queue("a"), queue("b"))
@@ -19,13 +19,13 @@ def test_a_route_says_where_to_send_and_to_pull() -> None:
     assert table.master_addr("c") is None
 
 
-def test_a_broker_without_write_permission_is_pulled_from_only() -> None:
+def test_read_only_broker_is_pulled_from_only() -> None:
     known = RouteTable().put("orders", route("a", queues=1, perm=4), 0)
     assert known.publish_queues == ()
     assert known.subscribe_queues == (queue("a"),)
 
 
-def test_a_broker_without_master_is_not_sent_to() -> None:
+def test_broker_without_master_is_not_sent_to() -> None:
     data = TopicRouteData(
         queue_datas=[QueueData(broker_name="a", read_queue_nums=1, write_queue_nums=1, perm=6)],
         broker_datas=[BrokerData(broker_name="a", broker_addrs={1: "a:2"})],
@@ -35,13 +35,13 @@ def test_a_broker_without_master_is_not_sent_to() -> None:
     assert table.any_addr("a") == BrokerAddr("a:2", True)
 
 
-def test_an_order_topic_is_sent_to_where_its_config_says() -> None:
+def test_order_topic_is_sent_to_the_queues_of_its_config() -> None:
     data = TopicRouteData(order_topic_conf="a:2;b:1", broker_datas=[], queue_datas=[])
     known = RouteTable().put("orders", data, 0)
     assert known.publish_queues == (queue("a", 0), queue("a", 1), queue("b", 0))
 
 
-def test_the_suggested_broker_is_taken_or_the_next_slave_or_any() -> None:
+def test_suggested_broker_is_taken_or_the_next_slave_or_any() -> None:
     data = TopicRouteData(
         broker_datas=[BrokerData(broker_name="a", broker_addrs={0: "a:0", 2: "a:2"})]
     )
@@ -53,13 +53,13 @@ def test_the_suggested_broker_is_taken_or_the_next_slave_or_any() -> None:
     assert table.any_addr("b", 0) is None
 
 
-def test_masters_come_sorted_by_broker() -> None:
+def test_masters_are_sorted_by_broker() -> None:
     brokers = route("b", "a").broker_datas
     brokers.append(BrokerData(broker_name="c", broker_addrs={1: "c:2"}))
     assert masters(brokers) == ["a:10911", "b:10911"]
 
 
-def test_a_route_that_is_nonsense_costs_little() -> None:
+def test_invalid_route_costs_little() -> None:
     most = 2**31 - 1
     data = TopicRouteData(
         queue_datas=[

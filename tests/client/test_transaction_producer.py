@@ -46,7 +46,7 @@ def half_sent(code: int = 0) -> RemotingCommand:
 
 
 @pytest.mark.parametrize("state", LocalTransactionState)
-def test_a_half_message_and_its_end(state: LocalTransactionState) -> None:
+def test_half_message_is_sent_and_ended(state: LocalTransactionState) -> None:
     producer = TransactionProducer(client("a"), GROUP)
     message = Message("orders", "body", properties={"DELAY": "3"})
     executed: list[Message] = []
@@ -80,7 +80,7 @@ def test_a_half_message_and_its_end(state: LocalTransactionState) -> None:
 
 
 @pytest.mark.parametrize("code", [10, 11, 12])
-def test_a_doubtful_half_message_is_rolled_back_without_any_work(code: int) -> None:
+def test_uncertain_half_message_is_rolled_back_without_local_work(code: int) -> None:
     def execute(message: Message) -> LocalTransactionState:
         raise AssertionError("nobody should do this")
 
@@ -94,7 +94,7 @@ def test_a_doubtful_half_message_is_rolled_back_without_any_work(code: int) -> N
     assert play.result.sent.status is not SendStatus.SEND_OK
 
 
-def test_work_that_fails_leaves_it_to_the_checks() -> None:
+def test_failed_work_leaves_the_decision_to_the_checks() -> None:
     def execute(message: Message) -> LocalTransactionState:
         raise OSError("no disk")
 
@@ -110,7 +110,7 @@ def test_work_that_fails_leaves_it_to_the_checks() -> None:
         play.answer(None)
 
 
-def test_work_that_says_nothing_leaves_it_to_the_checks_too() -> None:
+def test_work_without_a_result_leaves_the_decision_to_the_checks() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: None)
     play = ScriptedOperation(send, half_sent(), None)
@@ -118,7 +118,7 @@ def test_work_that_says_nothing_leaves_it_to_the_checks_too() -> None:
     assert play.result.state is UNKNOW
 
 
-def test_nonsense_is_told_to_who_said_it() -> None:
+def test_invalid_result_is_raised_to_the_caller() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: True)  # type: ignore[arg-type, return-value]
     play = ScriptedOperation(send, half_sent())
@@ -127,7 +127,7 @@ def test_nonsense_is_told_to_who_said_it() -> None:
         play.answer(None)
 
 
-def test_a_broker_that_cannot_be_told_will_ask() -> None:
+def test_unreachable_broker_will_check_later() -> None:
     producer = TransactionProducer(client("a"), GROUP)
     send = producer.send_in_transaction(Message("orders", "x"), lambda message: COMMIT)
     play = ScriptedOperation(send, half_sent(), RemotingConnectError(A))
@@ -161,7 +161,7 @@ def check_request(
     )
 
 
-def test_a_check_is_answered_by_a_request_of_our_own() -> None:
+def test_check_is_answered_by_a_request() -> None:
     instance = client("a")
     seen: list[MessageExt] = []
 
@@ -190,7 +190,7 @@ def test_a_check_is_answered_by_a_request_of_our_own() -> None:
     }
 
 
-def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_unanswerable_checks_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     instance = client("a")
 
     def check(message: MessageExt) -> LocalTransactionState:
@@ -215,7 +215,7 @@ def test_checks_that_cannot_be_answered(caplog: pytest.LogCaptureFixture) -> Non
         ("commit", "TypeError(\"expected a LocalTransactionState, not 'commit'\")"),
     ],
 )
-def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None) -> None:
+def test_check_with_an_invalid_result_is_unknown(said: object, remark: str | None) -> None:
     instance = client("a")
     listen = TransactionProducer(instance, GROUP).listen_for_checks(lambda message: said)  # type: ignore[arg-type, return-value]
     ScriptedOperation(listen, NO_ROUTE, answer())
@@ -225,7 +225,7 @@ def test_a_check_that_says_nothing_or_nonsense(said: object, remark: str | None)
     assert command.remark == (remark and f"checkLocalTransactionState Exception: {remark}")
 
 
-def test_a_check_without_its_fields_is_not_answered() -> None:
+def test_check_without_its_fields_is_not_answered() -> None:
     instance = client("a")
     ScriptedOperation(
         TransactionProducer(instance, GROUP).listen_for_checks(lambda message: COMMIT),
@@ -252,7 +252,7 @@ def mq(running: fakemq.Cluster) -> fakemq.Cluster:
     return running
 
 
-def test_a_blocking_program_commits_and_is_asked(mq: fakemq.Cluster) -> None:
+def test_blocking_program_commits_and_is_checked(mq: fakemq.Cluster) -> None:
     with Client(mq.namesrv_addr, producer_group=GROUP) as one:
         one.send_in_transaction(Message("orders", "committed"), lambda message: COMMIT)
         one.send_in_transaction(Message("orders", "gone"), lambda message: ROLLBACK)
@@ -269,7 +269,7 @@ def test_a_blocking_program_commits_and_is_asked(mq: fakemq.Cluster) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
-async def test_an_asynchronous_program_is_asked_meanwhile(mq: fakemq.Cluster) -> None:
+async def test_asynchronous_program_is_checked_meanwhile(mq: fakemq.Cluster) -> None:
     async with AsyncClient(mq.namesrv_addr, producer_group=GROUP) as one:
         sent = await one.send_half(Message("orders", "asked for"))
         await one.end_transaction(sent, UNKNOW)
@@ -281,7 +281,7 @@ async def test_an_asynchronous_program_is_asked_meanwhile(mq: fakemq.Cluster) ->
             )
 
 
-def test_a_blocking_program_that_says_nothing_is_asked_again(mq: fakemq.Cluster) -> None:
+def test_blocking_program_without_a_result_is_checked_again(mq: fakemq.Cluster) -> None:
     answers = [None, COMMIT]
     with Client(mq.namesrv_addr, producer_group=GROUP) as one:
         result = one.send_in_transaction(Message("orders", "x"), lambda message: None)
@@ -296,7 +296,7 @@ def test_a_blocking_program_that_says_nothing_is_asked_again(mq: fakemq.Cluster)
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
-async def test_an_asynchronous_program_that_says_nonsense_is_asked_again(
+async def test_asynchronous_program_with_an_invalid_result_is_checked_again(
     mq: fakemq.Cluster,
 ) -> None:
     answers = [None, "commit", COMMIT]
@@ -312,7 +312,7 @@ async def test_an_asynchronous_program_that_says_nonsense_is_asked_again(
             await anyio.to_thread.run_sync(lambda: mq.wait_for(lambda: mq.messages("orders")))
 
 
-def test_nothing_is_left_behind_after_a_reset(mq: fakemq.Cluster) -> None:
+def test_reset_leaves_no_half_message(mq: fakemq.Cluster) -> None:
     kinds = [timer.kind for timer in mq.clock.timers()]
     with Client(mq.namesrv_addr, producer_group=GROUP) as one:
         for _ in range(2):
@@ -334,7 +334,7 @@ def test_nothing_is_left_behind_after_a_reset(mq: fakemq.Cluster) -> None:
             assert check.due_in_ms == 60_000
 
 
-def test_check_by_check_with_an_outside_producer(mq: fakemq.Cluster) -> None:
+def test_outside_producer_answers_check_by_check(mq: fakemq.Cluster) -> None:
     answers = [UNKNOW, UNKNOW, COMMIT]
     with Client(mq.namesrv_addr, producer_group=GROUP) as one:
         one.send_in_transaction(Message("orders", "x"), lambda message: UNKNOW)
@@ -349,7 +349,7 @@ def test_check_by_check_with_an_outside_producer(mq: fakemq.Cluster) -> None:
     assert len(mq.messages("orders")) == 1
 
 
-def test_a_plain_advance_can_burn_all_checks(mq: fakemq.Cluster) -> None:
+def test_plain_advance_can_use_up_all_checks(mq: fakemq.Cluster) -> None:
     with Client(mq.namesrv_addr, producer_group=GROUP) as one:
         one.send_in_transaction(Message("orders", "x"), lambda message: UNKNOW)
         one.listen_for_checks(lambda message: COMMIT)
@@ -360,7 +360,7 @@ def test_a_plain_advance_can_burn_all_checks(mq: fakemq.Cluster) -> None:
             one.poll(timeout_ms=50)
 
 
-def test_who_never_sent_is_asked_too(running: fakemq.Cluster) -> None:
+def test_producer_that_never_sent_is_asked_too(running: fakemq.Cluster) -> None:
     mq = running
     mq.reset()
     with (

@@ -20,14 +20,14 @@ def _in_berlin(monkeypatch: pytest.MonkeyPatch) -> object:
     time.tzset()
 
 
-def test_given_times_as_text() -> None:
+def test_times_are_formatted_as_by_java() -> None:
     assert human_time(1_700_000_000_007) == "20231114231320007"
     assert human_time2(1_700_000_000_007) == "2023-11-14 23:13:20,007"
     assert time_text(1_700_000_000_007) == "2023-11-14#23:13:20:007"
     assert time_text(-1) == "1970-01-01#00:59:59:999"
 
 
-def test_the_next_morning_is_local() -> None:
+def test_next_morning_is_local() -> None:
     morning = next_morning_ms(1_700_000_000_000)
     assert human_time(morning) == "20231115000000000"
     assert next_morning_ms(morning) == morning + DAY_MS

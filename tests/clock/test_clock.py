@@ -32,7 +32,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_a_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> None:
+def test_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> None:
     clock = Clock(source=machine)
     machine.ms += 5
     assert clock.now_ms() == 1_700_000_000_005
@@ -42,7 +42,7 @@ def test_a_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> Non
     assert clock.elapsed_ms(outside=True) == 5
 
 
-def test_a_frozen_clock_stands_still(machine: Machine) -> None:
+def test_frozen_clock_does_not_move(machine: Machine) -> None:
     clock = Clock(frozen=True, start_at_ms=1000, source=machine)
     machine.ms += 99
     assert clock.now_ms() == 1000
@@ -70,7 +70,7 @@ def test_freezing_and_unfreezing_lose_no_time_and_fire_nothing(machine: Machine)
     assert fired == ["t"]
 
 
-def test_advance_fires_in_order_and_shows_each_its_own_time(machine: Machine) -> None:
+def test_advance_fires_in_order_at_each_timers_own_time(machine: Machine) -> None:
     clock = Clock(frozen=True, start_at_ms=0, source=machine)
     seen: list[tuple[str, int, int]] = []
 
@@ -86,7 +86,7 @@ def test_advance_fires_in_order_and_shows_each_its_own_time(machine: Machine) ->
     assert clock.now_ms() == 20
 
 
-def test_a_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> None:
+def test_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     ticks: list[int] = []
 
@@ -99,7 +99,7 @@ def test_a_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> N
     assert ticks == [10, 20, 30]
 
 
-def test_the_network_settles_after_every_timer(machine: Machine) -> None:
+def test_network_settles_after_every_timer(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     order: list[str] = []
     clock.settle = lambda: order.append("settle")
@@ -121,13 +121,13 @@ def test_liveness_of_an_outside_peer_counts_real_time(machine: Machine) -> None:
     assert fired == ["in", "out"]
 
 
-def test_a_deadline_follows_the_clock_even_for_an_outside_peer(machine: Machine) -> None:
+def test_deadline_of_an_outside_peer_follows_the_clock(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     timer = clock.call_later(5, lambda: None, kind="kv_config_print", owner="n", outside=True)
     assert not timer.outside
 
 
-def test_outside_peers_age_when_asked_to_in_step_with_the_cluster(machine: Machine) -> None:
+def test_outside_peers_age_with_the_cluster_on_request(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     order: list[str] = []
     for at_ms, name, outside in ((10, "in10", False), (5, "out5", True), (15, "out15", True)):
@@ -158,7 +158,7 @@ def test_advancing_from_within_a_timer_is_refused(machine: Machine) -> None:
     assert clock.advance(1) == []  # and the clock still works
 
 
-def test_the_next_timer_of_a_kind(machine: Machine) -> None:
+def test_next_timer_of_a_kind_is_found(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     clock.call_later(100, lambda: None, kind="kv_config_print", owner="n")
     clock.call_later(400, lambda: None, kind="broker_expiry", owner="n")
@@ -181,7 +181,7 @@ def test_the_next_timer_of_a_kind(machine: Machine) -> None:
         ("delay_level_4", ""),
     ],
 )
-def test_no_kind_is_taken_for_another(machine: Machine, wanted: str, meant: str) -> None:
+def test_prefix_of_a_kind_is_another_kind(machine: Machine, wanted: str, meant: str) -> None:
     clock = Clock(frozen=True, source=machine)
     for kind in ("broker_expiry", "txn_check", "delay_level_3", "delay_offset_persist"):
         clock.call_later(100, lambda: None, kind=kind, owner="n")
@@ -193,7 +193,7 @@ def test_no_kind_is_taken_for_another(machine: Machine, wanted: str, meant: str)
     assert clock.next_of("delay_level").kind == clock.next_of("delay_level_3").kind
 
 
-def test_a_hold_blocks_automatic_movement_only(machine: Machine) -> None:
+def test_hold_blocks_automatic_movement_only(machine: Machine) -> None:
     clock = Clock(source=machine)
     fired: list[str] = []
     clock.call_later(10, lambda: fired.append("t"), kind="kv_config_print", owner="n")
@@ -207,7 +207,7 @@ def test_a_hold_blocks_automatic_movement_only(machine: Machine) -> None:
     assert fired == ["t"]
 
 
-def test_the_driver_hears_of_an_earlier_deadline_only(machine: Machine) -> None:
+def test_driver_is_notified_of_earlier_deadlines_only(machine: Machine) -> None:
     clock = Clock(source=machine)
     changes: list[int] = []
     clock.on_change = lambda: changes.append(1)
@@ -218,7 +218,7 @@ def test_the_driver_hears_of_an_earlier_deadline_only(machine: Machine) -> None:
     assert clock.next_due_in_ms() == 50
 
 
-def test_a_node_sees_its_skew_and_loses_its_timers_when_killed(machine: Machine) -> None:
+def test_node_has_its_skew_and_loses_its_timers_when_killed(machine: Machine) -> None:
     clock = Clock(frozen=True, start_at_ms=0, source=machine)
     node = NodeClock(clock, "broker-a-0")
     fired: list[str] = []
@@ -232,7 +232,7 @@ def test_a_node_sees_its_skew_and_loses_its_timers_when_killed(machine: Machine)
     assert clock.timers() == []
 
 
-def test_a_paused_node_fires_late_and_in_order(machine: Machine) -> None:
+def test_paused_node_fires_late_and_in_order(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     node = NodeClock(clock, "n")
     fired: list[int] = []
@@ -249,11 +249,11 @@ def test_a_paused_node_fires_late_and_in_order(machine: Machine) -> None:
     ("elapsed_ms", "tick_ms"),
     [(0, 5000), (5000, 5000), (5001, 15000), (15000, 15000), (124_999, 125_000)],
 )
-def test_ticks_of_a_polling_loop(elapsed_ms: int, tick_ms: int) -> None:
+def test_polling_loop_ticks_on_its_grid(elapsed_ms: int, tick_ms: int) -> None:
     assert next_tick_ms(elapsed_ms, 0, 5000, 10_000) == tick_ms
 
 
-def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
+def test_clock_knows_whether_it_shows_the_machines_time(machine: Machine) -> None:
     clock = Clock(source=machine)
     node = NodeClock(clock, "broker-a-0")
     node.skew_ms = 5  # a clock that is wrong in a world that is right
@@ -271,7 +271,7 @@ def test_whether_a_clock_tells_the_machines_time(machine: Machine) -> None:
     assert not Clock(source=machine, start_at_ms=0).follows_real_time
 
 
-def test_a_timer_that_fails_is_a_bug_in_the_journal_and_the_rest_fires() -> None:
+def test_failing_timer_is_a_bug_in_the_journal_and_the_rest_fires() -> None:
     clock = Clock(frozen=True)
     journal = Journal(clock)
     node = NodeClock(clock, "broker-a-0", journal)
@@ -289,7 +289,7 @@ def test_a_timer_that_fails_is_a_bug_in_the_journal_and_the_rest_fires() -> None
     ] * 2
 
 
-def test_without_a_journal_what_a_timer_raises_meets_who_moves_the_time() -> None:
+def test_failing_timer_raises_to_the_caller_without_a_journal() -> None:
     clock = Clock(frozen=True)
     NodeClock(clock, "n").call_later(1, lambda: print(1 // 0), kind="rpc_timeout")
     with pytest.raises(ZeroDivisionError):
@@ -299,7 +299,7 @@ def test_without_a_journal_what_a_timer_raises_meets_who_moves_the_time() -> Non
 # -- moments ----------------------------------------------------------------------------------
 
 
-def test_a_moment_takes_no_time_for_the_cluster(machine: Machine) -> None:
+def test_moment_takes_no_cluster_time(machine: Machine) -> None:
     clock = Clock(source=machine)
     clock.hold_moment()
     before = clock.now_ms(), clock.elapsed_ms()
@@ -310,7 +310,7 @@ def test_a_moment_takes_no_time_for_the_cluster(machine: Machine) -> None:
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 7, before[1] + 7)
 
 
-def test_a_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
+def test_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
     clock = Clock(source=machine)
     fired: list[int] = []
     clock.hold_moment()
@@ -326,7 +326,7 @@ def test_a_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
     assert fired == [10]
 
 
-def test_within_a_timer_there_is_no_other_moment_than_its_own(machine: Machine) -> None:
+def test_timer_has_no_other_moment_than_its_own(machine: Machine) -> None:
     clock = Clock(source=machine)
     seen: list[tuple[int, int]] = []
 
@@ -343,7 +343,7 @@ def test_within_a_timer_there_is_no_other_moment_than_its_own(machine: Machine) 
 
 
 @pytest.mark.parametrize("move", ["advance", "freeze", "reset"])
-def test_who_moves_the_time_ends_the_moment(machine: Machine, move: str) -> None:
+def test_moving_the_time_ends_the_moment(machine: Machine, move: str) -> None:
     clock = Clock(source=machine)
     clock.hold_moment()
     machine.ms += 7

@@ -33,7 +33,7 @@ from fakemq.errors import ConfigError
         (timedelta(minutes=2, milliseconds=3), 120_003),
     ],
 )
-def test_durations(value: Duration, milliseconds: int) -> None:
+def test_duration_is_parsed(value: Duration, milliseconds: int) -> None:
     assert duration_ms(value) == milliseconds
 
 
@@ -60,7 +60,7 @@ def test_durations(value: Duration, milliseconds: int) -> None:
         "9" * 5000,
     ],
 )
-def test_what_is_no_duration(value: object) -> None:
+def test_invalid_duration_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match=r'timeout=.*: expected a duration such as "2h"'):
         duration_ms(value, name="timeout")  # type: ignore[arg-type]
 
@@ -74,7 +74,7 @@ def test_any_text_is_a_duration_or_a_config_error(text: str) -> None:
 
 @settings(deadline=None, max_examples=100)
 @given(st.integers(0, 10**12))
-def test_a_duration_written_in_units_reads_back(milliseconds: int) -> None:
+def test_duration_written_in_units_is_read_back(milliseconds: int) -> None:
     seconds, ms = divmod(milliseconds, 1000)
     hours, seconds = divmod(seconds, 3600)
     assert duration_ms(f"{hours}h{seconds}s{ms}ms") == milliseconds
@@ -95,17 +95,17 @@ def test_a_duration_written_in_units_reads_back(milliseconds: int) -> None:
         (0, 0),
     ],
 )
-def test_sizes(value: Size, size: int) -> None:
+def test_size_is_parsed(value: Size, size: int) -> None:
     assert size_bytes(value) == size
 
 
 @pytest.mark.parametrize("value", ["", "GiB", "1GiBs", "1.5", "-1", -1, True, None, 1.5, "1e3"])
-def test_what_is_no_size(value: object) -> None:
+def test_invalid_size_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match=r'memory_limit=.*: expected a size such as "1GiB"'):
         size_bytes(value, name="memory_limit")  # type: ignore[arg-type]
 
 
-def test_instants() -> None:
+def test_instant_is_parsed() -> None:
     noon = 1_709_208_000_000
     assert instant_ms("2024-02-29T12:00:00Z") == noon
     assert instant_ms("2024-02-29T13:00:00+01:00") == noon
@@ -118,6 +118,6 @@ def test_instants() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "noon", "2023-02-29", "2024-02-29T25:00", None, 5])
-def test_what_is_no_instant(value: object) -> None:
+def test_invalid_instant_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match=r"start_at=.*: expected an ISO 8601 date and time"):
         instant_ms(value, name="start_at")  # type: ignore[arg-type]

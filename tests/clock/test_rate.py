@@ -32,7 +32,7 @@ def timer_of(clock: Clock, delay_ms: int, fired: list[int], *, outside: bool = F
     )
 
 
-def test_a_rate_begins_where_the_clock_is(machine: Machine) -> None:
+def test_rate_begins_at_the_current_time(machine: Machine) -> None:
     clock = Clock(source=machine)
     machine.ms += 7
     clock.rate = 10
@@ -48,7 +48,7 @@ def test_a_rate_begins_where_the_clock_is(machine: Machine) -> None:
     assert clock.elapsed_ms(outside=True) == 16, "outside peers live in real time"
 
 
-def test_the_driver_is_told_how_much_real_time_a_deadline_takes(machine: Machine) -> None:
+def test_driver_is_given_the_real_time_until_a_deadline(machine: Machine) -> None:
     clock = Clock(source=machine)
     changes: list[int] = []
     fired: list[int] = []
@@ -66,7 +66,7 @@ def test_the_driver_is_told_how_much_real_time_a_deadline_takes(machine: Machine
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.3, 1 / 3, 1.7, 3, 9999.9])
-def test_a_wake_up_is_neither_early_nor_late(machine: Machine, rate: float) -> None:
+def test_wake_up_is_neither_early_nor_late(machine: Machine, rate: float) -> None:
     clock = Clock(source=machine)
     for start_ms, delay_ms in ((3, 1), (50, 7), (1, 10_001)):
         clock.rate = 1
@@ -82,7 +82,7 @@ def test_a_wake_up_is_neither_early_nor_late(machine: Machine, rate: float) -> N
         assert (early, len(clock.fire_due())) == (0, 1)
 
 
-def test_rounding_does_not_add_up(machine: Machine) -> None:
+def test_rounding_errors_do_not_accumulate(machine: Machine) -> None:
     clock = Clock(source=machine)
     clock.rate = 1.5
     for _ in range(1000):
@@ -93,7 +93,7 @@ def test_rounding_does_not_add_up(machine: Machine) -> None:
     assert clock.now_ms() == WALL_MS + 1500
 
 
-def test_a_frozen_clock_takes_its_rate_when_it_runs(machine: Machine) -> None:
+def test_frozen_clock_applies_its_rate_when_it_runs(machine: Machine) -> None:
     clock = Clock(frozen=True, source=machine)
     clock.rate = 10
     machine.ms += 5
@@ -109,7 +109,7 @@ def test_a_frozen_clock_takes_its_rate_when_it_runs(machine: Machine) -> None:
     assert (clock.rate, clock.elapsed_ms()) == (10, 1100)
 
 
-def test_a_reset_takes_the_rate_back(machine: Machine) -> None:
+def test_reset_restores_the_rate(machine: Machine) -> None:
     clock = Clock(source=machine)
     told = [clock.follows_real_time]
     clock.rate = 10
@@ -124,14 +124,14 @@ def test_a_reset_takes_the_rate_back(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("rate", [0, -1, 10_001, float("nan"), float("inf"), True, "10"])
-def test_a_rate_that_cannot_be(machine: Machine, rate: float) -> None:
+def test_invalid_rate_is_refused(machine: Machine, rate: float) -> None:
     clock = Clock(source=machine)
     with pytest.raises(ValueError, match=r"^rate=.*: expected how many times .* at most 10,000;"):
         clock.rate = rate
     assert (clock.rate, clock.follows_real_time) == (1, True)
 
 
-def test_a_moment_takes_no_time_at_any_rate(machine: Machine) -> None:
+def test_moment_takes_no_time_at_any_rate(machine: Machine) -> None:
     clock = Clock(source=machine)
     clock.rate = 100
     clock.hold_moment()
@@ -142,7 +142,7 @@ def test_a_moment_takes_no_time_at_any_rate(machine: Machine) -> None:
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 700, before[1] + 700)
 
 
-def test_a_jump_is_no_time(machine: Machine) -> None:
+def test_jump_moves_the_wall_and_not_elapsed_time(machine: Machine) -> None:
     for clock in (Clock(source=machine), Clock(frozen=True, source=machine)):
         fired: list[int] = []
         timer_of(clock, 10, fired)
@@ -154,7 +154,7 @@ def test_a_jump_is_no_time(machine: Machine) -> None:
         assert (clock.now_ms(), fired) == (15, [10])
 
 
-def test_a_clock_stands_again_as_it_stood(machine: Machine) -> None:
+def test_restored_clock_has_its_former_state(machine: Machine) -> None:
     clock = Clock(source=machine)
     real = clock.state()
     clock.freeze()
@@ -184,7 +184,7 @@ STEPS = st.one_of(
 
 
 @given(st.booleans(), st.lists(STEPS, max_size=30))
-def test_time_never_goes_back_and_the_wall_moves_as_elapsed_time_does(
+def test_time_never_goes_back_and_the_wall_moves_with_elapsed_time(
     frozen: bool, steps: list[tuple[str, float]]
 ) -> None:
     machine = Machine()
@@ -221,7 +221,7 @@ def test_time_never_goes_back_and_the_wall_moves_as_elapsed_time_does(
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def test_a_skew_is_a_jump_of_one_nodes_wall(machine: Machine) -> None:
+def test_skew_moves_one_nodes_wall(machine: Machine) -> None:
     clock = Clock(frozen=True, start_at_ms=0, source=machine)
     journal = Journal(clock)
     node, other = NodeClock(clock, "a", journal), NodeClock(clock, "b", journal)

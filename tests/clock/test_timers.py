@@ -13,7 +13,7 @@ def make(due_ms: int, seq: int) -> Timer:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=600))
-def test_fires_in_deadline_then_insertion_order_and_skips_the_cancelled(
+def test_timers_fire_in_deadline_then_insertion_order_without_the_cancelled(
     plan: list[tuple[int, bool]],
 ) -> None:
     timeline = Timeline()
@@ -31,14 +31,14 @@ def test_fires_in_deadline_then_insertion_order_and_skips_the_cancelled(
     assert fired == sorted(kept)
 
 
-def test_pop_due_leaves_what_is_not_due() -> None:
+def test_pop_due_leaves_later_timers() -> None:
     timeline = Timeline()
     timeline.push(make(10, 1))
     assert timeline.pop_due(9) is None
     assert timeline.next_due_ms() == 10
 
 
-def test_cancelled_timers_do_not_pile_up() -> None:
+def test_cancelled_timers_do_not_accumulate() -> None:
     timeline = Timeline()
     for seq in range(10_000):
         timer = make(1_000_000, seq)
@@ -47,7 +47,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     assert len(timeline._heap) <= 2 * Timeline._SWEEP_AT
 
 
-def test_a_timer_is_taken_once() -> None:
+def test_timer_is_taken_once() -> None:
     timer = make(0, 0)
     assert timer.take() is not None
     assert timer.take() is None
