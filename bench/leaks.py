@@ -29,15 +29,15 @@ class Held(dict[str, int]):
 def held(mq: Cluster) -> Held:
     """Count, after a reset that empties journal and store."""
     mq.reset()
-    thread, core = mq._thread(), mq._core
+    core = mq.inspect(lambda core: core)
     for cached in _CACHED:
         cached.cache_clear()
     gc.collect()
     return Held(
         descriptors=len(os.listdir("/proc/self/fd")),
-        tasks=thread.call(lambda: len(asyncio.all_tasks())),
+        tasks=mq.inspect(lambda core: len(asyncio.all_tasks())),
         timers=len(mq.clock.timers()),
-        sessions=thread.call(lambda: sum(len(one.sessions) for one in core.brokers.values())),
+        sessions=sum(len(one.sessions) for one in core.brokers.values()),
         objects=len(gc.get_objects()),
         bytes=tracemalloc.get_traced_memory()[0],
     )
@@ -53,7 +53,7 @@ def cycle(mq: Cluster) -> None:
     rude.subscribe("orders")
     rude.heartbeat()
     rude._remoting.close()
-    broker = mq._core.broker("broker-a")
+    broker = mq.inspect(lambda core: core.broker("broker-a"))
     mq.wait_for(lambda: not broker.sessions)
 
 

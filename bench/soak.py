@@ -202,9 +202,9 @@ class Soak:
         mq.reset()
         for one in self._hearers:
             one.join()
-        thread = mq._thread()
-        tables = thread.call(lambda: census(thread.server))
-        tasks = thread.call(lambda: len(asyncio.all_tasks()))
+        server = mq._running().server
+        tables = mq.inspect(lambda core: census(server))
+        tasks = mq.inspect(lambda core: len(asyncio.all_tasks()))
         gc.collect()
         return Sample(
             minute,

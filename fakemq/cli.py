@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, Unpack
 
 import click
@@ -102,7 +103,11 @@ def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     require_supported(spec.broker_configs)
     from fakemq.serving import serve
 
-    ctx.exit(serve.serve(spec))
+    if spec.control is None:
+        ctx.exit(serve.serve(spec))
+    from fakemq.control.port import open_control
+
+    ctx.exit(serve.serve(spec, partial(open_control, spec.control)))
 
 
 @main.command()

@@ -53,7 +53,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[ClusterSpec]:
     """What was asked to run, instead of running it."""
     asked: list[ClusterSpec] = []
 
-    def run_at_once(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+    def run_at_once(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None], _: object) -> int:
         asked.append(spec)
         on_ready(INFO)
         return 0
@@ -152,7 +152,7 @@ def test_what_click_refuses(served: list[ClusterSpec], args: list[str]) -> None:
 
 
 def test_what_fails_at_the_start_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None], _: object) -> int:
         raise FakemqError("port 10911 is in use; choose another with --broker-port")
 
     monkeypatch.setattr(foreground, "run", run_cluster)
@@ -181,7 +181,7 @@ def test_a_stale_ready_file_goes_before_the_start(
     path = tmp_path / "ready.json"
     path.write_text("stale")
 
-    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
+    def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None], _: object) -> int:
         assert not path.exists()
         return 0
 

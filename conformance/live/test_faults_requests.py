@@ -12,7 +12,7 @@ from conformance.drivers.java_program import JavaClients
 from conformance.live.groups import WAITING
 from conformance.wire.raw import call, frame, split
 from fakemq.events import LinkClosed, MemberChanged, QueuesLocked
-from fakemq.handles.handles import BrokerHandle
+from fakemq.handles.brokers import BrokerHandle
 from fakemq.protocol.codes import RequestCode
 
 # Seconds, not milliseconds: a JVM for the whole file, and clients that wait for real time-outs.

@@ -12,8 +12,8 @@ from conformance.drivers.faulty_sends import FAILED, Sender
 from conformance.drivers.java_program import JavaConsumer, JavaProducer
 from conformance.live.groups import WAITING
 from conformance.targets.processes import wait_received
-from fakemq.core.views import Message
 from fakemq.events import AppendRefused, StoreRepaired
+from fakemq.handles.values import Message
 
 # Two JVMs, and sends that Java tries again three times.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]

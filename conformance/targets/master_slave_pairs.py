@@ -28,7 +28,7 @@ from conformance.targets.java_cluster import (
 from conformance.targets.processes import FakemqProcess, routed
 from conformance.targets.replicas import Reader
 from conformance.wire.raw import RawConnection, call, create_topic, frame, split
-from fakemq.handles.handles import BrokerHandle
+from fakemq.handles.brokers import BrokerHandle
 from fakemq.protocol.bodies.route import TopicRouteData
 
 _GET_BROKER_RUNTIME_INFO, _GET_ROUTEINFO_BY_TOPIC = 28, 105

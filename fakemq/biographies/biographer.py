@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
@@ -15,7 +15,6 @@ from fakemq.biographies.biography import Biography
 from fakemq.biographies.chronicle import Chronicle, Record
 from fakemq.biographies.steps import Step
 from fakemq.events.faults import AnswerWithheld
-from fakemq.handles.handles import Handle, Running
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 if TYPE_CHECKING:
@@ -23,40 +22,44 @@ if TYPE_CHECKING:
     from fakemq.core.views import Message
     from fakemq.journal.journal import Entry
 
+T = TypeVar("T")
+
 _UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
 """Topics whose consume queues are the broker's own."""
 
 
-class Biographer(Handle):
-    """Who knows the biographies of one cluster's messages; it reads the journal as that grows."""
+class Call(Protocol):
+    """Call a function on the cluster's thread and return its result."""
 
-    def __init__(self, running: Running) -> None:
-        super().__init__(running)
-        self._chronicle: tuple[ClusterCore, Chronicle] | None = None
+    def __call__(self, function: Callable[[], T], /) -> T: ...
+
+
+class Biographer:
+    """Tells the biographies of one core's messages; it reads the journal as that grows."""
+
+    def __init__(self, core: ClusterCore, call: Call) -> None:
+        self._core = core
+        self._call = call
+        names = {name: broker.config.broker_name for name, broker in core.brokers.items()}
+        self._chronicle = Chronicle(core.journal, names)
 
     def chronicle(self) -> Chronicle:
-        """The journal by record, as it is now; on the cluster's thread."""
-        core = self._core
-        if self._chronicle is None or self._chronicle[0] is not core:
-            names = {name: broker.config.broker_name for name, broker in core.brokers.items()}
-            self._chronicle = core, Chronicle(core.journal, names)
-        chronicle = self._chronicle[1]
-        chronicle.read()
-        return chronicle
+        """The journal by record, as it is now. On the cluster's thread only."""
+        self._chronicle.read()
+        return self._chronicle
 
     def tell(self, message: Message, epoch: int | None = None) -> Biography:
-        """The biography of a message that was seen in an ``epoch`` of the journal."""
+        """Return the biography of a message that was looked up in an ``epoch`` of the journal."""
         return self._call(lambda: self._tell(message, epoch))
 
     def _tell(self, message: Message, epoch: int | None) -> Biography:
-        core = self._core
-        if epoch not in (None, core.journal.epoch):
+        if epoch not in (None, self._core.journal.epoch):
             why = "the cluster was reset since: the journal does not go back so far"
             return Biography(
                 _name(message),
                 [steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=message.broker, why=why)],
             )
-        return _Telling(core, self.chronicle()).tell(message)
+        return _Telling(self._core, self.chronicle()).tell(message)
 
 
 def _name(message: Message) -> str:

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fakemq.control import routes
-from fakemq.control.endpoints import Endpoint, Error, Refusal, Text
+from fakemq.control.endpoints import Endpoint
+from fakemq.control.results import Error, Refusal, Text
 from fakemq.core.inspection import NODE
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
 from fakemq.events.core import HandlerFailed

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Done, Duration, endpoint
+from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.results import Done, Duration
 from fakemq.core.views import Deadline
 
 

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.durations import duration_ms
-from fakemq.cluster import Cluster
-from fakemq.control.endpoints import Refusal
+from fakemq.control.results import Refusal
+from fakemq.handles.brokers import BrokerView
+from fakemq.handles.clock import ClockHandle
+from fakemq.handles.cluster import ClusterBase
+from fakemq.handles.running import Life
 from fakemq.journal.journal import line
 from fakemq.serving.on_loop import OnLoop
 
 if TYPE_CHECKING:
-    from fakemq.control.endpoints import Duration
+    from fakemq.control.results import Duration
     from fakemq.core.cluster import ClusterCore
     from fakemq.core.snapshots import Snapshot
     from fakemq.handles.clock import ClockHold
@@ -49,23 +52,34 @@ class Numbered(dict[int, T]):
         return number, self[number]
 
 
-class _OnLoop(Cluster):
-    """The running cluster as a test holds it, for who is on its loop: nothing can be waited for."""
+class ClusterOnLoop(ClusterBase):
+    """The running cluster as a test sees it, for callers on its loop, which cannot wait.
+
+    What takes time, such as a broker's restart, is awaited at the server instead.
+    """
 
     def __init__(self, server: ClusterServer) -> None:
-        self._take(server.spec)
-        self._life.thread = OnLoop(server)
+        super().__init__(Life(OnLoop(server)))
+
+    @property
+    def clock(self) -> ClockHandle:
+        return ClockHandle(self._running)
+
+    def broker(self, name: str) -> BrokerView:
+        """The broker ``broker-a-0``; a bare ``broker-a`` means its master."""
+        return BrokerView(self._running, self._core.broker(name))
 
 
 class Control:
-    """The cluster as a test holds it, from its own loop.
+    """What endpoint functions work on.
 
-    ``mq`` can do all that is done at once; what has to be waited for is awaited at ``server``.
+    ``mq`` does what takes effect at once; what takes several turns of the loop is awaited at
+    ``server``.
     """
 
     def __init__(self, server: ClusterServer) -> None:
         self.server = server
-        self.mq = _OnLoop(server)
+        self.mq = ClusterOnLoop(server)
         self.placed: dict[int, Fault] = {}
         """The faults of this port as their placing gave them, by their numbers."""
         self.holds: Numbered[ClockHold] = Numbered("hold")

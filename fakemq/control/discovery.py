@@ -7,7 +7,8 @@ read the first line. Source: common/MixAll.java#getWSAddr, common/namesrv/TopAdd
 from __future__ import annotations
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Query, Text, endpoint
+from fakemq.control.endpoints import Query, endpoint
+from fakemq.control.results import Text
 
 
 class Asked(Query):

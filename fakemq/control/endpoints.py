@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, NewType, TypeAlias, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, TypeVar, get_type_hints
 
 import msgspec
+
+from fakemq.control.results import Refusal
 
 if TYPE_CHECKING:
     from fakemq.control.control import Control
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-Text = NewType("Text", str)
-"""A result that is sent as it is, as plain text."""
-
-Duration: TypeAlias = str | int | float
-"""``"2h"``, ``"1m30s"``, ``"500ms"``, or a number of seconds."""
 
 
 class Query(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -30,27 +26,6 @@ class Query(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 class Body(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What a request may have as its JSON; no body is an empty one."""
-
-
-class Done(msgspec.Struct, frozen=True):
-    """Nothing more to say than 200."""
-
-
-class Error(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a request was refused: what was wrong, and what would be right."""
-
-    error: str
-    journal: list[str] = []
-    """The journal's last lines, where something was waited for that did not come."""
-
-
-class Refusal(Exception):  # noqa: N818 - an answer, not a mishap
-    """A request that is answered with an error's status and text."""
-
-    def __init__(self, status: int, text: str, journal: list[str] | None = None) -> None:
-        super().__init__(text)
-        self.status = status
-        self.error = Error(error=text, journal=journal or [])
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

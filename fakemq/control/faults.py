@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Done, Refusal, endpoint
+from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.results import Done, Refusal
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults.placing import Fault, FaultPlacing
 from fakemq.handles.faults.requests import GateFault

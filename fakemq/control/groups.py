@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Done, Query, Refusal, endpoint
+from fakemq.control.endpoints import Body, Query, endpoint
+from fakemq.control.results import Done, Refusal
 from fakemq.core.views import Member
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 

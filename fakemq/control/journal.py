@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Duration, Query, Refusal, endpoint
+from fakemq.control.endpoints import Query, endpoint
+from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Limit, Offset
 from fakemq.events.core import Event
 from fakemq.events.kinds import fields_of, kind_named

@@ -10,8 +10,10 @@ from fakemq.config.files import ConfigSource
 from fakemq.config.layout import MEMORY
 from fakemq.control.clock import ClockState, clock_state
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Duration, endpoint
-from fakemq.handles.handles import NameServerHandle, demoted, promoted
+from fakemq.control.endpoints import Body, endpoint
+from fakemq.control.results import Duration
+from fakemq.handles.brokers import demoted, promoted
+from fakemq.handles.name_servers import NameServerHandle
 
 
 class NameServerState(msgspec.Struct, frozen=True, kw_only=True):

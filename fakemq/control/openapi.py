@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TypeAlias
 
 import msgspec
 
-import fakemq
 from fakemq.control.control import Control
-from fakemq.control.endpoints import ENDPOINTS, Endpoint, Error, Text, endpoint
+from fakemq.control.endpoints import ENDPOINTS, Endpoint, endpoint
+from fakemq.control.results import Error, Text
 
 Json: TypeAlias = dict[str, object]
 
@@ -36,7 +37,7 @@ def document() -> Json:
         "openapi": "3.1.0",
         "info": {
             "title": "fakemq's control port",
-            "version": fakemq.__version__,
+            "version": version("fakemq"),
             "description": "Steers a running fakemq cluster.",
         },
         "security": [{}, {"token": []}],

@@ -40,6 +40,14 @@ class _Protocol(H11Protocol):
         self.logger = logging.getLogger("fakemq")
 
 
+async def open_control(spec: ControlSpec, server: ClusterServer) -> str:
+    """Open the control port of a running server, which closes it; return its URL."""
+    port = ControlPort(server, spec)
+    server.attach(port)
+    await port.open()
+    return port.url
+
+
 class ControlPort:
     """Listens from ``open`` to ``close``; FakemqError if the port is somebody else's."""
 

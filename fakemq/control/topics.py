@@ -7,7 +7,8 @@ from typing import Annotated
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Body, Done, Query, Refusal, endpoint
+from fakemq.control.endpoints import Body, Query, endpoint
+from fakemq.control.results import Done, Refusal
 from fakemq.core import inspection
 from fakemq.core.views import Delayed, Message, Queue
 
@@ -171,9 +172,11 @@ def get_diagnosis(control: Control, query: Waiting) -> list[str]:
 @endpoint("GET", "/v1/delayed")
 def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
     """Messages that wait for their delay level, for a topic or for all; next due first."""
+    if query.topic is not None:
+        inspection.check_topic(control.core, query.topic, may_come=True)
     return [
         ShownDelayed(**msgspec.structs.asdict(one), text=_text(one.message.body))
-        for one in control.mq.delayed(query.topic)
+        for one in inspection.delayed(control.core, query.topic)
     ]
 
 
@@ -185,7 +188,8 @@ def _state(control: Control, topic: str) -> TopicState:
 
 
 def _shown(message: Message) -> ShownMessage:
-    return ShownMessage(**msgspec.structs.asdict(message), text=_text(message.body))
+    fields = {name: getattr(message, name) for name in Message.__struct_fields__}
+    return ShownMessage(**fields, text=_text(message.body))
 
 
 def _text(body: bytes) -> str | None:

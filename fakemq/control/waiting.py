@@ -9,12 +9,13 @@ from typing import Annotated
 import msgspec
 
 from fakemq.clock.durations import span_ms
-from fakemq.cluster import PATIENCE_MS
 from fakemq.control.control import Control, wait_ms
-from fakemq.control.endpoints import Body, Duration, Refusal, endpoint
+from fakemq.control.endpoints import Body, endpoint
 from fakemq.control.journal import Wanted, text_of
+from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
 from fakemq.events.core import Delivered
+from fakemq.handles.cluster import PATIENCE_MS
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from fakemq.control.control import Control
-from fakemq.control.endpoints import Done, endpoint
+from fakemq.control.endpoints import endpoint
+from fakemq.control.results import Done
 from fakemq.core.snapshots import Snapshot
 
 

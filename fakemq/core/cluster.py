@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
@@ -45,6 +45,12 @@ LONGEST_ADVANCE_MS = 3650 * DAY_MS
 """Ten years, every timer of which is fired."""
 
 
+class Abandonable(Protocol):
+    """A call that its caller may abandon, from any thread."""
+
+    given_up: bool
+
+
 class ClusterCore:
     """The nodes of one cluster, at addresses that are final.
 
@@ -68,14 +74,14 @@ class ClusterCore:
         self.clock = Clock(frozen=spec.clock == "frozen", start_at_ms=spec.start_at_ms)
         self.journal = Journal(self.clock)
         self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
-        """For who shows the journal in another way."""
         self.on_moved: Callable[[str], None] = lambda how: None
         """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
         self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.clock.why_ended = self._why_ended
         self._ending = False
-        self._given_up: Callable[[], bool] | None = None
+        self._wait: Abandonable | None = None
+        """The call that moves time now, if its caller can abandon it."""
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
@@ -288,13 +294,13 @@ class ClusterCore:
                 self.on_moved("advance")
         return [inspection.fired(self.clock, timer, began[timer.outside]) for timer in fired]
 
-    def until_given_up(self, given_up: Callable[[], bool], move: Callable[[], T]) -> T:
-        """What ``move`` gives, which moves time; that ends as soon as ``given_up`` is true."""
-        self._given_up = given_up
+    def until_given_up(self, wait: Abandonable, move: Callable[[], T]) -> T:
+        """Call ``move``, which moves time; it ends with FakemqError once ``wait`` is given up."""
+        self._wait = wait
         try:
             return move()
         finally:
-            self._given_up = None
+            self._wait = None
 
     def end_moves(self) -> None:
         """Have no time be moved any more: the cluster is about to stop. From any thread."""
@@ -304,8 +310,8 @@ class ClusterCore:
         """Why time is not moved any further; "" if it may be."""
         if self._ending:
             return "the cluster is being stopped"
-        given_up = self._given_up
-        return "who moved the clock has given up" if given_up is not None and given_up() else ""
+        given_up = self._wait is not None and self._wait.given_up
+        return "the caller that moved the clock has given up" if given_up else ""
 
     def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; a time in the past is refused with ValueError."""

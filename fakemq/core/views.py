@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
-
-from fakemq.errors import FakemqError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fakemq.biographies.biography import Biography
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -22,10 +13,10 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-class Message(msgspec.Struct, frozen=True, dict=True):
+class Message(msgspec.Struct, frozen=True):
     """A stored message. Times are milliseconds since the epoch, ``offset`` is the queue's.
 
-    ``body`` is as its producer gave it; what it compressed is decompressed.
+    ``body`` is as its producer sent it: what that compressed is decompressed.
     """
 
     topic: str
@@ -49,24 +40,6 @@ class Message(msgspec.Struct, frozen=True, dict=True):
     reconsume_times: int
     commit_log_offset: int
     deliveries: tuple[Delivery, ...] = ()
-
-    @property
-    def biography(self) -> Biography:
-        """What became of it by now, as far as the journal knows; see docs/journal.md.
-
-        Raises FakemqError for one that no running cluster of ours gave.
-        """
-        tell: Callable[[Message], Biography] | None = self.__dict__.get("_tell")
-        if tell is None:
-            raise FakemqError(
-                f"nobody knows what became of {self!r}: it is a copy, or of a cluster elsewhere"
-            )
-        return tell(self)
-
-    def told_by(self, tell: Callable[[Message], Biography]) -> Message:
-        """Have ``tell`` be who knows its biography; gives the message itself."""
-        self.__dict__["_tell"] = tell
-        return self
 
     def __repr__(self) -> str:
         body = self.body if len(self.body) <= 40 else self.body[:37] + b"..."

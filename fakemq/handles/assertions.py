@@ -16,7 +16,7 @@ from fakemq.protocol.topics import dlq_topic
 
 if TYPE_CHECKING:
     from fakemq.biographies.biography import Biography
-    from fakemq.core.views import Message
+    from fakemq.handles.values import Message
 
 BIOGRAPHIES_AT_MOST = 5
 SHOWN_AT_MOST = 20

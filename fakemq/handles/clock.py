@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms
 from fakemq.core import inspection
 from fakemq.core.views import Deadline
-from fakemq.handles.handles import Handle, Running, Wait, waited
+from fakemq.handles.running import Handle, Running, Wait, moved, waited
 
 if TYPE_CHECKING:
     from fakemq.clock.clock import Hold
     from fakemq.clock.node_clock import NodeClock
-    from fakemq.serving import thread
-
-T = TypeVar("T")
-
-
-def moved(running: thread.Running, wait: Wait, move: Callable[[], T]) -> T:
-    """Move time for as long as somebody waits for it; Ctrl-C, too, is an end of waiting."""
-    core = running.server.core
-    try:
-        return running.call(lambda: core.until_given_up(lambda: wait.given_up, move))
-    finally:
-        wait.give_up()
 
 
 class ClockView(Handle):
@@ -82,20 +70,27 @@ class ClockView(Handle):
         """
         return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
-    def _advance(self, duration: Duration, outside_peers: bool, wait: Wait) -> list[Deadline]:
+    # Each of these takes the wait of an asynchronous caller, which may be cancelled.
+
+    def _advance(
+        self, duration: Duration, outside_peers: bool, wait: Wait | None = None
+    ) -> list[Deadline]:
         ms = duration_ms(duration, name="advance")
-        return self._move(wait, lambda: self._core.advance(ms, outside_peers=outside_peers))
+        move = partial(self._core.advance, ms, outside_peers=outside_peers)
+        return moved(self._running(), move, wait)
 
-    def _advance_to(self, instant: Instant, outside_peers: bool, wait: Wait) -> list[Deadline]:
+    def _advance_to(
+        self, instant: Instant, outside_peers: bool, wait: Wait | None = None
+    ) -> list[Deadline]:
         at_ms = instant_ms(instant, name="advance_to")
-        return self._move(wait, lambda: self._core.advance_to(at_ms, outside_peers=outside_peers))
+        move = partial(self._core.advance_to, at_ms, outside_peers=outside_peers)
+        return moved(self._running(), move, wait)
 
-    def _advance_to_next(self, kind: str, outside_peers: bool, wait: Wait) -> list[Deadline]:
-        next_one = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)
-        return self._move(wait, next_one)
-
-    def _move(self, wait: Wait, move: Callable[[], list[Deadline]]) -> list[Deadline]:
-        return moved(self._running(), wait, move)
+    def _advance_to_next(
+        self, kind: str, outside_peers: bool, wait: Wait | None = None
+    ) -> list[Deadline]:
+        move = partial(self._core.advance_to_next, kind, outside_peers=outside_peers)
+        return moved(self._running(), move, wait)
 
     def __repr__(self) -> str:
         state = "frozen" if self.frozen else "running"
@@ -181,11 +176,11 @@ class ClockHandle(ClockView):
         ConfigError for over ten years. `stop`, a cancelled task or Ctrl-C ends it between two
         deadlines, with FakemqError for who still waits; time is then where it was.
         """
-        return self._advance(duration, outside_peers, Wait())
+        return self._advance(duration, outside_peers)
 
     def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to a wall time; the past is refused with ValueError."""
-        return self._advance_to(instant, outside_peers, Wait())
+        return self._advance_to(instant, outside_peers)
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
         """Advance to the next pending deadline of a kind; LookupError names what is pending.
@@ -194,7 +189,7 @@ class ClockHandle(ClockView):
         counts. One that is put off on the way, as each registration does to ``broker_expiry``,
         does not fire.
         """
-        return self._advance_to_next(kind, outside_peers, Wait())
+        return self._advance_to_next(kind, outside_peers)
 
 
 class AsyncClockHandle(ClockView):

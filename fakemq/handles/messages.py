@@ -1,51 +1,32 @@
-"""What a cluster holds, for whoever tests with it: messages, topics and groups."""
+"""What a cluster stores: messages, topics and groups, to look at, to put in, and to assert."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from fakemq.config.checked import topic_queues, whole
-from fakemq.core import inspection
-from fakemq.core.views import Delayed, Message, Queue
+from fakemq.core import inspection, views
+from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
-from fakemq.handles.handles import GroupHandle, TopicHandle, Wait
+from fakemq.handles.running import Handle, Life
+from fakemq.handles.values import Delayed, Message, Origin, message_of
 from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
     from fakemq.biographies.biography import Biography
-    from fakemq.core.cluster import ClusterCore
-    from fakemq.serving.thread import Running
+    from fakemq.handles.topics import GroupHandle, TopicHandle
 
 
-class Life:
-    """The thread that a cluster runs on, while it does; one for all faces of the cluster."""
+class StoredMessages(Handle):
+    """The part of a cluster's interface that is about messages, topics and groups."""
 
-    thread: Running | None = None
-    biographer: Biographer | None = None
-
-    def __init__(self) -> None:
-        self.waits: set[Wait] = set()
-        """Who is to be woken when the cluster is stopped."""
-
-
-class Contents:
-    """The part of a cluster's face that looks at, or puts in, messages, topics and groups."""
-
-    _life: Life
-
-    def _thread(self) -> Running:
-        thread = self._life.thread
-        if thread is None:
-            raise RuntimeError(
-                "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
-            )
-        return thread
-
-    @property
-    def _core(self) -> ClusterCore:
-        return self._thread().server.core
+    def __init__(self, life: Life) -> None:
+        super().__init__(life.running)
+        self._life = life
 
     # -- messages, topics, groups -------------------------------------------------------------
 
@@ -60,7 +41,7 @@ class Contents:
         """
         core = self._core
         topic_queues({topic: queues})
-        self._thread().call(lambda: core.create_topic(topic, queues))
+        self._call(lambda: core.create_topic(topic, queues))
 
     def seed(
         self,
@@ -83,33 +64,37 @@ class Contents:
         core, payloads = self._core, inspection.payloads(bodies)
         if queue is not None:
             whole("queue", queue, 0)
-        stored = self._thread().call(
-            lambda: inspection.seed(core, topic, payloads, tags, keys, more, queue)
-        )
-        return self._with_biographies(stored)
+        stored = self._call(lambda: inspection.seed(core, topic, payloads, tags, keys, more, queue))
+        return self._seen(stored)
 
     def messages(self, topic: str) -> list[Message]:
         """Every message stored in a topic, in the order of being stored, with its deliveries."""
         core = self._core
-        return self._with_biographies(self._thread().call(lambda: inspection.messages(core, topic)))
+        return self._seen(self._call(lambda: inspection.messages(core, topic)))
 
-    def _with_biographies(self, messages: list[Message]) -> list[Message]:
-        """Have them tell what became of them, as long as the cluster is not reset."""
-        epoch = self._core.journal.epoch
+    def biography(self, message: Message) -> Biography:
+        """What became of a message by now, as far as the journal knows; see docs/journal.md.
 
-        def tell(message: Message) -> Biography:
-            return self._biographer.tell(message, epoch)
+        ``message.biography`` is the same for a message that a running cluster returned.
+        """
+        origin = message.origin
+        return self._biographer().tell(message, None if origin is None else origin.epoch)
 
-        return [message.told_by(tell) for message in messages]
+    def _seen(self, messages: list[views.Message]) -> list[Message]:
+        """The same messages with their origin, so that they know the way to their biographies."""
+        origin = self._origin
+        return [message_of(message, origin) for message in messages]
 
     @property
-    def _biographer(self) -> Biographer:
-        """One for all faces of the cluster, once it is asked for."""
-        life = self._life
-        if life.biographer is None:
-            from fakemq.biographies.biographer import Biographer  # what is not asked costs nothing
+    def _origin(self) -> Origin:
+        return Origin(self._core.journal.epoch, self.biography)
 
-            life.biographer = Biographer(self._thread)
+    def _biographer(self) -> Biographer:
+        life, running = self._life, self._running()
+        if life.biographer is None:
+            from fakemq.biographies.biographer import Biographer  # few tests read biographies
+
+            life.biographer = Biographer(running.server.core, running.call)
         return life.biographer
 
     def delayed(self, topic: str | None = None) -> list[Delayed]:
@@ -120,27 +105,33 @@ class Contents:
         """
         core = self._core
         self._check_topic(topic)
-        found = self._thread().call(lambda: inspection.delayed(core, topic))
-        self._with_biographies([one.message for one in found])
-        return found
+        found = self._call(lambda: inspection.delayed(core, topic))
+        origin = self._origin
+        return [
+            Delayed(**(asdict(one) | {"message": message_of(one.message, origin)})) for one in found
+        ]
 
     def queues(self, topic: str) -> list[Queue]:
         """The queues of a topic on every broker that has it."""
         core = self._core
-        return self._thread().call(lambda: inspection.queues(core, topic))
+        return self._call(lambda: inspection.queues(core, topic))
 
     def topics(self) -> list[str]:
         """The names of all topics, RocketMQ's own among them."""
         core = self._core
-        return self._thread().call(lambda: inspection.topics(core))
+        return self._call(lambda: inspection.topics(core))
 
     def topic(self, name: str) -> TopicHandle:
         """A topic, to change or delete it."""
-        return TopicHandle(self._thread, name)
+        from fakemq.handles.topics import TopicHandle  # many tests hold none
+
+        return TopicHandle(self._running, name)
 
     def group(self, name: str) -> GroupHandle:
         """A consumer group, whether it exists already or not."""
-        return GroupHandle(self._thread, name)
+        from fakemq.handles.topics import GroupHandle  # many tests hold none
+
+        return GroupHandle(self._running, name)
 
     # -- what became of them ------------------------------------------------------------------
 
@@ -156,15 +147,13 @@ class Contents:
     def _check_topic(self, topic: str | None, *, may_come: bool = True) -> None:
         core = self._core
         if topic is not None:
-            self._thread().call(lambda: inspection.check_topic(core, topic, may_come=may_come))
+            self._call(lambda: inspection.check_topic(core, topic, may_come=may_come))
 
     def _diagnosis(self, topic: str | None, group: str | None) -> list[str]:
         from fakemq.biographies.diagnosis import diagnosis  # for failures
 
         core = self._core
-        return self._thread().call(
-            lambda: diagnosis(core, self._biographer.chronicle(), topic, group)
-        )
+        return self._call(lambda: diagnosis(core, self._biographer().chronicle(), topic, group))
 
     def _explain(
         self, messages: Sequence[Message], topic: str | None = None, group: str | None = None
@@ -179,8 +168,8 @@ class Contents:
         core = self._core
         return self._explanation(
             messages,
-            self._thread().call(
-                lambda: diagnosis_of_sends(core, self._biographer.chronicle(), topic or "")
+            self._call(
+                lambda: diagnosis_of_sends(core, self._biographer().chronicle(), topic or "")
             ),
         )
 
@@ -188,7 +177,7 @@ class Contents:
         from fakemq.handles.assertions import explanation
         from fakemq.handles.faults import Fault
 
-        pending = [Fault(self._thread, one) for one in self._core.faults.all() if one.pending]
+        pending = [Fault(self._running, one) for one in self._core.faults.all() if one.pending]
         return explanation(messages, diagnosis, pending)
 
     def assert_sent(

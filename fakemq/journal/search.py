@@ -31,7 +31,7 @@ def search(
     where: Where[EventT] | None,
     fields: dict[str, object],
 ) -> list[Entry]:
-    """The entries that fit, oldest first; see `fakemq.handles.handles.JournalView.find`."""
+    """The entries that fit, oldest first; see `fakemq.handles.journal.JournalView.find`."""
     wanted = kind_named(kind) if isinstance(kind, str) else _kind(kind)
     values = _checked(wanted, fields)
     after_seq, from_ms = _beginning(since)

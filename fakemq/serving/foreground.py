@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
 
 
-def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
-    """Run the cluster until a signal, then stop it cleanly; gives the exit code.
+OpenControl = Callable[["ClusterServer"], Coroutine[object, object, str]]
+"""Open the control port of a running server; return its URL."""
+
+
+def run(
+    spec: ClusterSpec,
+    on_ready: Callable[[ReadyInfo], None],
+    open_control: OpenControl | None = None,
+) -> int:
+    """Run the cluster until a signal, then stop it cleanly; return the exit code.
 
     ``on_ready`` is called once everything listens and is registered. A second signal while
     stopping ends the process at once. Raises FakemqError if the cluster cannot start.
@@ -30,34 +38,36 @@ def run(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None]) -> int:
     server = ClusterServer(spec)
     loop = _new_loop()
     try:
-        loop.run_until_complete(_serve(server, on_ready))
+        loop.run_until_complete(_serve(server, on_ready, open_control))
     finally:
         loop.close()
     return 0
 
 
-async def _serve(server: ClusterServer, on_ready: Callable[[ReadyInfo], None]) -> None:
+async def _serve(
+    server: ClusterServer, on_ready: Callable[[ReadyInfo], None], open_control: OpenControl | None
+) -> None:
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    signalled = asyncio.Event()
 
     def stop(number: int) -> None:
-        if told.is_set():
+        if signalled.is_set():
             os._exit(128 + number)
-        told.set()
+        signalled.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
         _at_once(number, server.core.end_moves)
     await server.start()
     try:
-        await _either(server.registered(), told.wait())
-        if not told.is_set():
-            await server.open_control()
-            on_ready(ready_info(server.core, server.control_url))
+        await _either(server.registered(), signalled.wait())
+        if not signalled.is_set():
+            control_url = None if open_control is None else await open_control(server)
+            on_ready(ready_info(server.core, control_url))
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()
-            await told.wait()
+            await signalled.wait()
     finally:
         await server.stop()
 

@@ -1,4 +1,4 @@
-"""The way to a cluster for who is on its loop already: what a thread would be asked is done."""
+"""A running cluster for callers that are on its own loop: each call is made directly."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 class OnLoop:
-    """As a `ClusterThread`, on whose own thread its user is; nothing can be waited for."""
+    """As `ClusterThread`, for callers on that thread. They cannot wait: the loop would stop."""
 
     def __init__(self, server: ClusterServer) -> None:
         self.server = server
 
     def call(self, function: Callable[[], T]) -> T:
-        """Give what ``function`` gives."""
+        """Call ``function`` and return its result."""
         return function()
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
@@ -27,5 +27,5 @@ class OnLoop:
         raise RuntimeError("the cluster's own loop cannot wait for it")
 
     def stop(self) -> None:
-        """Refuse: who runs the server stops it."""
+        """Refuse: the owner of the server stops it."""
         raise RuntimeError("the cluster's own loop cannot stop it")

@@ -1,19 +1,21 @@
-"""Serving for a command line: run until a signal, and tell when all is up."""
+"""Serving for a command line: run until a signal, and print a line when all nodes listen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fakemq.serving import foreground
+from fakemq.serving.foreground import OpenControl
 from fakemq.serving.ready import ReadyInfo, ready_line, remove_ready_file, write_ready_file
 
 if TYPE_CHECKING:
     from fakemq.config.spec import ClusterSpec
 
 
-def serve(spec: ClusterSpec) -> int:
+def serve(spec: ClusterSpec, open_control: OpenControl | None = None) -> int:
     """Run a cluster, or a lone node, until SIGTERM or SIGINT; return the exit code.
 
+    ``open_control`` is called once all nodes are registered.
     Raises FakemqError if it cannot start: a port that is taken, a ready file in no folder.
     """
     path = spec.ready_file
@@ -25,4 +27,4 @@ def serve(spec: ClusterSpec) -> int:
             write_ready_file(path, info)
         print(ready_line(info), flush=True)
 
-    return foreground.run(spec, on_ready)
+    return foreground.run(spec, on_ready, open_control)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.inspection import NODE
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.config.files import ConfigSource
     from fakemq.config.spec import ClusterSpec
-    from fakemq.control.port import ControlPort
     from fakemq.core.snapshots import Snapshot
     from fakemq.journal.file import JournalFile
     from fakemq.net.link import Accept
 
 STOP_TIMEOUT_S = 3.5
 """So long a broker waits for name servers, in real time: a little more than Java does."""
+
+
+class Service(Protocol):
+    """What runs beside the nodes on a server's loop, such as the control port."""
+
+    async def close(self) -> None:
+        """Answer open requests and close everything. Called while all nodes still run."""
 
 
 class ClusterServer:
@@ -57,7 +63,7 @@ class ClusterServer:
         self._driver: Driver | None = None
         self._journal_file: JournalFile | None = None
         self._listeners: dict[str, list[Listener]] = {}
-        self._control: ControlPort | None = None
+        self._services: list[Service] = []
 
     def _port(self, number: int) -> Port:
         port = Port(self.spec.listen, number)
@@ -109,23 +115,14 @@ class ClusterServer:
             broker.registration.first_round.when_done(done.set)
             await done.wait()
 
-    async def open_control(self) -> None:
-        """Open the control port, if there is to be one."""
-        if self.spec.control is not None:
-            from fakemq.control.port import ControlPort  # few want to pay for it
-
-            self._control = ControlPort(self, self.spec.control)
-            await self._control.open()
-
-    @property
-    def control_url(self) -> str | None:
-        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
-        return None if self._control is None else self._control.url
+    def attach(self, service: Service) -> None:
+        """Close ``service`` when the server stops, before everything else."""
+        self._services.append(service)
 
     async def stop(self) -> None:
         """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
-        if self._control is not None:
-            await self._control.close()
+        for service in self._services:
+            await service.close()
         faults = self._links.faults
         if faults is not None:
             faults.end()

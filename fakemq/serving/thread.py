@@ -22,16 +22,16 @@ STOPPED = "the cluster has been stopped"
 _LAST_TURNS_S = 1.0
 
 
-class Running(Protocol):
-    """The way to a running cluster, from wherever one is."""
+class RunningCluster(Protocol):
+    """A running cluster: how its caller reaches it, from another thread or from its own loop."""
 
     server: ClusterServer
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run ``function`` where the cluster runs and give what it gives or raises."""
+        """Call ``function`` on the cluster's thread; return or raise as it does."""
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
-        """Run a coroutine on the cluster's loop to its end."""
+        """Run a coroutine on the cluster's loop to its end and return its result."""
 
     def stop(self) -> None:
         """Stop the cluster cleanly."""
@@ -54,7 +54,7 @@ class ClusterThread:
             raise
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run ``function`` on the cluster's thread and give what it gives or raises."""
+        """Call ``function`` on the cluster's thread; return or raise as it does."""
         if threading.current_thread() is self._thread:
             return function()
         future: Future[T] = Future()
@@ -72,7 +72,7 @@ class ClusterThread:
         return self._result(future)
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
-        """Run a coroutine on the cluster's loop to its end."""
+        """Run a coroutine on the cluster's loop to its end and return its result."""
         try:
             future = self._submit(lambda: asyncio.run_coroutine_threadsafe(coroutine, self._loop))
         except FakemqError:
@@ -102,7 +102,7 @@ class ClusterThread:
             raise FakemqError(STOPPED) from None
 
     def _result(self, future: Future[T]) -> T:
-        """What comes of it; FakemqError if the thread ends before that."""
+        """Wait for the result; FakemqError if the thread ends before that."""
         self._awaited.add(future)
         if self._ended:
             self._give_up()
@@ -114,7 +114,7 @@ class ClusterThread:
             self._awaited.discard(future)
 
     def _cancel_all(self) -> None:
-        """End what another thread began and stopping cut short, such as a restart."""
+        """End tasks of other threads that the stop interrupts, such as a restart."""
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:
             task.cancel()
@@ -123,7 +123,7 @@ class ClusterThread:
 
     def _give_up(self) -> None:
         for future in list(self._awaited):
-            with suppress(InvalidStateError):  # what is done is done
+            with suppress(InvalidStateError):  # done meanwhile
                 future.set_exception(FakemqError(STOPPED))
 
     def _run(self) -> None:

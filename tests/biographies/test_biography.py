@@ -11,10 +11,10 @@ import pytest
 import fakemq
 from fakemq.biographies import steps
 from fakemq.client import LocalTransactionState, Message, MQBrokerError, RemotingError
-from fakemq.core.views import Message as View
 from fakemq.errors import FakemqError
 from fakemq.events import Delivered, MessageChecked
 from fakemq.faults.plan import Point, Scope
+from fakemq.handles.values import Message as View
 from fakemq.journal.journal import Entry, Journal
 from tests.support.consumer import consuming, normalised
 
@@ -260,7 +260,7 @@ def test_copied_message_has_no_biography() -> None:
         msg_id="x", offset_msg_id="x", born_at_ms=0, stored_at_ms=0, born_host="", store_host="",
         sys_flag=0, reconsume_times=0, commit_log_offset=0,
     )  # fmt: skip
-    with pytest.raises(FakemqError, match="nobody knows what became of <message x"):
+    with pytest.raises(FakemqError, match="no biography of <message x"):
         _ = message.biography
 
 

@@ -13,6 +13,7 @@ from fakemq.control.app import BODY_MAX_BYTES
 from fakemq.control.routes import ENDPOINTS
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events import HandlerFailed
+from fakemq.handles.cluster import ClusterBase
 from fakemq.journal import json_text
 from tests.support.control import Http
 
@@ -127,7 +128,7 @@ def test_a_bug_is_500_and_in_the_journal(
     def fail() -> list[str]:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(fakemq.Cluster, "topics", lambda self: fail())
+    monkeypatch.setattr(ClusterBase, "topics", lambda self: fail())
     answer = http_client.ask("GET", "/v1/topics")
     assert (answer.status, answer.error) == (
         500,

@@ -12,6 +12,7 @@ import pytest
 
 import fakemq
 from fakemq.client import Client
+from fakemq.control.port import ControlPort
 from fakemq.events import LinkOpened
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.control import Answer, Http
@@ -19,8 +20,8 @@ from tests.support.control import Answer, Http
 
 def meanwhile(mq: fakemq.Cluster, ask: Callable[[], Any], do: Callable[[], object]) -> Any:
     """What a request gives that waits when something is done."""
-    port = mq._thread().server._control
-    assert port is not None
+    (port,) = mq._running().server._services
+    assert isinstance(port, ControlPort)
     never = threading.Event()
     with ThreadPoolExecutor(1) as other:
         answer: Future[Any] = other.submit(ask)
@@ -176,8 +177,8 @@ def test_who_waits_is_answered_when_the_cluster_stops() -> None:
 
 
 def test_who_has_gone_is_waited_for_no_more(mq: fakemq.Cluster, http_client: Http) -> None:
-    port = mq._thread().server._control
-    assert port is not None
+    (port,) = mq._running().server._services
+    assert isinstance(port, ControlPort)
     host, _, number = http_client.url.removeprefix("http://").rpartition(":")
     never = threading.Event()
     with socket.create_connection((host, int(number)), 10) as peer:

@@ -142,7 +142,8 @@ def test_a_topic_that_is_nowhere_is_deleted_in_silence(mq: Cluster) -> None:
 def test_settings_that_a_group_cannot_have(mq: Cluster, setting: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         mq.group("new").set(**setting)
-    assert all("new" not in broker.groups.snapshot() for broker in mq._core.brokers.values())
+    brokers = mq.inspect(lambda core: list(core.brokers.values()))
+    assert all("new" not in broker.groups.snapshot() for broker in brokers)
 
 
 def test_a_deleted_topic_is_gone_everywhere_and_can_be_made_again(
@@ -180,7 +181,7 @@ def test_a_group_is_suspended_and_resumed(mq: Cluster, client: Client) -> None:
 def test_settings_of_a_group_are_changed_one_by_one(mq: Cluster) -> None:
     mq.group(GROUP).set(retry_max_times=3)
     mq.group(GROUP).set(consume_broadcast_enable=False)
-    for broker in mq._core.brokers.values():
+    for broker in mq.inspect(lambda core: list(core.brokers.values())):
         config = broker.groups.snapshot()[GROUP]
         assert (config.retry_max_times, config.consume_broadcast_enable) == (3, False)
         assert config.consume_enable
@@ -191,8 +192,7 @@ def test_settings_of_a_group_are_changed_one_by_one(mq: Cluster) -> None:
 @pytest.mark.parametrize("offsets", [False, True])
 def test_a_group_is_deleted_with_its_offsets_or_without(mq: Cluster, offsets: bool) -> None:
     mq.group(GROUP).suspend()
-    broker = mq._core.broker("broker-a")
-    mq._thread().call(lambda: broker.offsets.commit(GROUP, TOPIC, 0, 5))
+    mq.inspect(lambda core: core.broker("broker-a").offsets.commit(GROUP, TOPIC, 0, 5))
     mq.group(GROUP).delete(offsets=offsets)
     assert mq.group(GROUP).offsets(TOPIC) == ({} if offsets else {("broker-a", 0): 5})
     hows = [event.how for event in mq.journal.find(GroupChanged, node="broker-a-0", group=GROUP)]

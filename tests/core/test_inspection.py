@@ -47,7 +47,7 @@ def test_messages_come_in_the_order_of_being_stored_over_all_brokers(mq: Cluster
 
 def test_messages_that_the_journal_forgot_come_first(mq: Cluster) -> None:
     mq.seed("orders", [b"old 1", b"old 2"])
-    mq._thread().call(mq._core.journal.clear)
+    mq.inspect(lambda core: core.journal.clear())
     mq.seed("orders", [b"new"])
     assert [one.body for one in mq.messages("orders")] == [b"old 1", b"old 2", b"new"]
 
@@ -106,7 +106,7 @@ def test_deliveries(mq: Cluster) -> None:
 
 def test_lag_counts_what_is_behind_the_committed_offset(mq: Cluster) -> None:
     mq.seed("orders", [str(n) for n in range(8)])
-    broker = mq._core.broker("broker-b")
+    broker = mq.inspect(lambda core: core.broker("broker-b"))
     broker.offsets.commit("billing", "orders", 0, 1)
     assert mq.group("billing").lag("orders") == 7
     broker.offsets.commit("billing", "orders", 1, 99)

@@ -55,8 +55,7 @@ def state(mq: fakemq.Cluster) -> Any:
 
 
 def commit(mq: fakemq.Cluster, offset: int, group: str = "billing") -> None:
-    broker = mq._core.broker("broker-a")
-    mq._thread().call(lambda: broker.offsets.commit(group, "orders", 0, offset))
+    mq.inspect(lambda core: core.broker("broker-a").offsets.commit(group, "orders", 0, offset))
 
 
 def test_what_was_there_is_there_again(mq: fakemq.Cluster) -> None:
@@ -132,10 +131,11 @@ def test_keys_are_found_and_delays_come_as_then(mq: fakemq.Cluster) -> None:
     snap = mq.snapshot()
     mq.seed("orders", [b"b"], keys="two")
     mq.restore(snap)
-    broker = mq._core.broker("broker-a")
 
     def found(key: str) -> int:
-        result = mq._thread().call(lambda: broker.store.query_message("orders", key, 9, 0, 1 << 60))
+        result = mq.inspect(
+            lambda core: core.broker("broker-a").store.query_message("orders", key, 9, 0, 1 << 60)
+        )
         return len(result.buffers)
 
     assert (found("one"), found("two")) == (1, 0)
@@ -154,16 +154,15 @@ def test_another_cluster_of_the_same_nodes_may_have_it(mq: fakemq.Cluster) -> No
 
 
 def test_settings_of_brokers_and_name_servers_belong_to_it(mq: fakemq.Cluster) -> None:
-    core = mq._core
-    broker, server = core.broker("broker-a"), core.name_servers[0]
+    broker, server = mq.inspect(lambda core: (core.broker("broker-a"), core.name_servers[0]))
 
     def change(value: int) -> None:
         broker.config.max_message_size = value
         server.kv.put("N", "k", str(value))
 
-    mq._thread().call(lambda: change(1000))
+    mq.inspect(lambda core: change(1000))
     snap = mq.snapshot()
-    mq._thread().call(lambda: change(2000))
+    mq.inspect(lambda core: change(2000))
     mq.restore(snap)
     assert (broker.config.max_message_size, server.kv.get("N", "k")) == (1000, "1000")
 
@@ -208,9 +207,8 @@ def test_a_cluster_begins_with_a_copy_of_a_real_brokers_store(store: str) -> Non
         golden = mq.messages("Golden")
         assert len(golden) > 3
         assert mq.group("GGolden").offsets("Golden") == {("broker-a", 0): 3}
-        broker = mq._core.broker("broker-a")
-        result = mq._thread().call(
-            lambda: broker.store.query_message("Golden", "k1", 9, 0, 1 << 60)
+        result = mq.inspect(
+            lambda core: core.broker("broker-a").store.query_message("Golden", "k1", 9, 0, 1 << 60)
         )
         assert result.buffers
         mq.seed("Golden", [b"more"])

@@ -10,10 +10,11 @@ from functools import partial
 import pytest
 
 from fakemq.cluster import Cluster
-from fakemq.core.views import Deadline, Delivery, Member, Message, Queue
+from fakemq.core.views import Deadline, Delivery, Member, Queue
 from fakemq.errors import ConfigError
 from fakemq.events import BrokerGone, LogAppended
 from fakemq.events.replication import ReportBelieved
+from fakemq.handles.values import Message
 from fakemq.protocol.bodies.heartbeat import ConsumerData, HeartbeatData
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.offset import UpdateConsumerOffsetRequestHeader
@@ -89,9 +90,8 @@ def test_advance_to_next(mq: Cluster) -> None:
 def test_advance_to_next_fires_what_is_late_already(mq: Cluster) -> None:
     mq.clock.unfreeze()
     with mq.clock.hold("so that it is late"):
-        core = mq._core
-        mq._thread().call(
-            lambda: core.clock.call_later(0, lambda: None, kind="rpc_timeout", owner="test")
+        mq.inspect(
+            lambda core: core.clock.call_later(0, lambda: None, kind="rpc_timeout", owner="test")
         )
         while mq.clock.timers()[0].due_in_ms == 0:
             pass  # a millisecond of real time
@@ -120,8 +120,9 @@ def test_a_hold_stops_the_running_clock_from_firing(mq: Cluster) -> None:
     mq.clock.unfreeze()
     with mq.clock.hold("looking around") as hold:
         assert repr(hold) == "<the clock is held: looking around>"
-        clock = mq._core.clock
-        hold._call(lambda: clock.call_later(0, fired.set, kind="rpc_timeout", owner="test"))
+        mq.inspect(
+            lambda core: core.clock.call_later(0, fired.set, kind="rpc_timeout", owner="test")
+        )
         assert mq.journal.tail()
         assert not fired.is_set()
     assert fired.wait(2), "releasing must wake the cluster's thread"
@@ -132,7 +133,7 @@ def test_reset_ends_a_hold_that_was_forgotten(mq: Cluster) -> None:
     mq.reset()
     with mq.clock.hold("never released"):
         forgotten.release()
-        assert mq._core.clock.next_due_in_ms() is None
+        assert mq.inspect(lambda core: core.clock.next_due_in_ms()) is None
 
 
 # -- brokers, groups, faults, journal ---------------------------------------------------------

@@ -9,13 +9,16 @@ from datetime import datetime
 from typing import assert_type
 
 import fakemq
-from fakemq.core.views import Deadline, Delivery, Member, Message, Queue
+from fakemq.core.views import Deadline, Delivery, Member, Queue
 from fakemq.events import LogAppended
 from fakemq.fixtures import factories
 from fakemq.fixtures.external import ExternalCluster, ExternalGroup
+from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle, ClockHold
 from fakemq.handles.faults import Fault, Faults
-from fakemq.handles.handles import AsyncBrokerHandle, BrokerHandle, GroupHandle, JournalView
+from fakemq.handles.journal import JournalView
+from fakemq.handles.topics import GroupHandle
+from fakemq.handles.values import Message
 from fakemq.journal.journal import Entry
 
 proc = factories.rocketmq_proc(masters=2, topics={"orders": 4})

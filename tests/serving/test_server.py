@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 
 from fakemq.cluster import Cluster
+from fakemq.core.cluster import ClusterCore
 from fakemq.errors import FakemqError
 from fakemq.events import HandlerFailed
 
 
 def test_a_timer_that_fails_is_a_bug_in_the_journal_and_time_goes_on() -> None:
     with Cluster() as mq:
-        clock, fired = mq._core.clock, threading.Event()
+        fired = threading.Event()
 
-        def set_timers() -> None:
+        def set_timers(core: ClusterCore) -> None:
+            clock = core.clock
             clock.call_later(1, lambda: print(1 // 0), kind="rpc_timeout", owner="test")
             clock.call_later(20, fired.set, kind="rpc_timeout", owner="test")
 
-        mq._thread().call(set_timers)
+        mq.inspect(set_timers)
         (failed,) = mq.wait_for(lambda: mq.journal.find(HandlerFailed))
         assert (failed.node, failed.code) == ("cluster", None)
         assert failed.error.startswith("ZeroDivisionError")

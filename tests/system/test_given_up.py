@@ -17,6 +17,7 @@ from fakemq import AsyncCluster, Cluster
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.events import ClockMoved
+from fakemq.handles.running import Wait
 from tests.support.tcp import TcpPeer
 
 FAR = "3650d"
@@ -33,8 +34,7 @@ def mq() -> Iterator[Cluster]:
 
 def on_the_way(mq: Cluster, act: Callable[[], None], after_ms: int = 1500) -> None:
     """Have ``act`` called on the cluster's thread, when so much of its time has passed."""
-    clock = mq._core.clock
-    mq._thread().call(lambda: clock.call_later(after_ms, act, kind="sim_fault", owner="test"))
+    mq.inspect(lambda core: core.clock.call_later(after_ms, act, kind="sim_fault", owner="test"))
 
 
 def test_stopping_ends_an_advance(mq: Cluster) -> None:
@@ -88,8 +88,10 @@ def test_a_cancelled_advance_is_over(mq: Cluster, backend: str) -> None:
 
 
 def test_a_call_that_nobody_waits_for_any_more_moves_nothing(mq: Cluster) -> None:
+    wait = Wait()
+    wait.give_up()
     with pytest.raises(FakemqError, match="has given up"):
-        mq._core.until_given_up(lambda: True, lambda: mq._core.advance(1000))
+        mq.inspect(lambda core: core.until_given_up(wait, lambda: core.advance(1000)))
     assert mq.clock.now_ms() == START_MS
     assert not mq.journal.find(ClockMoved)
 
@@ -117,7 +119,9 @@ SIGNALLED = """
 import os, signal, threading, urllib.error, urllib.request
 from fakemq.core.cluster import ClusterCore
 from fakemq.config.spec import cluster_spec
+from fakemq.control.port import open_control
 from fakemq.serving import foreground
+from functools import partial
 
 class Asked(ClusterCore):
     def advance(self, ms, **options):
@@ -137,7 +141,7 @@ def ready(info):
 from fakemq.serving import server
 server.ClusterCore = Asked
 spec = cluster_spec(namesrv_port=0, broker_port=0, control_port=0, clock="frozen")
-raise SystemExit(foreground.run(spec, ready))
+raise SystemExit(foreground.run(spec, ready, partial(open_control, spec.control)))
 """
 
 
@@ -174,7 +178,7 @@ def test_stopping_wakes_who_waits(mq: Cluster, asks: str) -> None:
 
 
 def test_what_was_asked_when_the_thread_ends_is_not_waited_for(mq: Cluster) -> None:
-    thread = mq._thread()
+    thread = mq._running()
     entered, never = threading.Event(), threading.Event()
 
     async def hang() -> None:
@@ -207,7 +211,7 @@ def test_run_until_waits_for_nobody_where_nobody_is(mq: Cluster) -> None:
 
 
 def test_run_until_waits_for_who_is_or_was_just_connected(mq: Cluster) -> None:
-    links = mq._core.network.links
+    links = mq.inspect(lambda core: core.network.links)
     assert not links.reach_outside()
     with TcpPeer(mq.broker("broker-a").addr):
         mq.wait_for(links.reach_outside)
@@ -218,7 +222,7 @@ def test_run_until_waits_for_who_is_or_was_just_connected(mq: Cluster) -> None:
 def test_run_until_does_not_overshoot_on_a_running_clock(mq: Cluster) -> None:
     mq.clock.unfreeze()
     with TcpPeer(mq.broker("broker-a").addr):
-        mq.wait_for(mq._core.network.links.reach_outside)
+        mq.wait_for(mq.inspect(lambda core: core.network.links.reach_outside))
         before_ms = mq.clock.now_ms()
         with pytest.raises(WaitTimeout):
             mq.run_until(lambda: False, at_most="30s")

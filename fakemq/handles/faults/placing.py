@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ALWAYS, Placed, Point, Scope, When
-from fakemq.handles.handles import Handle, Running
+from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
     from fakemq.namesrv.namesrv import NameServer

@@ -22,7 +22,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 
 if TYPE_CHECKING:
     from fakemq.dispatch.faults import RequestFault
-    from fakemq.handles.handles import Running
+    from fakemq.handles.running import Running
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
 """Where a fault meets a request: as it comes, with nothing done; when it was handled and its answer

@@ -40,7 +40,7 @@ def peer(mq: fakemq.Cluster) -> Iterator[TcpPeer]:
 
 def held_bytes(mq: fakemq.Cluster) -> int:
     """What the cluster says that it holds for all its peers."""
-    return mq._thread().server._held.total_bytes
+    return mq._running().server._held.total_bytes
 
 
 def came(mq: fakemq.Cluster) -> int:
@@ -57,7 +57,7 @@ def poll(true: Callable[[], bool]) -> None:
 
 def wires(mq: fakemq.Cluster) -> int:
     """How many connections have lanes."""
-    return len(plan_of(mq._core)._wires)
+    return mq.inspect(lambda core: len(plan_of(core)._wires))
 
 
 def send_until_full(peer: TcpPeer, frame: bytes) -> int:

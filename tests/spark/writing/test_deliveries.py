@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fakemq.cluster import Cluster
-from fakemq.core.views import Message
+from fakemq.handles.values import Message
 from fakemq.protocol.java import java_string_hash
 from fakemq.spark.writing.deliveries import DeliveryError
 from fakemq.spark.writing.options import ROW_ID_PROPERTY

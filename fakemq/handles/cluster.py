@@ -1,0 +1,214 @@
+"""What synchronous and asynchronous tests share of a cluster's interface: all that takes effect
+at once, and the two loops that wait for a predicate."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from fakemq.clock.machine_time import real_elapsed_ms
+from fakemq.core import inspection
+from fakemq.errors import ConfigError, FakemqError, WaitTimeout
+from fakemq.handles.journal import JournalView
+from fakemq.handles.messages import StoredMessages
+from fakemq.handles.running import Life, Wait
+
+if TYPE_CHECKING:
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.core.snapshots import Snapshot
+    from fakemq.handles.faults import Fault, Faults
+    from fakemq.handles.name_servers import NameServerHandle
+
+T = TypeVar("T")
+
+WAIT_TIMEOUT = "5s"
+PATIENCE_MS = 50
+"""How long peers outside the process, if there are any, may react to each step of ``run_until``."""
+
+
+class ClusterBase(StoredMessages):
+    """A cluster, running or not. What is set up through one of them holds for all of one `Life`."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__(life)
+        self.journal = JournalView(self._running)
+
+    def reset(self) -> None:
+        """Back to the start state: topics, groups, messages, offsets, faults, journal, clock.
+
+        Brokers that are down or paused run again. Listeners and live connections stay; a consumer
+        that is still attached sees an empty topic, from offset 0.
+        """
+        thread = self._running()
+        thread.wait(thread.server.reset())
+
+    def snapshot(self) -> Snapshot:
+        """All that the brokers hold now: messages, topics, groups, offsets and settings."""
+        from fakemq.core.snapshots import Snapshot  # few tests do this
+
+        core = self._core
+        return self._running().call(lambda: Snapshot.of(core))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Have the brokers hold again what they held then; the clock and the journal go on.
+
+        Brokers that are down or paused run again. Live connections stay; a consumer that is still
+        attached goes on where its group had committed by then. ValueError for a snapshot of other
+        brokers, and for what is none.
+        """
+        from fakemq.core.snapshots import Snapshot  # few tests do this
+
+        if not isinstance(snapshot, Snapshot):
+            raise ConfigError(f"restore({snapshot!r}): expected what snapshot() gave")
+        thread = self._running()
+        thread.wait(thread.server.restore(snapshot))
+
+    def inspect(self, look: Callable[[ClusterCore], T]) -> T:
+        """Call ``look`` with the cluster's core, on the cluster's thread; return its result.
+
+        For tests of the cluster's inside: a core's classes are internal and may change with any
+        version. ``look`` must not block, as nothing else runs meanwhile.
+        """
+        core = self._core
+        return self._call(lambda: look(core))
+
+    @property
+    def running(self) -> bool:
+        return self._life.thread is not None
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    @property
+    def namesrv_addr(self) -> str:
+        """What clients are given as name server address: ``host:port``, joined by ``;``."""
+        return ";".join(self._core.namesrv_addrs)
+
+    @property
+    def control_url(self) -> str | None:
+        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
+        self._running()
+        return self._life.control_url
+
+    @property
+    def seed_value(self) -> int:
+        """The seed of this run; pass it as ``seed=`` to make the same choices again."""
+        return self._core.randomness.seed
+
+    @property
+    def faults(self) -> Faults:
+        """Where faults are placed."""
+        from fakemq.handles.faults import Faults  # many tests place none
+
+        return Faults(self._running)
+
+    @property
+    def name_servers(self) -> list[NameServerHandle]:
+        """Every name server, in the order of their ports."""
+        from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
+
+        return [NameServerHandle(self._running, one) for one in self._core.name_servers]
+
+    def name_server(self, which: str | int = 0) -> NameServerHandle:
+        """A name server by number, by name (``namesrv-0``) or by address."""
+        from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
+
+        return NameServerHandle(self._running, self._core.name_servers_called(which)[0])
+
+    def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
+        """Let nothing through between two ends until `heal`; as ``faults.partition``."""
+        return self.faults.partition(source, target, one_way=one_way)
+
+    def heal(self) -> None:
+        """End every partition."""
+        self.faults.heal()
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def _wait_for(self, predicate: Callable[[], T], timeout_ms: int, wait: Wait) -> T:
+        with self._news(wait):
+            value = self._watch(predicate, timeout_ms, wait)
+        if value:
+            return value
+        why = [f"still {value!r} after {timeout_ms} ms of real time", self.stillness()]
+        raise self._timed_out("; ".join(filter(None, why)))
+
+    def _run_until(
+        self, predicate: Callable[[], T], at_most_ms: int, outside_peers: bool, wait: Wait
+    ) -> T:
+        thread, core = self._running(), self._core
+        until_ms = thread.call(core.clock.elapsed_ms) + at_most_ms
+
+        def step() -> bool:
+            left_ms = until_ms - core.clock.elapsed_ms()
+            if left_ms > 0:
+                core.step(left_ms, outside_peers=outside_peers)
+            return left_ms > 0
+
+        with self._news(wait):
+            moved = True
+            while moved:
+                patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
+                if value := self._watch(predicate, patience_ms, wait):
+                    return value
+                moved = thread.call(step)
+        raise self._timed_out(f"not after {at_most_ms} ms of the cluster's time")
+
+    @contextmanager
+    def _news(self, wait: Wait) -> Iterator[None]:
+        """Wake who waits whenever the journal grows, and when the cluster is stopped.
+
+        FakemqError if it is stopped meanwhile, whatever came of it.
+        """
+        life, thread, journal = self._life, self._running(), self._core.journal
+        life.waits.add(wait)
+        unlisten = thread.call(lambda: journal.listen(lambda entry: wait.news.set()))
+        try:
+            yield
+        except (FakemqError, RuntimeError):
+            if life.thread is thread:
+                raise
+            raise FakemqError("the cluster was stopped while it was waited for") from None
+        finally:
+            life.waits.discard(wait)
+            if life.thread is thread:
+                thread.call(unlisten)
+
+    def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: Wait) -> T:
+        """What ``predicate`` gives as soon as it is true, or when real time is up."""
+        thread = self._running()
+        until_ms = real_elapsed_ms() + patience_ms
+        while True:
+            wait.news.clear()
+            if wait.given_up:
+                raise WaitTimeout("nobody waits any more")
+            if self._life.thread is not thread:
+                raise FakemqError("the cluster has been stopped")
+            value = predicate()
+            if inspect.iscoroutine(value):
+                value.close()
+                raise TypeError(
+                    f"{predicate!r} gives something to await; the predicate is a plain function"
+                )
+            left_ms = until_ms - real_elapsed_ms()
+            if value or left_ms <= 0:
+                return value
+            wait.news.wait(left_ms / 1000)
+
+    def _timed_out(self, why: str) -> WaitTimeout:
+        tail = inspection.text(self.journal.tail())
+        return WaitTimeout(f"{why}; the journal ends with\n{tail}")
+
+    def stillness(self) -> str:
+        """Why the clock does nothing by itself, and what it would do next; "" if it does."""
+        core = self._core
+        return self._running().call(lambda: inspection.stillness(core))
+
+    def __repr__(self) -> str:
+        if not self.running:
+            return "<fakemq cluster, not running>"
+        brokers = ", ".join(
+            f"{broker.name} {broker.addr}" for broker in self._core.brokers.values()
+        )
+        return f"<fakemq cluster, name server {self.namesrv_addr}, {brokers}>"

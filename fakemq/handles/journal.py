@@ -1,0 +1,98 @@
+"""The journal as a test reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar, cast, overload
+
+from fakemq.handles.running import Handle
+from fakemq.journal.journal import Entry
+
+if TYPE_CHECKING:
+    from fakemq.events.core import Event
+    from fakemq.journal.search import Since, Where
+
+    EventT = TypeVar("EventT", bound=Event)
+
+
+class JournalView(Handle):
+    """The journal: what happened, oldest first."""
+
+    @overload
+    def find(
+        self,
+        kind: type[EventT],
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT]: ...
+
+    @overload
+    def find(
+        self,
+        kind: str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[Event] | None = None,
+        **fields: object,
+    ) -> list[Event]: ...
+
+    def find(
+        self,
+        kind: type[EventT] | str,
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[EventT] | list[Event]:
+        """Events of one kind whose fields have these values, oldest first.
+
+        ``kind`` is a class of `fakemq.events` or its name; ``node`` is a field of every kind, and a
+        ``code`` may be given by its name. ``since`` leaves out what is not newer than an entry or
+        its number, or older than a time; ``where`` is asked about each event that is left.
+        Raises ValueError for a kind or field that there is not, naming those that may be meant.
+        """
+        found = self.entries(kind, since=since, where=where, **fields)
+        return cast("list[EventT]", [entry.event for entry in found])
+
+    def entries(
+        self,
+        kind: type[EventT] | str = "Event",
+        /,
+        *,
+        since: Since = None,
+        where: Where[EventT] | None = None,
+        **fields: object,
+    ) -> list[Entry]:
+        """As `find`, but the entries: with number, virtual time and cause."""
+        from fakemq.journal.search import search  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: search(journal, kind, since, where, fields))
+
+    def cause_chain(self, entry: Entry | int) -> list[Entry]:
+        """What an entry is owed to, what that is owed to, and so on, as far as it is known.
+
+        The entry may be given by its number; LookupError if there is none of that number.
+        """
+        from fakemq.journal.search import entry_of  # only for who looks
+
+        journal = self._core.journal
+        return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
+
+    def tail(self, count: int = 20) -> list[Entry]:
+        """The last ``count`` entries, oldest first."""
+        return self._call(lambda: self._core.journal.tail(count))
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self._call(lambda: iter(self._core.journal))
+
+    def __len__(self) -> int:
+        return self._call(lambda: len(self._core.journal))
+
+    def __repr__(self) -> str:
+        return self._call(lambda: repr(self._core.journal))

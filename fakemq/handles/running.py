@@ -1,0 +1,109 @@
+"""The way from a handle to the running cluster, and calls that may take long.
+
+A handle holds no state of the cluster: it asks the running cluster again at each use.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from fakemq.biographies.biographer import Biographer
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.serving.thread import RunningCluster
+
+T = TypeVar("T")
+Running = Callable[[], "RunningCluster"]
+"""Return the running cluster, or raise RuntimeError."""
+
+
+class Wait:
+    """One call that may take long: woken by news, and abandoned when its caller is cancelled."""
+
+    def __init__(self) -> None:
+        self.news = threading.Event()
+        """Set when the journal has grown, or the cluster has been stopped."""
+        self.given_up = False
+
+    def give_up(self) -> None:
+        """End the call soon. May be called from any thread."""
+        self.given_up = True
+        self.news.set()
+
+
+class Life:
+    """One cluster while it runs; shared by the `Cluster` and the `AsyncCluster` of it."""
+
+    def __init__(self, running: RunningCluster | None = None) -> None:
+        self.thread = running
+        """None before the start and after the stop."""
+        self.control_url: str | None = None
+        self.biographer: Biographer | None = None
+        """Made when the first biography is read; it reads one core's journal only."""
+        self.waits: set[Wait] = set()
+        """Calls to wake when the cluster is stopped."""
+
+    def running(self) -> RunningCluster:
+        """Return the running cluster; RuntimeError if it does not run."""
+        if self.thread is None:
+            raise RuntimeError(
+                "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
+            )
+        return self.thread
+
+    def end(self) -> RunningCluster | None:
+        """Forget the running cluster and return it; every waiting call fails."""
+        thread, self.thread = self.thread, None
+        self.control_url = self.biographer = None
+        for wait in list(self.waits):
+            wait.news.set()
+        return thread
+
+
+class Handle:
+    """The base of every handle: it knows the way to the cluster while that runs."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    @property
+    def _core(self) -> ClusterCore:
+        return self._running().server.core
+
+    def _call(self, function: Callable[[], T]) -> T:
+        """Call ``function`` on the cluster's thread and return its result."""
+        return self._running().call(function)
+
+
+def moved(running: RunningCluster, move: Callable[[], T], wait: Wait | None = None) -> T:
+    """Call ``move``, which moves time, on the cluster's thread; it ends early with the wait.
+
+    Ctrl-C in the caller's thread ends it early, too.
+    """
+    wait = wait or Wait()
+    try:
+        return running.call(partial(running.server.core.until_given_up, wait, move))
+    finally:
+        wait.give_up()
+
+
+async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = False) -> T:
+    """Run a blocking call without blocking the caller's loop, asyncio's or trio's.
+
+    With ``abandon_on_cancel`` a cancelled caller continues at once and the call ends by itself.
+    """
+    import anyio.to_thread  # only asynchronous tests need it
+
+    return await anyio.to_thread.run_sync(function, abandon_on_cancel=abandon_on_cancel)
+
+
+async def waited(call: Callable[[Wait], T]) -> T:
+    """Wait on a thread; a cancelled caller continues at once, and the thread ends soon after."""
+    wait = Wait()
+    try:
+        return await in_thread(lambda: call(wait), abandon_on_cancel=True)
+    finally:
+        wait.give_up()
