@@ -353,7 +353,7 @@ class _Telling:
             config = slave.config
             if not config.is_slave or config.broker_name != broker_name:
                 continue
-            if slave.store.parts[0].max_offset <= phy_offset:
+            if slave.store.log.max_offset <= phy_offset:
                 if name in self._lacking:
                     continue
                 self._lacking.add(name)

@@ -206,13 +206,13 @@ class _Patient:
         assert isinstance(event, events.LogAppended)
         code = self._chronicle.answers.get(entry.cause)
         told = "" if code is None else f", its sender was told {answer_text(code)}"
-        if broker.store.parts[0].max_offset <= record[1]:
+        if broker.store.log.max_offset <= record[1]:
             found.add(event.topic, f"lost by {broker.name}{told}", event.msg_id or "a message")
             return True
         for name, slave in core.brokers.items():
             if not slave.config.is_slave or slave.config.broker_name != record[0]:
                 continue
-            if slave.store.parts[0].max_offset <= record[1]:
+            if slave.store.log.max_offset <= record[1]:
                 why = missing(core, slave)
                 reason = f"not replicated to {name}{told}{why and f': {why}'}"
                 if why or not broker.running:

@@ -75,7 +75,7 @@ def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int
         units = None if queue is None else queue.units_from(message.offset)
         data, default = None if units is None else units[:20], _TAGS_CODE_END
     else:
-        index = store.parts[2]
+        index = store.index
         index.catch_up()
         found = [entry for file in index.files for entry in file.entries_of(at)]
         data, default = found[-1] if found else None, _KEY_HASH_END

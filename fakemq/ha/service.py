@@ -41,7 +41,7 @@ class HAService:
 
     @property
     def log(self) -> CommitLog:
-        return self.broker.store.parts[0]
+        return self.broker.store.log
 
     # -- life ---------------------------------------------------------------------------------
 

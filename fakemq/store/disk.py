@@ -91,7 +91,8 @@ class Disk:
 
     def _load(self) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
-        log, queues, index = store.start_empty()
+        store.start_empty()
+        log, queues, index = store.log, store.queues, store.index
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )

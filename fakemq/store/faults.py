@@ -80,7 +80,7 @@ def befall_end(broker: Broker, how: str) -> None:
     if truncate is not None:
         _truncate(broker, truncate)
     if how == "kill" and plan.at(TEAR):
-        log = broker.store.parts[0]
+        log = broker.store.log
         last = _last_record(log)
         tear = None if last is None else plan.choose(TEAR, scope)
         if last is not None and tear is not None:
@@ -90,7 +90,7 @@ def befall_end(broker: Broker, how: str) -> None:
 
 
 def _truncate(broker: Broker, placed: Placed[tuple[str, int]]) -> None:
-    log = broker.store.parts[0]
+    log = broker.store.log
     name, number = placed.action
     end = log.max_offset
     start = max(log.min_offset, 0, number if name == "to_offset" else end - number)
@@ -127,7 +127,7 @@ def _last_record(log: CommitLog) -> tuple[int, int] | None:
 
 def _erase(broker: Broker, start: int, end: int) -> None:
     """Have zeros in the log from ``start`` to ``end``, as a disk has where nothing was written."""
-    log, at = broker.store.parts[0], start
+    log, at = broker.store.log, start
     while at < end and (found := log.find_file(at)) is not None:
         file, first = found
         stop = min(end - first, file.position)
@@ -145,7 +145,8 @@ def _read_again(broker: Broker) -> None:
     Source: store/CommitLog.java#recoverAbnormally (4.9.7)
     """
     store, node, now_ms = broker.store, broker.name, broker.clock.now_ms()
-    log, queues, index = store.start_empty()
+    store.start_empty()
+    log, queues, index = store.log, store.queues, store.index
 
     def repaired(path: str, offset: int, cut_bytes: int, why: str) -> None:
         file = store.files.path_of(path)

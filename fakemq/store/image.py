@@ -56,7 +56,7 @@ SIZES = (
 
 def take(store: MessageStore) -> StoreImage:
     """What a store holds now, everything indexed; of a slave's log what came whole."""
-    images, end = {}, store.parts[0].whole_end
+    images, end = {}, store.log.whole_end
     for file in store.settled_files():
         folder, _, name = file.path.partition("/")
         if folder not in FOLDERS:
@@ -71,11 +71,13 @@ def take(store: MessageStore) -> StoreImage:
 def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
     """Have a store hold what an image holds, and nothing else; its config has the sizes already."""
     _put(store.files, image)
-    log, queues, index = store.start_empty()
-    recovery = Recovery(store.config, log, queues, index, store.delay_levels, _nobody)
+    store.start_empty()
+    recovery = Recovery(
+        *(store.config, store.log, store.queues, store.index, store.delay_levels, _nobody)
+    )
     recovery.adopt(now_ms)
     if store.disk is not None:
-        store.disk.emptied(index)
+        store.disk.emptied(store.index)
         store.disk.flush.everything()
     store.stats.start()
     store.retention.start()
@@ -135,9 +137,11 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     files = MemoryFiles(clock, _NO_LIMIT_BYTES)
     store = MessageStore(config, files, clock, Journal(Clock()), config.node_name)
     config.assign(_copy(root, log_folder or os.path.join(root, LOG), files))
-    log, queues, index = store.start_empty()
+    store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
-    recovery = Recovery(config, log, queues, index, store.delay_levels, _nobody)
+    recovery = Recovery(
+        *(config, store.log, store.queues, store.index, store.delay_levels, _nobody)
+    )
     clean = not os.path.exists(os.path.join(root, ABORT))
     recovery.run(clock.now_ms(), checkpoint, clean=clean)
     return take(store)

@@ -44,9 +44,14 @@ class Replica:
         self._journal = journal
         self._node = node
         self._appended = appended
-        self._log, self._queues, self._index = store.parts
+        self._log, self._queues, self._index = store.log, store.queues, store.index
         self._recovery = Recovery(
-            *(store.config, *store.parts, store.delay_levels, self._passed_over)
+            store.config,
+            store.log,
+            store.queues,
+            store.index,
+            store.delay_levels,
+            self._passed_over,
         )
         self._dispatched_to = self._log.max_offset
         self._stuck_at = -1
@@ -106,7 +111,7 @@ class Replica:
         One on a disk is about to be closed, and keeps it.
         """
         log = self._log
-        if log.records_end is None or self._store.files.durable or log is not self._store.parts[0]:
+        if log.records_end is None or self._store.files.durable or log is not self._store.log:
             return
         end, log.records_end = log.whole_end, None
         if end < log.max_offset:

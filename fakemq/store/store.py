@@ -83,34 +83,29 @@ class MessageStore:
         self.retention = Retention(config, files, clock, journal, node)
         self.start_empty()
 
-    def start_empty(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
-        """Forget all but the files; gives what is to be filled again."""
+    def start_empty(self) -> None:
+        """Make log, queues and index anew, all empty; the files stay as they are."""
         config, files = self.config, self.files
-        self._log = CommitLog(files, config.mapped_file_size_commit_log)
-        self._queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
-        self._index = IndexService(config, files, self._log)
+        self.log = CommitLog(files, config.mapped_file_size_commit_log)
+        self.queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
+        self.index = IndexService(config, files, self.log)
         self._reput = Reput(
-            config, self._queues, self._index, self.delay_levels, self._journal, self._node
+            config, self.queues, self.index, self.delay_levels, self._journal, self._node
         )
-        self.retention.over(*self.parts)
-        return self.parts
-
-    @property
-    def parts(self) -> tuple[CommitLog, ConsumeQueues, IndexService]:
-        return self._log, self._queues, self._index
+        self.retention.over(self.log, self.queues, self.index)
 
     def reset(self) -> None:
         """Drop everything, back to an empty store."""
         self.files.clear()
-        _, _, index = self.start_empty()
+        self.start_empty()
         if self.disk is not None:
-            self.disk.emptied(index)
+            self.disk.emptied(self.index)
         self.stats.start()
         self.retention.reset()
 
     def settled_files(self) -> Iterable[File]:
         """The files, with everything in them that they are to have."""
-        self._index.catch_up()
+        self.index.catch_up()
         return list(self.files.opened())
 
     # -- putting ------------------------------------------------------------------------------
@@ -144,7 +139,7 @@ class MessageStore:
         if isinstance(members, PutMessageStatus):
             return self._refused(message, members)
         size_bytes = members[0][4] if len(members) == 1 else sum(map(_SIZE_OF, members))
-        if not self._log.fits(size_bytes):
+        if not self.log.fits(size_bytes):
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
         now_ms = self._clock.now_ms()
@@ -152,11 +147,11 @@ class MessageStore:
         if reason is not None:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
         try:
-            result = self._log.append(message, members, size_bytes, now_ms)
+            result = self.log.append(message, members, size_bytes, now_ms)
         except StoreError as error:
             failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
             return self._refused(message, failed, self.retention.warn(str(error), failed.name))
-        if result.wrote_offset % self._log.file_size_bytes == 0:
+        if result.wrote_offset % self.log.file_size_bytes == 0:
             self.retention.plan()  # the file before may go some day
         self.stats.put(len(members), size_bytes)
         try:
@@ -196,7 +191,7 @@ class MessageStore:
         bytes. Without a filter everything matches.
         Source: store/DefaultMessageStore.java#getMessage (4.9.7)
         """
-        queue = self._queues.find(topic, queue_id)
+        queue = self.queues.find(topic, queue_id)
         min_offset, max_offset = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
         units = None
         if queue is None or not max_offset:
@@ -217,7 +212,7 @@ class MessageStore:
             gather(
                 result,
                 units[: max(MAX_FILTERED_BYTES, max_msg_nums * UNIT_BYTES)],
-                self._log,
+                self.log,
                 self.config,
                 self._memory_bytes(),
                 max_msg_nums,
@@ -240,47 +235,47 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#checkInDiskByConsumeOffset (4.9.7)
         """
         unit = self.queue_unit(topic, queue_id, offset)
-        return unit is not None and self._log.max_offset - unit[0] > self._memory_bytes()
+        return unit is not None and self.log.max_offset - unit[0] > self._memory_bytes()
 
     # -- offsets and times --------------------------------------------------------------------
 
     @property
     def max_phy_offset(self) -> int:
         """The commit log's end."""
-        return self._log.max_offset
+        return self.log.max_offset
 
     @property
     def min_phy_offset(self) -> int:
         """The commit log's first byte; -1 as long as it is empty."""
-        return self._log.min_offset
+        return self.log.min_offset
 
     def queue_ids(self, topic: str) -> list[int]:
         """The queues of a topic that ever had a message, ascending."""
-        return self._queues.ids(topic)
+        return self.queues.ids(topic)
 
     def consume_queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue, if it ever had a message."""
-        return self._queues.find(topic, queue_id)
+        return self.queues.find(topic, queue_id)
 
     def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """The offset that the next message gets; 0 for a queue that is not there."""
-        queue = self._queues.find(topic, queue_id)
+        queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
     def min_offset_in_queue(self, topic: str, queue_id: int) -> int:
         """The offset of the first message; 0 for a queue that is not there."""
-        queue = self._queues.find(topic, queue_id)
+        queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
     def queue_unit(self, topic: str, queue_id: int, offset: int) -> tuple[int, int, int] | None:
         """Physical offset, size and tags code of a queue's entry; None if there is none."""
-        queue = self._queues.find(topic, queue_id)
+        queue = self.queues.find(topic, queue_id)
         return None if queue is None else queue.unit_at(offset)
 
     def offset_in_queue_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
         """The offset of the message stored nearest to a time; see `ConsumeQueue.offset_by_time`."""
-        queue = self._queues.find(topic, queue_id)
-        return 0 if queue is None else queue.offset_by_time(timestamp_ms, self._log)
+        queue = self.queues.find(topic, queue_id)
+        return 0 if queue is None else queue.offset_by_time(timestamp_ms, self.log)
 
     def message_store_timestamp(self, topic: str, queue_id: int, offset: int) -> int:
         """When the message at a queue offset was stored, in milliseconds; -1 if there is none.
@@ -288,7 +283,7 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#getMessageStoreTimeStamp (4.9.7)
         """
         unit = self.queue_unit(topic, queue_id, offset)
-        return -1 if unit is None else self._log.store_timestamp_ms(unit[0], unit[1])
+        return -1 if unit is None else self.log.store_timestamp_ms(unit[0], unit[1])
 
     def earliest_message_time(self, topic: str, queue_id: int) -> int:
         """When the first message of a queue was stored, in milliseconds; -1 if there is none.
@@ -309,8 +304,8 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
         """
         if size_bytes is None:
-            return self._log.record_at(phy_offset)
-        return self._log.read(phy_offset, size_bytes)
+            return self.log.record_at(phy_offset)
+        return self.log.read(phy_offset, size_bytes)
 
     def look_message_by_offset(
         self, phy_offset: int, size_bytes: int | None = None
@@ -327,7 +322,7 @@ class MessageStore:
 
     def messages_in_queue(self, topic: str, queue_id: int, since: int = 0) -> Iterator[MessageExt]:
         """The messages of a queue from ``since`` on, in order; deleted records are passed over."""
-        queue = self._queues.find(topic, queue_id)
+        queue = self.queues.find(topic, queue_id)
         if queue is None:
             return
         offset, end = max(since, queue.min_offset), queue.max_offset
@@ -348,13 +343,13 @@ class MessageStore:
         """
         result = QueryMessageResult()
         for _ in range(3):
-            found = self._index.query(topic, key, max_num, begin_ms, end_ms)
+            found = self.index.query(topic, key, max_num, begin_ms, end_ms)
             if not found:
                 break
-            last = self._index.files[-1]
+            last = self.index.files[-1]
             result.index_last_update_timestamp = last.end_timestamp_ms
             result.index_last_update_phyoffset = last.end_phy_offset
-            records = [self._log.record_at(offset) for offset in sorted(found)]
+            records = [self.log.record_at(offset) for offset in sorted(found)]
             result.buffers += [record for record in records if record is not None]
             if result.buffers:
                 break
@@ -365,8 +360,8 @@ class MessageStore:
 
     def delete_consume_queue(self, topic: str) -> None:
         """Forget the queues of a topic; its records stay in the log."""
-        for queue_id in self._queues.destroy(topic):
-            self._log.topic_queue_table.pop((topic, queue_id), None)
+        for queue_id in self.queues.destroy(topic):
+            self.log.topic_queue_table.pop((topic, queue_id), None)
         self.retention.warned_full = False
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
@@ -374,7 +369,7 @@ class MessageStore:
 
         Source: store/DefaultMessageStore.java#cleanUnusedTopic (4.9.7)
         """
-        for topic in self._queues.topics() - topics - KEPT_TOPICS:
+        for topic in self.queues.topics() - topics - KEPT_TOPICS:
             self.delete_consume_queue(topic)
 
     def delete_expired_files(self, phy_offset: int) -> int:

@@ -30,7 +30,7 @@ def write_store(root: Path) -> None:
         )
         lab.put(b"body %d" % number, TOPICS[number % 2], number // 2 % 2, properties)
         lab.advance(700)
-    lab.store._index.catch_up()
+    lab.store.index.catch_up()
     for folder in ("commitlog", "consumequeue", "index"):
         for path in lab.files.list(folder):
             file = lab.files.open(path, 0)

@@ -134,7 +134,7 @@ def test_records_are_walked_over_blanks_and_deleted_files() -> None:
     lab = StoreLab(log_bytes=300)
     appended = [lab.put(bytes(50)).append_result for _ in range(8)]
     offsets = [result.wrote_offset for result in appended if result is not None]
-    log = lab.store._log
+    log = lab.store.log
     assert [offset for offset, _ in log.records(0, log.max_offset)] == offsets
     assert [offset for offset, _ in log.records(offsets[3], offsets[6])] == offsets[3:6]
     lab.store.delete_expired_files(offsets[3])

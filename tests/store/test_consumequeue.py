@@ -28,7 +28,7 @@ def test_units_byte_by_byte() -> None:
 def test_tags_codes_are_sign_extended() -> None:
     lab = StoreLab()
     lab.put(properties="TAGS\x01polygenelubricants")  # the hash is Integer.MIN_VALUE
-    queue = lab.store._queues.find("orders", 0)
+    queue = lab.store.queues.find("orders", 0)
     assert queue is not None
     unit = queue.unit_at(0)
     assert unit is not None

@@ -185,14 +185,14 @@ def test_entries_whose_records_are_gone_are_passed_over() -> None:
     lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")
-    lab.store._log.delete_before(1000)  # the queue has not been told yet
+    lab.store.log.delete_before(1000)  # the queue has not been told yet
     result = get(lab, 5)
     assert queue_offsets(result) == list(range(10, 20))
     assert result.next_begin_offset == 20
     lab = StoreLab(log_bytes=1000, queue_units=10)
     for _ in range(20):
         lab.put(b"")
-    lab.store._log.delete_before(1000)
+    lab.store.log.delete_before(1000)
     result = get(lab, 5)
     assert result.status is GetMessageStatus.MESSAGE_WAS_REMOVING
     assert result.next_begin_offset == 10

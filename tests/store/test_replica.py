@@ -40,7 +40,7 @@ def master() -> StoreLab:
 def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -> None:
     lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     end, replica = lab.store.max_phy_offset, followed(slave)
-    starts = [offset for offset, _ in lab.store.parts[0].records(0, end)]
+    starts = [offset for offset, _ in lab.store.log.records(0, end)]
     places = {starts[number] + beyond for number, beyond in cuts}
     places = {place for place in places if 0 < place < end} | {*range(0, end, FILE_BYTES), end}
     for start, stop in pairwise(sorted(places)):
@@ -56,7 +56,7 @@ def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
     for start in (0, FILE_BYTES):
         slave = StoreLab(log_bytes=FILE_BYTES)
         slave.put(b"of another log")
-        slave.store.parts[0].truncate(0)
+        slave.store.log.truncate(0)
         slave.store.delete_consume_queue("orders")
         replica = followed(slave)
         for first in range(start, end, FILE_BYTES):
@@ -74,7 +74,7 @@ def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
     replica.append(0, log_bytes(lab.store, 0, more_bytes))
     replica.dispatch()
     replica.close()
-    ends = {offset for offset, _ in lab.store.parts[0].records(0, FILE_BYTES)}
+    ends = {offset for offset, _ in lab.store.log.records(0, FILE_BYTES)}
     assert slave.store.max_phy_offset in ends
     assert slave.store.max_phy_offset <= more_bytes
 
@@ -104,7 +104,7 @@ def test_half_a_record_is_in_no_image(more_bytes: int) -> None:
 
 def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) -> None:
     lab = master()
-    first, second, *_ = [offset for offset, _ in lab.store.parts[0].records(0, FILE_BYTES)]
+    first, second, *_ = [offset for offset, _ in lab.store.log.records(0, FILE_BYTES)]
     assert first == 0
     for more_bytes in (1, 5, 60):
         with DiskLab(tmp_path / str(more_bytes), log_bytes=FILE_BYTES) as slave:
@@ -154,7 +154,7 @@ def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave(
     assert [unit[0] for unit in units if unit is not None] == places
     assert lab.store.max_offset_in_queue("orders", 0) == 6
     # Promoted, it goes on where its queue ends.
-    assert slave.store.parts[0].topic_queue_table["orders", 0] == len(expected)
+    assert slave.store.log.topic_queue_table["orders", 0] == len(expected)
 
 
 def test_a_disk_that_gets_full_within_a_file_is_cleaned_at_the_next_look() -> None:

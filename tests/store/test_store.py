@@ -278,7 +278,7 @@ def test_messages_are_looked_up_by_offset_and_walked_by_queue() -> None:
     assert message.store_timestamp_ms == START_MS
     assert lab.store.look_message_by_offset(1) is None
     assert lab.store.look_message_by_offset(lab.store.max_phy_offset) is None
-    lab.store._log.delete_before(300)
+    lab.store.log.delete_before(300)
     bodies = [message.body for message in lab.store.messages_in_queue("orders", 0)]
     assert bodies == [b"3", b"4"]
     assert list(lab.store.messages_in_queue("orders", 9)) == []

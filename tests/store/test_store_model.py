@@ -137,7 +137,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert struct.unpack_from(">iIIiiqq", record) == (
                 stored.size, 0xDAA320A7, crc, queue_id, 0, queue_offset, stored.phy_offset,
             )  # fmt: skip
-            queue = self.store._queues.find(topic, queue_id)
+            queue = self.store.queues.find(topic, queue_id)
             assert queue is not None
             assert queue.unit_at(queue_offset) == (
                 stored.phy_offset,
@@ -151,7 +151,7 @@ class StoreMachine(RuleBasedStateMachine):
         at = 0
         expected = iter(self.log)
         while at < self.end:
-            data = self.store._log.read_from(at)
+            data = self.store.log.read_from(at)
             assert data is not None
             size, magic = struct.unpack_from(">iI", data)
             if magic == 0xCBD43194:

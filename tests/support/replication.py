@@ -93,7 +93,7 @@ class Replicated:
 
 def log_bytes(store: MessageStore, start: int, end: int) -> bytes:
     """The bytes of a store's log in [start, end)."""
-    log = store.parts[0]
+    log = store.log
     found = b""
     while start + len(found) < end:
         data = log.read_from(start + len(found))
@@ -107,7 +107,7 @@ def same_log(master: MessageStore, slave: MessageStore) -> bool:
     start, end = max(0, slave.min_phy_offset), slave.max_phy_offset
     if log_bytes(master, start, end) != log_bytes(slave, start, end):
         return False
-    for queue in slave.parts[1]:
+    for queue in slave.queues:
         for offset in range(queue.min_offset, queue.max_offset):
             unit = master.queue_unit(queue.topic, queue.queue_id, offset)
             if unit != queue.unit_at(offset):

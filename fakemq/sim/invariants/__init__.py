@@ -78,6 +78,6 @@ def _replicas(sim: Simulation, lost_from: Mapping[str, int]) -> list[Violation]:
         master = brokers.get(f"{slave.config.broker_name}{MASTER}")
         if not slave.config.is_slave or master is None or master.name in sim.lost:
             continue
-        logs = master.store.parts[0], slave.store.parts[0]
+        logs = master.store.log, slave.store.log
         found += differences(slave.name, *logs, lost_from.get(master.name))
     return found
