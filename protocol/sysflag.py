@@ -33,6 +33,13 @@ class MessageSysFlag:
     COMPRESSION_TYPE_MASK: Final = 0x700
 
 
+UNQUEUED: Final = (
+    MessageSysFlag.TRANSACTION_PREPARED_TYPE,
+    MessageSysFlag.TRANSACTION_ROLLBACK_TYPE,
+)
+"""Transaction types whose records come into no consume queue."""
+
+
 class PullSysFlag:
     """The bits of a pull request's sysFlag."""
 

@@ -39,6 +39,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.message_id import UniqueIdGenerator
 from fakemq.protocol.sysflag import PermName
 from fakemq.protocol.table import NoHeader
+from fakemq.protocol.topics import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     import random
@@ -51,7 +52,9 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.hosts import Host
+    from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
+    from fakemq.store.writing import InnerMessage
 
 
 _PULLS = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
@@ -120,9 +123,9 @@ class Broker:
         self.locks = RebalanceLockManager(node, self.consumers)
         self.positions = PullPositions(clock)
         self.holds = PullRequestHoldService(node, store)
-        self.delay = ScheduleMessageService(node, store, self.stats, files.delays)
+        self.delay = ScheduleMessageService(node, store, self.stats, files.delays, put=self.put)
         self.transactions = TransactionalMessageService(
-            node, store, self.topics, check=self._check_transactions
+            node, store, self.topics, put=self.put, check=self._check_transactions
         )
         files.topics.connect(self.topics)
         files.offsets.connect(self.offsets)
@@ -175,7 +178,8 @@ class Broker:
         if self.ha is None:
             from fakemq.ha.service import HAService  # most brokers have no slave
 
-            self.ha = self.store.replication = HAService(self)
+            self.ha = HAService(self)
+            self.store.put_listeners.append(self.ha)
         return self.ha
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
@@ -203,6 +207,24 @@ class Broker:
         self.holds.session_closed(session)
         self.client_expiry.session_closed(session)
         self.positions.session_closed(session)
+
+    # -- messages -----------------------------------------------------------------------------
+
+    def put(self, message: InnerMessage) -> PutMessageResult:
+        """Store a message, then wake the pulls that wait for it."""
+        result = self.store.put_message(message)
+        self.arrived(result)
+        return result
+
+    def arrived(self, result: PutMessageResult) -> None:
+        """Notify delay levels and held pulls of the records of a finished put.
+
+        A woken pull is answered at once, as a whole request of its own: so this comes last.
+        """
+        for record in result.records:
+            if record.topic == SCHEDULE_TOPIC:
+                self.delay.scheduled(record)
+            self.holds.arrived(record)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -241,8 +263,9 @@ class Broker:
             self.replication()
 
     def _stop_replication(self, why: str) -> None:
-        ha, self.ha, self.store.replication = self.ha, None, None
+        ha, self.ha = self.ha, None
         if ha is not None:
+            self.store.put_listeners.remove(ha)
             ha.stop(why)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:

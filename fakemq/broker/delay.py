@@ -25,9 +25,11 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from fakemq.store.delay_levels import delay_level_to_queue_id, queue_id_to_delay_level
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakemq.broker.persistence import ConfigFile
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.clock.timers import Timer
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.records import LogRecord
+    from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
 
 FIRST_DELAY_TIME_MS = 1_000
@@ -72,18 +76,21 @@ class ScheduleMessageService:
         store: MessageStore,
         stats: BrokerStatsManager,
         file: ConfigFile[DelayOffsetSerializeWrapper],
+        *,
+        put: Callable[[InnerMessage], PutMessageResult],
     ) -> None:
         self._node = node
         self._store = store
         self._stats = stats
         self._file = file
+        self._put = put
+        """Stores a message and wakes the pulls that wait for it."""
         self._levels: dict[int, _Level] = {}
         self._offset_table: dict[int, int] = {}
         self._persisted: dict[int, int] = {}
         self._persist_timer: Timer | None = None
         self._persists = 0
         self._started_ms = 0
-        store.message_scheduled = self._scheduled
         node.clock.on_jump.append(self._look_again)
 
     # -- life ---------------------------------------------------------------------------------
@@ -207,23 +214,22 @@ class ScheduleMessageService:
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def _scheduled(
-        self,
-        queue_id: int,
-        queue_offset: int,
-        phy_offset: int,
-        deliver_timestamp_ms: int,
-        properties: dict[str, str],
-    ) -> None:
-        """A message came into the schedule topic."""
-        number = queue_id_to_delay_level(queue_id)
+    def scheduled(self, record: LogRecord) -> None:
+        """Wait for a record that a put has brought into the schedule topic, if it has a level."""
+        properties = {} if record.draft is None else record.draft.decoded_properties
+        due_ms = self._store.delay_levels.deliver_timestamp_ms(
+            properties, record.store_timestamp_ms
+        )
+        if due_ms is None:
+            return
+        number = queue_id_to_delay_level(record.queue_id)
         self._node.journal.add(
             Scheduled(
                 node=self._node.name,
                 level=number,
-                schedule_offset=queue_offset,
-                phy_offset=phy_offset,
-                due_at_ms=deliver_timestamp_ms,
+                schedule_offset=record.queue_offset,
+                phy_offset=record.phy_offset,
+                due_at_ms=due_ms,
                 topic=properties.get(REAL_TOPIC, ""),
                 msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
             )
@@ -305,7 +311,7 @@ class ScheduleMessageService:
                 )
             )
             return True
-        result = store.put_message(message)
+        result = self._put(message)
         appended = result.append_result
         if not result.ok or appended is None:
             return False

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+    from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
 CHECK_PERIOD_MS = 5_000
@@ -96,7 +97,6 @@ class PullRequestHoldService:
         self._checks: dict[tuple[bool, int], _Check] = {}
         self._count = 0
         self._started_ms: dict[bool, int] = {}
-        store.message_arriving = self.notify_message_arriving
         self.start()
 
     def start(self) -> None:
@@ -144,25 +144,19 @@ class PullRequestHoldService:
         )
         return pull.parked
 
-    def notify_message_arriving(
-        self,
-        topic: str,
-        queue_id: int,
-        max_offset: int,
-        tags_code: int,
-        store_timestamp_ms: int,
-        properties: bytes,
-    ) -> None:
-        """A message has reached its queue, which now ends at ``max_offset``.
+    def arrived(self, record: LogRecord) -> None:
+        """Answer the pulls that wait for a record, which has just reached its queue.
 
-        ``properties`` are as they are stored, and decoded only where a filter wants to see them.
-        Pulls it is for are answered at once; all others that it lies before at the next check.
+        Pulls whose filter takes it are answered at once. All others whose offset lies before the
+        end of the queue are answered at the next check.
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
-        pulls = self._by_queue.get((topic, queue_id))
+        pulls = self._by_queue.get((record.topic, record.queue_id))
         if not pulls or not self._told_of_arrivals:
             return
+        max_offset, tags_code = record.queue_offset + 1, record.tags_code
+        properties = b"" if record.draft is None else record.draft.properties
         for pull in list(pulls):
             now_ms = self._now_ms(pull.request.session)
             ahead = max_offset > pull.request.header.queue_offset

@@ -16,7 +16,7 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.topics import OFFSET_MOVED_EVENT_TOPIC
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -39,7 +39,7 @@ def store_offset_moved_event(
         offset_new=new_offset,
     )
     properties = {TAGS: group, DELAY_TIME_LEVEL: "0", KEYS: group}
-    broker.store.put_message(
+    broker.put(
         InnerMessage(
             OFFSET_MOVED_EVENT_TOPIC,
             0,

@@ -23,7 +23,7 @@ from fakemq.protocol.properties import (
     decode_properties,
     encode_properties_as_java,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -121,7 +121,7 @@ def _stored(
         header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
     if broker.config.store_reply_message_enable:
         queue_id = message.queue_id  # a delayed reply's own is another one afterwards
-        result = broker.store.put_message(message)
+        result = broker.put(message)
         appended = result.append_result
         if appended is not None:
             broker.stats.reply_stored(message.topic, appended.msg_num, appended.wrote_bytes)

@@ -22,7 +22,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import PermName, TopicSysFlag
 from fakemq.protocol.topics import FAQ, RETRY_PREFIX, dlq_topic, retry_topic
 from fakemq.protocol.versions import V3_4_9
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -86,7 +86,7 @@ def send_back(
     elif level == 0:
         level = int32(FIRST_RETRY_LEVEL + stored.reconsume_times)
     message = _another_try(stored, topic, queue_id, level)
-    result = broker.store.put_message(message)
+    result = broker.put(message)
     if not result.ok:
         raise Refused(ResponseCode.SYSTEM_ERROR, result.status.name)
     broker.stats.sent_back(

@@ -12,8 +12,8 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     encode_properties_as_java,
 )
-from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageStatus
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def seed(
         properties[TAGS] = tags
     if keys:
         properties[KEYS] = keys
-    result = broker.store.put_message(
+    result = broker.put(
         InnerMessage(
             topic,
             queue_id,

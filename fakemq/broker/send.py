@@ -28,8 +28,8 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
 from fakemq.protocol.topics import RETRY_PREFIX
-from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import PutMessageResult, PutMessageStatus
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -64,6 +64,7 @@ def send(
             broker.stats.sent(
                 message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
             )
+            broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
     except Refused as refused:

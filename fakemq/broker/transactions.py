@@ -35,7 +35,7 @@ from fakemq.protocol.topics import (
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
 )
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,11 +68,14 @@ class TransactionalMessageService:
         store: MessageStore,
         topics: TopicConfigManager,
         *,
+        put: Callable[[InnerMessage], PutMessageResult],
         check: Callable[[], None],
     ) -> None:
         self._node = node
         self._store = store
         self._topics = topics
+        self._put = put
+        """Stores a message and wakes the pulls that wait for it."""
         self._check = check
         """Looks at all half messages once."""
         self._timer: Timer | None = None
@@ -114,6 +117,8 @@ class TransactionalMessageService:
 
     def prepare_message(self, message: InnerMessage) -> PutMessageResult:
         """Store a message as a half message, which nobody gets before it is committed.
+
+        The caller notifies the broker of the arrival.
 
         Source: TransactionalMessageBridge.java#parseHalfMessageInner (4.9.7)
         """
@@ -159,7 +164,7 @@ class TransactionalMessageService:
         # it anew.
         for name in (REAL_TOPIC, REAL_QUEUE_ID, TRANSACTION_PREPARED):
             properties.pop(name, None)
-        return self._store.put_message(message)
+        return self._put(message)
 
     def delete_prepare_message(self, half: MessageExt) -> None:
         """Say in the op topic that a half message is through; a store that refuses is ignored.
@@ -168,7 +173,7 @@ class TransactionalMessageService:
         """
         host = store_host(self._node.config)
         properties = {TAGS: REMOVE_TAG, WAIT_STORE_MSG_OK: "true"}
-        self._store.put_message(
+        self._put(
             InnerMessage(
                 TRANS_OP_HALF_TOPIC,
                 half.queue_id,
@@ -260,7 +265,7 @@ class TransactionalMessageService:
     def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
         # Said after the string was made, and so not stored.
         message.properties[WAIT_STORE_MSG_OK] = "false"
-        result = self._store.put_message(message)
+        result = self._put(message)
         if result.append_result is not None and message.topic == TRANS_HALF_TOPIC:
             self._arrived_ms[result.append_result.logics_offset] = self._arrived_at_ms(before)
         return result

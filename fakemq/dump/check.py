@@ -14,9 +14,8 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.store.commitlog import UNQUEUED
 from fakemq.store.index import key_hash
 
 if TYPE_CHECKING:

@@ -19,18 +19,16 @@ from fakemq.protocol.message import (
     BLANK_MIN_BYTES,
     record_size_bytes,
 )
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
 from fakemq.store.results import AppendMessageResult
 
 if TYPE_CHECKING:
     from fakemq.store.files import File, Files
-    from fakemq.store.inner_message import InnerMessage
-    from fakemq.store.record_drafts import Member
+    from fakemq.store.records import RecordDraft
+    from fakemq.store.writing import InnerMessage
 
 FOLDER = "commitlog"
-UNQUEUED = (MessageSysFlag.TRANSACTION_PREPARED_TYPE, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE)
-"""Transaction types whose records come into no consume queue."""
 _INT32 = struct.Struct(">i")
 _INT64 = struct.Struct(">q")
 _SYS_FLAG_AT = 36
@@ -43,6 +41,9 @@ class CommitLog:
 
     def __init__(self, files: Files, file_size_bytes: int) -> None:
         self._queue = MappedFileQueue(files, FOLDER, file_size_bytes)
+        self.file_size_bytes = file_size_bytes
+        self.most_bytes = file_size_bytes - BLANK_MIN_BYTES
+        """The largest record, or batch of records, that a file has room for."""
         self.topic_queue_table: dict[tuple[str, int], int] = {}
         """The next queue offset by topic and queue id."""
         self.records_end: int | None = None
@@ -61,10 +62,6 @@ class CommitLog:
     def truncate(self, offset: int) -> list[Cut]:
         """Have the log end at ``offset``; gives what was cut off."""
         return self._queue.truncate(offset)
-
-    @property
-    def file_size_bytes(self) -> int:
-        return self._queue.file_size_bytes
 
     @property
     def max_offset(self) -> int:
@@ -91,17 +88,13 @@ class CommitLog:
         row = self._queue.row
         return row[0] if len(row) > 1 else None
 
-    def fits(self, size_bytes: int) -> bool:
-        """Whether a record, or a batch, of this size can stand in a file at all."""
-        return size_bytes + BLANK_MIN_BYTES <= self._queue.file_size_bytes
-
     def append(
-        self, message: InnerMessage, members: Sequence[Member], size_bytes: int, now_ms: int
+        self, message: InnerMessage, drafts: Sequence[RecordDraft], size_bytes: int, now_ms: int
     ) -> AppendMessageResult:
-        """Append the records of a message, or of a batch's members, next to each other.
+        """Append the records of a message, or of a batch, next to each other.
 
-        ``size_bytes`` is that of all records together; the caller has asked ``fits``. Queue
-        offsets, physical offsets and the store time are given here and nowhere else.
+        ``size_bytes`` is that of all records together, at most `most_bytes`. Only this method gives
+        records their queue offsets, physical offsets and store time.
         Source: store/CommitLog.java#doAppend (4.9.7)
         """
         queue_id, sys_flag = message.queue_id, message.sys_flag
@@ -114,7 +107,7 @@ class CommitLog:
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
         result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host, [])
         records = []
-        for flag, body, properties, _, record_bytes in members:
+        for flag, body, properties, _, record_bytes in drafts:
             record = build_record(
                 crc32(body),
                 queue_id,
@@ -136,8 +129,10 @@ class CommitLog:
             result.phy_offsets.append(phy_offset)
             phy_offset += record_bytes
             queue_offset += 1
-        # At once, so that a full disk takes all or nothing.
+        # In one write, so that a full disk takes all records or none.
         file.append(records[0] if len(records) == 1 else b"".join(records), now_ms)
+        assert phy_offset == result.wrote_offset + size_bytes
+        assert phy_offset == self._queue.last_offset + file.position
         if queued:
             self.topic_queue_table[key] = queue_offset
         return result

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.delay_levels import parse_delay_levels
 from fakemq.protocol.header import parse_int
+from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import (
     DELAY_TIME_LEVEL,
     REAL_QUEUE_ID,
     REAL_TOPIC,
+    TAGS,
     encode_properties_as_java,
 )
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.store.commitlog import UNQUEUED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.writing import InnerMessage
 
 
 def delay_level_to_queue_id(level: int) -> int:
@@ -75,6 +76,17 @@ class DelayLevels:
         message.properties_string = encode_properties_as_java(properties)
         message.topic = SCHEDULE_TOPIC
         message.queue_id = delay_level_to_queue_id(level)
+
+    def queue_code(self, topic: str, properties: Mapping[str, str], store_timestamp_ms: int) -> int:
+        """Return what a record's entry in its consume queue keeps beside offset and size.
+
+        That is the hash of its tags; in the schedule topic the time at which the record is due.
+        """
+        if topic == SCHEDULE_TOPIC:
+            due_ms = self.deliver_timestamp_ms(properties, store_timestamp_ms)
+            if due_ms is not None:
+                return due_ms
+        return tags_code(properties.get(TAGS))
 
     def deliver_timestamp_ms(
         self, properties: Mapping[str, str], store_timestamp_ms: int

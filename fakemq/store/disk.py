@@ -18,7 +18,6 @@ from fakemq.store.directory_lock import DirectoryLock
 from fakemq.store.faults import FlushFaults
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.recovery import Recovery
-from fakemq.store.results import AppendMessageResult, PutMessageResult, PutMessageStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.index import IndexService
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
+    from fakemq.store.writing import InnerMessage
 
 ABORT = "abort"
 """There as long as a broker runs on the store, and afterwards if it was not stopped."""
@@ -72,6 +72,7 @@ class Disk:
         self._lock = DirectoryLock(files.root)
         self._running = False
         store.disk = self
+        store.put_listeners.insert(0, self)  # whether the flush is waited for comes first
         files.broken = NOT_OPEN
 
     def start(self, load_tables: Callable[[], None] = _nothing) -> None:
@@ -92,26 +93,25 @@ class Disk:
     def _load(self) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
         store.start_empty()
-        log, queues, index = store.log, store.queues, store.index
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
         clean = not files.exists(ABORT)
-        recovery = Recovery(store.config, log, queues, index, store.delay_levels, self._repaired)
+        recovery = Recovery(store, self._repaired)
         recovery.run(now_ms, self._checkpoint, clean=clean)
         if not clean:
-            for _, file in log.files:
+            for _, file in store.log.files:
                 file.flush()  # what another process wrote may never have come to the disk
         files.create(ABORT)
-        self._start_flush(index)
+        self._start_flush(store.index)
         if recovery.dispatched:
             self.flush.recovered()
         self._journal.add(
             StoreRecovered(
                 node=self._node,
                 clean=clean,
-                min_phy_offset=log.min_offset,
-                max_phy_offset=log.max_offset,
+                min_phy_offset=store.log.min_offset,
+                max_phy_offset=store.log.max_offset,
                 dispatched=recovery.dispatched,
             )
         )
@@ -185,16 +185,17 @@ class Disk:
             self._checkpoint.clear(self._clock.now_ms())
             self._start_flush(index)
 
-    def stored(self, message: InnerMessage, result: AppendMessageResult) -> PutMessageResult:
-        """What to tell of a put that is in the log: where it must be flushed to, if it waits.
+    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
+        """Say in ``result`` up to where the log must be flushed, if the sender waits for that.
 
         Source: store/CommitLog.java#submitFlushRequest (4.9.7)
         """
-        self.flush.appended(result.store_timestamp_ms)
-        flush_to = None
+        appended = result.append_result
+        if appended is None:
+            return
+        self.flush.appended(appended.store_timestamp_ms)
         if message.wait_store_msg_ok and self._store.config.flush_disk_type == "SYNC_FLUSH":
-            flush_to = result.wrote_offset + result.wrote_bytes
-        return PutMessageResult(PutMessageStatus.PUT_OK, result, flush_to=flush_to)
+            result.flush_to = appended.wrote_offset + appended.wrote_bytes
 
     def failed(self, error: StoreError) -> None:
         """The disk does not take any more: messages are refused from here on.

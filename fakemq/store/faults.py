@@ -146,7 +146,6 @@ def _read_again(broker: Broker) -> None:
     """
     store, node, now_ms = broker.store, broker.name, broker.clock.now_ms()
     store.start_empty()
-    log, queues, index = store.log, store.queues, store.index
 
     def repaired(path: str, offset: int, cut_bytes: int, why: str) -> None:
         file = store.files.path_of(path)
@@ -157,16 +156,16 @@ def _read_again(broker: Broker) -> None:
     nothing_safe = StoreCheckpoint(
         MemoryFiles(broker.clock).open(checkpoints.PATH, checkpoints.FILE_BYTES)
     )
-    recovery = Recovery(store.config, log, queues, index, store.delay_levels, repaired)
+    recovery = Recovery(store, repaired)
     recovery.run(now_ms, nothing_safe, clean=False)
-    index.on_bad = repaired
+    store.index.on_bad = repaired
     store.files.damaged = False
     broker.journal.add(
         StoreRecovered(
             node=node,
             clean=False,
-            min_phy_offset=log.min_offset,
-            max_phy_offset=log.max_offset,
+            min_phy_offset=store.log.min_offset,
+            max_phy_offset=store.log.max_offset,
             dispatched=recovery.dispatched,
         )
     )

@@ -72,9 +72,7 @@ def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
     """Have a store hold what an image holds, and nothing else; its config has the sizes already."""
     _put(store.files, image)
     store.start_empty()
-    recovery = Recovery(
-        *(store.config, store.log, store.queues, store.index, store.delay_levels, _nobody)
-    )
+    recovery = Recovery(store, _nobody)
     recovery.adopt(now_ms)
     if store.disk is not None:
         store.disk.emptied(store.index)
@@ -139,9 +137,7 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     config.assign(_copy(root, log_folder or os.path.join(root, LOG), files))
     store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
-    recovery = Recovery(
-        *(config, store.log, store.queues, store.index, store.delay_levels, _nobody)
-    )
+    recovery = Recovery(store, _nobody)
     clean = not os.path.exists(os.path.join(root, ABORT))
     recovery.run(clock.now_ms(), checkpoint, clean=clean)
     return take(store)

@@ -23,6 +23,7 @@ from fakemq.protocol.message import (
 from fakemq.protocol.properties import TAGS, decode_properties
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
     from fakemq.store.delay_levels import DelayLevels
@@ -38,18 +39,6 @@ _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS = TAGS.encode() + b"\x01"
 
 
-class Seen(NamedTuple):
-    """A good record."""
-
-    size_bytes: int
-    topic: str
-    queue_id: int
-    queue_offset: int
-    sys_flag: int
-    tags_code: int
-    store_timestamp_ms: int
-
-
 class End(NamedTuple):
     """No good record: a file's blank end, or ``why`` it is none."""
 
@@ -63,28 +52,29 @@ def look(
     end: int,
     delay_levels: DelayLevels,
     *,
+    first_offset: int,
     check_crc: bool,
     check_torn: bool = False,
-) -> Seen | End:
-    """What stands at ``at``, where the file has ``end`` bytes; as Java sees it, or worse.
+) -> LogRecord | End:
+    """Return the record at the position ``at`` of a log file, or why none is there.
 
-    A crash may have kept the first sectors of a record and not the others. Nothing sums up what is
-    behind the body, so Java would deliver zeros for a topic or properties; ``check_torn`` sees it.
+    ``end`` is the position where the file's data end, ``first_offset`` the physical offset of its
+    first byte. ``check_crc`` compares the body with its checksum, as Java does. ``check_torn``
+    finds what Java does not: a crash may have kept the first sectors of a record and lost the
+    others. No checksum covers topic and properties, which Java would deliver as zeros.
     """
-    seen = _look_at_usual(view, at, end, check_crc, check_torn)
-    if seen is not None:
-        return seen
+    usual = _look_at_usual(view, at, end, first_offset, check_crc, check_torn)
+    if usual is not None:
+        return usual
     check = check_record(view[:end], at, check_crc=check_crc)
     message = check.message
     if message is None:
         return End(check.status is RecordStatus.BLANK, check.reason)
-    code, stored_ms = tags_code(message.properties.get(TAGS)), message.store_timestamp_ms
-    if message.topic == SCHEDULE_TOPIC:
-        try:
-            due_ms = delay_levels.deliver_timestamp_ms(message.properties, stored_ms)
-        except NumberFormatError as error:
-            return End(False, str(error))
-        code = code if due_ms is None else due_ms
+    stored_ms = message.store_timestamp_ms
+    try:
+        code = delay_levels.queue_code(message.topic, message.properties, stored_ms)
+    except NumberFormatError as error:
+        return End(False, str(error))
     if check_torn:
         topic = at + record_size_bytes(message.sys_flag, len(message.body), 0, 0) - 2
         properties = topic + view[topic - 1] + 2
@@ -92,11 +82,12 @@ def look(
             view, properties, at + check.size_bytes
         ):
             return End(False, "topic or properties were never written")
-    return Seen(
-        check.size_bytes,
+    return LogRecord(
         message.topic,
         message.queue_id,
         message.queue_offset,
+        first_offset + at,
+        check.size_bytes,
         message.sys_flag,
         code,
         stored_ms,
@@ -104,9 +95,9 @@ def look(
 
 
 def _look_at_usual(
-    view: memoryview, at: int, end: int, check_crc: bool, check_torn: bool
-) -> Seen | None:
-    """A good record of IPv4 hosts that is not delayed; None for anything else."""
+    view: memoryview, at: int, end: int, first_offset: int, check_crc: bool, check_torn: bool
+) -> LogRecord | None:
+    """Return a good record of IPv4 hosts that is not delayed; None for anything else."""
     if at + _LEAST_BYTES > end:
         return None
     size_bytes, magic, crc, queue_id, queue_offset, sys_flag, stored_ms, body_bytes = (
@@ -137,7 +128,16 @@ def _look_at_usual(
         return None
     text = bytes(view[properties:stop])
     code = _tags_code_of(text) if _TAGS in text else 0
-    return Seen(size_bytes, _name(name), queue_id, queue_offset, sys_flag, code, stored_ms)
+    return LogRecord(
+        _name(name),
+        queue_id,
+        queue_offset,
+        first_offset + at,
+        size_bytes,
+        sys_flag,
+        code,
+        stored_ms,
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -11,49 +11,38 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.protocol.sysflag import MessageSysFlag
-from fakemq.store.commitlog import UNQUEUED
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
-from fakemq.store.record_scan import End, Seen, look
+from fakemq.store.record_scan import End, look
+from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
-    from fakemq.config.model import BrokerConfig
     from fakemq.store.checkpoint import StoreCheckpoint
-    from fakemq.store.commitlog import CommitLog
-    from fakemq.store.consumequeues import ConsumeQueues
-    from fakemq.store.delay_levels import DelayLevels
     from fakemq.store.files import File
-    from fakemq.store.index import IndexService
     from fakemq.store.mapped_file_queue import Cut
+    from fakemq.store.store import MessageStore
 
 Repaired = Callable[[str, int, int, str], None]
 """Told path, offset in it, bytes cut and why."""
 
 _FILES_LOOKED_AT = 3
-_FILE_NAME_MOST_BYTES = 255
 _HEAD_BYTES = 60  # up to the store time of a record whose born host is of IPv4
 
 
 class Recovery:
     """One recovery of a store whose files have been loaded."""
 
-    def __init__(
-        self,
-        config: BrokerConfig,
-        log: CommitLog,
-        queues: ConsumeQueues,
-        index: IndexService,
-        delay_levels: DelayLevels,
-        repaired: Repaired,
-    ) -> None:
-        self._config = config
-        self._log = log
-        self._queues = queues
-        self._index = index
-        self._delay_levels = delay_levels
+    def __init__(self, store: MessageStore, repaired: Repaired) -> None:
+        self._config = store.config
+        self._log = store.log
+        self._queues = store.queues
+        self._index = store.index
+        self._delay_levels = store.delay_levels
+        self._dispatch = store.dispatch
+        self._dispatch.on_unusable_topic = self._unusable_topic
         self._repaired = repaired
         self.dispatched = 0
-        """How many records the queues were given again."""
+        """How many records were added to the queues."""
 
     def run(self, now_ms: int, checkpoint: StoreCheckpoint, *, clean: bool) -> None:
         """Load everything, cut what is bad, and bring queues and offsets up to the log."""
@@ -129,18 +118,24 @@ class Recovery:
             first, file = files[index]
             view, size_bytes, at = file.view, file.size_bytes, 0
             while True:
-                seen = look(
-                    view, at, size_bytes, levels, check_crc=check_crc, check_torn=after_crash
+                found = look(
+                    view,
+                    at,
+                    size_bytes,
+                    levels,
+                    first_offset=first,
+                    check_crc=check_crc,
+                    check_torn=after_crash,
                 )
-                if isinstance(seen, End):
+                if isinstance(found, End):
                     break
                 if after_crash:
-                    self._dispatch_again(seen, first + at, file)
-                    file.mtime_ms = seen.store_timestamp_ms
-                at += seen.size_bytes
+                    self._add_to_queue(found)
+                    file.mtime_ms = found.store_timestamp_ms
+                at += found.size_bytes
             index += 1
-            if not seen.blank or index == len(files):
-                return first + at, seen.why
+            if not found.blank or index == len(files):
+                return first + at, found.why
 
     # -- queues -------------------------------------------------------------------------------
 
@@ -158,51 +153,45 @@ class Recovery:
         newest = max((queue.max_physic_offset for queue in self._queues), default=0)
         at = max(log.min_offset, newest, 0)
         while at < log.max_offset:
-            found = log.find_file(at)
-            if found is None:
+            place = log.find_file(at)
+            if place is None:
                 return
-            file, first = found
-            seen = look(file.view, at - first, file.position, self._delay_levels, check_crc=False)
-            if isinstance(seen, Seen):
-                self._dispatch_again(seen, at, file)
-                at += seen.size_bytes
+            file, first = place
+            found = look(
+                file.view,
+                at - first,
+                file.position,
+                self._delay_levels,
+                first_offset=first,
+                check_crc=False,
+            )
+            if isinstance(found, LogRecord):
+                self._add_to_queue(found)
+                at += found.size_bytes
                 continue
-            if not seen.blank:
-                why = f"passed over to the next file: {seen.why}"
+            if not found.blank:
+                why = f"passed over to the next file: {found.why}"
                 self._repaired(file.path, at - first, 0, why)
             at = log.next_file_offset(at)
 
-    def _dispatch_again(self, seen: Seen, phy_offset: int, file: File) -> None:
-        """As `dispatch`, into a queue of its own if the topic was deleted and made again."""
-        queue = self._queues.find(seen.topic, seen.queue_id)
+    def _add_to_queue(self, record: LogRecord) -> None:
+        """Add a record to its queue; to a new one if its topic was deleted and made again."""
+        queue = self._queues.find(record.topic, record.queue_id)
         if (
             queue is not None
-            and not seen.queue_offset
-            and phy_offset >= queue.max_physic_offset
-            and seen.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED
+            and not record.queue_offset
+            and record.phy_offset >= queue.max_physic_offset
+            and record.queued
         ):
             queue.destroy()  # its entries are of the topic that was deleted
-        self.dispatch(seen, phy_offset, file)
+        self.dispatched += self._dispatch.add_to_queue(record)
 
-    def dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
-        """Give a record that is in ``file`` to its queue, if it comes into one.
-
-        Source: DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
-        """
-        if seen.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
-            return
-        topic, queue_id = seen.topic, seen.queue_id
-        queue = self._queues.find(topic, queue_id)
-        if queue is None:
-            if not _can_be_a_folder(topic):
-                at = phy_offset % self._log.file_size_bytes
-                self._repaired(file.path, at, 0, f"passed over a record of topic {topic!r}")
-                return
-            queue = self._queues.find_or_make(topic, queue_id)
-        self.dispatched += 1
-        queue.append(
-            phy_offset, seen.size_bytes, seen.tags_code, seen.queue_offset, seen.store_timestamp_ms
-        )
+    def _unusable_topic(self, record: LogRecord) -> None:
+        place = self._log.find_file(record.phy_offset)
+        if place is not None:
+            file, first = place
+            why = f"passed over a record of topic {record.topic!r}"
+            self._repaired(file.path, record.phy_offset - first, 0, why)
 
     def _set_offsets(self) -> None:
         """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""
@@ -236,12 +225,3 @@ def _first_stored_ms(file: File) -> int:
     sys_flag = int.from_bytes(view[36:40], signed=True)
     at = 68 if sys_flag & MessageSysFlag.BORNHOST_V6 else 56
     return int.from_bytes(view[at : at + 8], signed=True)
-
-
-def _can_be_a_folder(topic: str) -> bool:
-    return (
-        topic not in ("", ".", "..")
-        and "/" not in topic
-        and "\0" not in topic
-        and len(topic.encode("utf-8", "replace")) <= _FILE_NAME_MOST_BYTES
-    )

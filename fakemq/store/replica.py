@@ -8,19 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.events.core import Dispatched, Warned
+from fakemq.events.core import Warned
 from fakemq.protocol.layout.codecs import RECORD_HEAD
 from fakemq.protocol.message import BLANK_MAGIC_CODE
 from fakemq.store.record_scan import End, look
-from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
-    from fakemq.store.files import File
-    from fakemq.store.record_scan import Seen
+    from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
 
@@ -44,15 +42,9 @@ class Replica:
         self._journal = journal
         self._node = node
         self._appended = appended
-        self._log, self._queues, self._index = store.log, store.queues, store.index
-        self._recovery = Recovery(
-            store.config,
-            store.log,
-            store.queues,
-            store.index,
-            store.delay_levels,
-            self._passed_over,
-        )
+        self._log, self._queues = store.log, store.queues
+        self._dispatch = store.dispatch
+        self._dispatch.on_unusable_topic = self._unusable_topic
         self._dispatched_to = self._log.max_offset
         self._stuck_at = -1
         self._log.records_end = self._log.max_offset
@@ -92,16 +84,19 @@ class Replica:
                 break
             if written - start < size_bytes <= file.size_bytes - start:
                 break  # its rest is on its way
-            seen = look(file.view, start, written, self._store.delay_levels, check_crc=False)
-            if isinstance(seen, End):
-                self._is_stuck(at, seen.why)
+            levels = self._store.delay_levels
+            record = look(file.view, start, written, levels, first_offset=first, check_crc=False)
+            if isinstance(record, End):
+                self._is_stuck(at, record.why)
                 break
             try:
-                self._dispatch(seen, at, file)
-            except StoreError as error:  # the record is there, and is found by the next start
-                self._store.files.broken = str(error)  # of which the next append tells
+                self._add(record)
+            except StoreError as error:
+                # The record is in the log, and the next start brings it to its queue. Until then
+                # the store is broken: the next append fails with this reason.
+                self._store.files.broken = str(error)
                 break
-            at += seen.size_bytes
+            at += record.size_bytes
             log.records_end = at
         self._dispatched_to = at
 
@@ -117,32 +112,21 @@ class Replica:
         if end < log.max_offset:
             log.truncate(end)
 
-    def _dispatch(self, seen: Seen, phy_offset: int, file: File) -> None:
-        """Let queues and index know of a record, in ``file`` of the log.
+    def _add(self, record: LogRecord) -> None:
+        """Dispatch a record, and count it.
 
-        A slave is not told that a topic was deleted. Of one that is made again its queues keep the
-        old entries, have the first new one behind them, and then none until the master's queue is
-        longer than theirs: so it is in Java.
+        A slave does not hear that a topic was deleted. When the topic is made again, the slave's
+        queues keep the old entries, get the first new one behind them, and then none until the
+        master's queue is longer than theirs. Java's slave does the same.
         """
-        topic, queue_id = seen.topic, seen.queue_id
-        self._recovery.dispatch(seen, phy_offset, file)
+        topic, queue_id = record.topic, record.queue_id
+        self._dispatch.dispatch(record)
         queue = self._queues.find(topic, queue_id)
-        if queue is not None:  # it goes on there should this be a master some day
+        if queue is not None:  # a master goes on there, should this slave become one
             self._log.topic_queue_table[topic, queue_id] = queue.max_offset
-        if not self._store.config.message_index_enable:
-            self._index.pass_over(phy_offset, phy_offset + seen.size_bytes)
         if self._store.disk is not None:
-            self._store.disk.flush.appended(seen.store_timestamp_ms)
-        self._store.stats.put(1, seen.size_bytes)
-        self._journal.add(
-            Dispatched(
-                node=self._node,
-                topic=topic,
-                queue_id=queue_id,
-                queue_offset=seen.queue_offset,
-                phy_offset=phy_offset,
-            )
-        )
+            self._store.disk.flush.appended(record.store_timestamp_ms)
+        self._store.stats.put(1, record.size_bytes)
 
     def _is_stuck(self, at: int, why: str) -> None:
         """Java's slave looks at the same place for ever, too."""
@@ -151,5 +135,10 @@ class Replica:
             text = f"nothing behind offset {at} of the log can be read: {why}"
             self._journal.add(Warned(node=self._node, text=text))
 
-    def _passed_over(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
-        self._journal.add(Warned(node=self._node, text=f"{path} at {offset}: {why}"))
+    def _unusable_topic(self, record: LogRecord) -> None:
+        found = self._log.find_file(record.phy_offset)
+        if found is not None:
+            file, first = found
+            at = record.phy_offset - first
+            text = f"{file.path} at {at}: passed over a record of topic {record.topic!r}"
+            self._journal.add(Warned(node=self._node, text=text))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from fakemq.store.records import LogRecord
 
 
 class PutMessageStatus(Enum):
@@ -80,9 +84,9 @@ def _upper_hex(host: bytes) -> str:
 class PutMessageResult(msgspec.Struct):
     """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
 
-    The put is safe once the log is flushed to ``flush_to`` and a slave has it up to
-    ``replicate_to``, each if that is to be waited for.
-    ``reason`` is a clause to add to Java's remark where fakemq has a reason that Java has not.
+    The put is safe once the log is flushed up to ``flush_to`` and a slave has it up to
+    ``replicate_to``. Both are physical offsets; None means that there is nothing to wait for.
+    ``reason`` is a clause that is added to Java's remark, where Java has no such reason.
     """
 
     status: PutMessageStatus
@@ -90,6 +94,8 @@ class PutMessageResult(msgspec.Struct):
     reason: str = ""
     flush_to: int | None = None
     replicate_to: int | None = None
+    records: list[LogRecord] = []
+    """The records that reached their queues; fewer than were appended if that failed."""
 
     @property
     def ok(self) -> bool:

@@ -5,25 +5,25 @@ Source: store/DefaultMessageStore.java (4.9.7)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.errors import StoreError
-from fakemq.events.core import AppendRefused
+from fakemq.events.core import AppendRefused, LogAppended
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import MessageExt, decode_record
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
 from fakemq.store.consumequeues import ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.index import IndexService
+from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
 from fakemq.store.read_batch import gather
-from fakemq.store.record_drafts import Member, members_of_batch, members_of_message
-from fakemq.store.reput import MessageArrivingListener, MessageScheduledListener, Reput
+from fakemq.store.records import LogRecord
 from fakemq.store.results import (
     GetMessageResult,
     GetMessageStatus,
@@ -33,23 +33,48 @@ from fakemq.store.results import (
 )
 from fakemq.store.retention import Retention
 from fakemq.store.stats import StoreStats
+from fakemq.store.writing import check_message, draft_batch, draft_message
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig
-    from fakemq.ha.service import HAService
     from fakemq.journal.journal import Journal
-    from fakemq.store.disk import Disk
+    from fakemq.store.directory_files import DirectoryFiles
     from fakemq.store.files import File, Files
-    from fakemq.store.inner_message import InnerMessage
+    from fakemq.store.flush import Flush
     from fakemq.store.message_filter import MessageFilter
+    from fakemq.store.records import RecordDraft
+    from fakemq.store.results import AppendMessageResult
+    from fakemq.store.writing import InnerMessage
 
 MAX_FILTERED_BYTES = 16000
 """How much of a consume queue one get looks at: 800 entries."""
 KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
-_SIZE_OF = itemgetter(4)
+
+
+class PutListener(Protocol):
+    """Decides with the store when a put is safe: its disk, the replication of its broker."""
+
+    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
+        """Write into ``result`` what the sender of a message has to wait for, if for anything.
+
+        Called for each put whose records are in the log and in their queue.
+        """
+
+
+class StoreDirectory(Protocol):
+    """What brokers use of a store's directory, which `fakemq.store.disk.Disk` manages."""
+
+    flush: Flush
+
+    @property
+    def files(self) -> DirectoryFiles: ...
+    def start(self, load_tables: Callable[[], None] = ...) -> None: ...
+    def stop(self) -> None: ...
+    def kill(self, *, lose_unsynced: bool = False) -> None: ...
+    def emptied(self, index: IndexService) -> None: ...
 
 
 class MessageStore:
@@ -70,16 +95,16 @@ class MessageStore:
     ) -> None:
         self.config = config
         self.delay_levels = DelayLevels(config.message_delay_level)
-        self.message_arriving: MessageArrivingListener | None = None
-        self.message_scheduled: MessageScheduledListener | None = None
         self.stats = StoreStats(clock)
         self.ram_size_bytes = machine_ram_bytes() if ram_size_bytes is None else ram_size_bytes
         self.files = files
         self._clock = clock
         self._journal = journal
         self._node = node
-        self.disk: Disk | None = None
-        self.replication: HAService | None = None
+        self.disk: StoreDirectory | None = None
+        """Its directory, which registers itself; None for a store in memory."""
+        self.put_listeners: list[PutListener] = []
+        """Asked in this order; each adds and removes itself."""
         self.retention = Retention(config, files, clock, journal, node)
         self.start_empty()
 
@@ -89,9 +114,7 @@ class MessageStore:
         self.log = CommitLog(files, config.mapped_file_size_commit_log)
         self.queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
         self.index = IndexService(config, files, self.log)
-        self._reput = Reput(
-            config, self.queues, self.index, self.delay_levels, self._journal, self._node
-        )
+        self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)
 
     def reset(self) -> None:
@@ -111,18 +134,24 @@ class MessageStore:
     # -- putting ------------------------------------------------------------------------------
 
     def put_message(self, message: InnerMessage) -> PutMessageResult:
-        """Append a message, and let everyone know who is to know.
+        """Append a message to the log, and bring it to its queue.
 
-        A host with an IPv6 address sets its bit in ``message.sys_flag``; a delay level makes it a
-        message of the schedule topic, whoever puts it. Waiting for flush or replication is the
-        caller's: the result says for which bytes.
+        A host with an IPv6 address sets its bit in ``message.sys_flag``. A message with a delay
+        level goes to the schedule topic. The caller waits for flush and replication: the result
+        says up to which bytes. The caller also wakes the consumers that wait for the records of
+        the result.
         Source: store/DefaultMessageStore.java#asyncPutMessage, store/CommitLog.java#asyncPutMessage
         (4.9.7)
         """
-        if self.config.broker_role == "SLAVE":
+        config = self.config
+        if config.broker_role == "SLAVE":
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        max_message_size = self.config.max_message_size
-        return self._put(message, members_of_message(message, max_message_size, self.delay_levels))
+        status = check_message(message, config.max_message_size)
+        if status is not None:
+            return self._refused(message, status)
+        if DELAY_TIME_LEVEL in message.properties:
+            self.delay_levels.divert(message)
+        return self._put(message, draft_message(message, config.max_message_size))
 
     def put_messages(self, batch: InnerMessage) -> PutMessageResult:
         """Append the messages of a batch next to each other, in one file.
@@ -131,40 +160,83 @@ class MessageStore:
         """
         if self.config.broker_role == "SLAVE":
             return self._refused(batch, PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        return self._put(batch, members_of_batch(batch, self.config.max_message_size))
+        return self._put(batch, draft_batch(batch, self.config.max_message_size))
 
     def _put(
-        self, message: InnerMessage, members: list[Member] | PutMessageStatus
+        self, message: InnerMessage, drafts: list[RecordDraft] | PutMessageStatus
     ) -> PutMessageResult:
-        if isinstance(members, PutMessageStatus):
-            return self._refused(message, members)
-        size_bytes = members[0][4] if len(members) == 1 else sum(map(_SIZE_OF, members))
-        if not self.log.fits(size_bytes):
+        if isinstance(drafts, PutMessageStatus):
+            return self._refused(message, drafts)
+        if len(drafts) == 1:
+            size_bytes = drafts[0].size_bytes
+        else:
+            size_bytes = sum([draft.size_bytes for draft in drafts])
+        log = self.log
+        if size_bytes > log.most_bytes:
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
         now_ms = self._clock.now_ms()
-        reason = self.retention.refusal(size_bytes + UNIT_BYTES * len(members), now_ms)
+        reason = self.retention.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
         if reason is not None:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
         try:
-            result = self.log.append(message, members, size_bytes, now_ms)
+            appended = log.append(message, drafts, size_bytes, now_ms)
         except StoreError as error:
             failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
             return self._refused(message, failed, self.retention.warn(str(error), failed.name))
-        if result.wrote_offset % self.log.file_size_bytes == 0:
-            self.retention.plan()  # the file before may go some day
-        self.stats.put(len(members), size_bytes)
+        if appended.wrote_offset % log.file_size_bytes == 0:
+            self.retention.plan()  # a new file was begun: the file before may be deleted some day
+        self.stats.put(len(drafts), size_bytes)
+        result = PutMessageResult(PUT_OK, appended)
         try:
-            self._reput.appended(
-                message, members, result, self.message_arriving, self.message_scheduled
+            self._dispatch(message, drafts, result, appended)
+        except StoreError as error:
+            # The records are in the log, and the next start brings them to their queue. Until then
+            # the store is broken: the next put is refused with this reason.
+            self.files.broken = str(error)
+        for listener in self.put_listeners:
+            listener.stored(message, result)
+        return result
+
+    def _dispatch(
+        self,
+        message: InnerMessage,
+        drafts: list[RecordDraft],
+        result: PutMessageResult,
+        appended: AppendMessageResult,
+    ) -> None:
+        """Write `LogAppended` for each record of a put, and dispatch it."""
+        topic, queue_id, sys_flag = message.topic, message.queue_id, message.sys_flag
+        queue_offset, phy_offset = appended.logics_offset, appended.wrote_offset
+        stored_ms = appended.store_timestamp_ms
+        for draft in drafts:
+            properties = draft.decoded_properties
+            self._journal.add(
+                LogAppended(
+                    node=self._node,
+                    topic=topic,
+                    queue_id=queue_id,
+                    queue_offset=queue_offset,
+                    phy_offset=phy_offset,
+                    size_bytes=draft.size_bytes,
+                    msg_id=properties.get(UNIQ_CLIENT_MESSAGE_ID_KEYIDX, ""),
+                )
             )
-        except StoreError as error:  # the record is there, and is found by the next start
-            self.files.broken = str(error)  # of which the next put tells
-        disk = self.disk
-        stored = PutMessageResult(PUT_OK, result) if disk is None else disk.stored(message, result)
-        if self.replication is not None:
-            self.replication.stored(message, stored)
-        return stored
+            record = LogRecord(
+                topic,
+                queue_id,
+                queue_offset,
+                phy_offset,
+                draft.size_bytes,
+                sys_flag,
+                self.delay_levels.queue_code(topic, properties, stored_ms),
+                stored_ms,
+                draft,
+            )
+            self.dispatch.dispatch(record)
+            result.records.append(record)
+            queue_offset += 1
+            phy_offset += draft.size_bytes
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""

@@ -61,7 +61,6 @@ UPWARD = {
     store.faults -> broker.broker
     store.image -> dump.stored
     store.image -> dump.walk
-    store.store -> ha.service
     """.splitlines()
 }
 """What is still to be cut; this list only shrinks."""

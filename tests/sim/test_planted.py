@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,8 @@ from fakemq.sim.invariants.delivery import RECORDS
 from fakemq.sim.plan import Plan
 from fakemq.sim.replay import replay_seed, store_folder
 from fakemq.sim.run import SimulationRun
-from fakemq.store.reput import Reput
+from fakemq.store.log_dispatch import LogDispatch
+from fakemq.store.records import LogRecord
 
 SEEDS = range(100)
 MINUTES = 10
@@ -45,14 +45,14 @@ def loses_a_machine(plan: Plan) -> bool:
 
 
 def skip_the_first_record_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Reput.appended
+    honest = LogDispatch.dispatch
 
-    def appended(self: Reput, message: Any, members: Any, result: Any, *listeners: Any) -> None:
-        offset = result.wrote_offset
+    def dispatch(self: LogDispatch, record: LogRecord) -> None:
+        offset = record.phy_offset
         if offset == 0 or offset % self._config.mapped_file_size_commit_log:
-            honest(self, message, members, result, *listeners)
+            honest(self, record)
 
-    monkeypatch.setattr(Reput, "appended", appended)
+    monkeypatch.setattr(LogDispatch, "dispatch", dispatch)
 
 
 def rolls_over(plan: Plan) -> bool:

@@ -14,10 +14,13 @@ from fakemq.protocol.message import (
 )
 from fakemq.protocol.properties import TAGS, encode_properties_as_java
 from fakemq.store.delay_levels import DelayLevels
-from fakemq.store.record_scan import End, Seen, look
+from fakemq.store.record_scan import End, look
+from fakemq.store.records import LogRecord
 
 LEVELS = DelayLevels("1s 5s 10s")
 HOSTS = st.sampled_from([("127.0.0.1", 10911), ("::1", 10911)])
+
+FIRST_OFFSET = 1 << 30
 
 
 @st.composite
@@ -39,7 +42,7 @@ def records(draw: st.DrawFn) -> bytes:
     )
 
 
-def expected(data: bytes, at: int, check_crc: bool) -> Seen | None:
+def expected(data: bytes, at: int, check_crc: bool) -> LogRecord | None:
     """What the slow way makes of it; None for what is no record."""
     check = check_record(data, at, check_crc=check_crc)
     message = check.message
@@ -52,11 +55,12 @@ def expected(data: bytes, at: int, check_crc: bool) -> Seen | None:
         except NumberFormatError:
             return None
         code = code if due is None else due
-    return Seen(
-        check.size_bytes,
+    return LogRecord(
         message.topic,
         message.queue_id,
         message.queue_offset,
+        FIRST_OFFSET + at,
+        check.size_bytes,
         message.sys_flag,
         code,
         message.store_timestamp_ms,
@@ -77,8 +81,10 @@ def test_the_quick_way_sees_what_the_slow_one_does(
     if flipped is not None:
         data[before + flipped[0] % len(record)] ^= flipped[1]
     end = len(data) - cut
-    seen = look(memoryview(data), before, end, LEVELS, check_crc=check_crc)
-    assert (seen if isinstance(seen, Seen) else None) == expected(
+    seen = look(
+        memoryview(data), before, end, LEVELS, first_offset=FIRST_OFFSET, check_crc=check_crc
+    )
+    assert (seen if isinstance(seen, LogRecord) else None) == expected(
         bytes(data[:end]), before, check_crc
     )
     if isinstance(seen, End):
@@ -88,5 +94,5 @@ def test_the_quick_way_sees_what_the_slow_one_does(
 @given(record=records(), before=st.integers(0, 600))
 def test_a_whole_record_is_not_torn(record: bytes, before: int) -> None:
     view = memoryview(bytes(before) + record)
-    seen = look(view, before, len(view), LEVELS, check_crc=True, check_torn=True)
-    assert isinstance(seen, Seen) or "tag" in seen.why
+    seen = look(view, before, len(view), LEVELS, first_offset=0, check_crc=True, check_torn=True)
+    assert isinstance(seen, LogRecord) or "tag" in seen.why

@@ -9,8 +9,8 @@ import pytest
 
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
-from fakemq.store.inner_message import InnerMessage
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
+from fakemq.store.writing import InnerMessage
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 
@@ -187,34 +187,23 @@ def test_batches_that_are_refused(
     assert lab.store.max_phy_offset == 0
 
 
-# -- who is told ------------------------------------------------------------------------------
+# -- what is dispatched ------------------------------------------------------------------------
 
 
-def test_the_listener_hears_last_and_can_already_read() -> None:
+def test_put_returns_the_records_that_reached_their_queue() -> None:
     lab = StoreLab()
-    heard: list[tuple[object, ...]] = []
-
-    def arriving(*told: object) -> None:
-        kinds = [type(entry.event) for entry in lab.journal]
-        assert kinds == [LogAppended, Dispatched]
-        assert lab.store.get_message("g", "orders", 2, 0, 1).status is GetMessageStatus.FOUND
-        heard.append(told)
-
-    lab.store.message_arriving = arriving
-    lab.put(queue_id=2, properties="TAGS\x01TagA\x02UNIQ_KEY\x01U")
-    assert heard == [("orders", 2, 1, 2598919, START_MS, b"TAGS\x01TagA\x02UNIQ_KEY\x01U")]
+    (record,) = lab.put(queue_id=2, properties="TAGS\x01TagA\x02UNIQ_KEY\x01U").records
+    assert [type(entry.event) for entry in lab.journal] == [LogAppended, Dispatched]
+    assert lab.store.get_message("g", "orders", 2, 0, 1).status is GetMessageStatus.FOUND
+    assert (record.topic, record.queue_id, record.queue_offset) == ("orders", 2, 0)
+    assert (record.phy_offset, record.tags_code) == (0, 2598919)
+    assert record.store_timestamp_ms == START_MS
+    assert record.draft is not None
+    assert record.draft.properties == b"TAGS\x01TagA\x02UNIQ_KEY\x01U"
     (appended,) = lab.journal.find(LogAppended, node="broker-a-0", msg_id="U")
     (dispatched,) = lab.journal.find(Dispatched)
     assert (appended.size_bytes, appended.queue_offset) == (91 + 5 + 6 + 20, 0)
     assert (dispatched.topic, dispatched.queue_id, dispatched.phy_offset) == ("orders", 2, 0)
-
-
-def test_without_long_polling_nobody_listens() -> None:
-    lab = StoreLab(long_polling_enable=False)
-    heard: list[object] = []
-    lab.store.message_arriving = lambda *told: heard.append(told)
-    lab.put()
-    assert heard == []
 
 
 # -- deleting ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.message import MessageExt
 from fakemq.protocol.properties import decode_properties
-from fakemq.store.inner_message import InnerMessage
+from fakemq.store.writing import InnerMessage
 from tests.support.broker_lab import BrokerLab, send_header
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
@@ -36,7 +36,7 @@ class Delays:
             properties_string=properties,
             sys_flag=sys_flag,
         )
-        assert self.broker.store.put_message(message).ok
+        assert self.broker.put(message).ok
 
     def stored(self, topic: str = "orders", queue_id: int = 0) -> list[MessageExt]:
         return list(self.broker.store.messages_in_queue(topic, queue_id))

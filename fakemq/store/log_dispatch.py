@@ -1,0 +1,105 @@
+"""From the commit log to what is built from it: consume queues and the index.
+
+Java looks for new records each millisecond. Here a record is dispatched as soon as the log has all
+of it. There are three cases:
+
+1. A master dispatches the records of a put right after it has appended them.
+2. A slave dispatches a record when its last byte has arrived.
+3. A recovery dispatches the records that the consume queues of a directory lack.
+
+Source: store/DefaultMessageStore.java#ReputMessageService (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemq.events.core import Dispatched
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fakemq.config.model import BrokerConfig
+    from fakemq.journal.journal import Journal
+    from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.index import IndexService
+    from fakemq.store.records import LogRecord
+
+
+_FILE_NAME_MOST_BYTES = 255
+
+
+class LogDispatch:
+    """Gives each record of one log to its consume queue and to the index."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        queues: ConsumeQueues,
+        index: IndexService,
+        journal: Journal,
+        node: str,
+    ) -> None:
+        self._config = config
+        self._queues = queues
+        self._index = index
+        self._journal = journal
+        self._node = node
+        self.on_unusable_topic: Callable[[LogRecord], None] = _ignore
+        """Called with a record that was read from a log and whose topic no queue can have."""
+
+    def dispatch(self, record: LogRecord) -> None:
+        """Bring a new record to its queue and the index, and write `Dispatched`.
+
+        The index reads the log by itself when it is asked: here it only learns which records to
+        leave out. Raise StoreError if the queue cannot take the entry.
+        """
+        self.add_to_queue(record)
+        phy_offset = record.phy_offset
+        if not self._config.message_index_enable:
+            self._index.pass_over(phy_offset, phy_offset + record.size_bytes)
+        self._journal.add(
+            Dispatched(
+                node=self._node,
+                topic=record.topic,
+                queue_id=record.queue_id,
+                queue_offset=record.queue_offset,
+                phy_offset=phy_offset,
+            )
+        )
+
+    def add_to_queue(self, record: LogRecord) -> bool:
+        """Add a record to its queue, if it has one, and return whether it has.
+
+        Source: store/DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
+        """
+        if record.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
+            return False
+        queue = self._queues.find(record.topic, record.queue_id)
+        if queue is None:
+            if record.draft is None and not _can_be_a_folder(record.topic):
+                self.on_unusable_topic(record)
+                return False
+            queue = self._queues.find_or_make(record.topic, record.queue_id)
+        queue.append(
+            record.phy_offset,
+            record.size_bytes,
+            record.tags_code,
+            record.queue_offset,
+            record.store_timestamp_ms,
+        )
+        return True
+
+
+def _ignore(record: LogRecord) -> None:
+    pass
+
+
+def _can_be_a_folder(topic: str) -> bool:
+    return (
+        topic not in ("", ".", "..")
+        and "/" not in topic
+        and "\0" not in topic
+        and len(topic.encode("utf-8", "replace")) <= _FILE_NAME_MOST_BYTES
+    )

@@ -1,0 +1,47 @@
+"""A record as a value: before it is in the log, and once it is there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+
+
+class RecordDraft(NamedTuple):
+    """The part of a record in which the messages of one batch differ."""
+
+    flag: int
+    body: bytes
+    properties: bytes
+    """As they are stored."""
+    decoded_properties: dict[str, str]
+    size_bytes: int
+    """Of the whole record."""
+
+
+class LogRecord(msgspec.Struct, gc=False):
+    """A record of the log, as far as its consume queue wants to know it.
+
+    ``size_bytes`` is the whole record; ``phy_offset`` counts bytes of the log, ``queue_offset``
+    entries of the queue. ``tags_code`` is the hash of the tags, or in the schedule topic the time
+    in milliseconds at which the record is due.
+    Source: store/DispatchRequest.java (4.9.7)
+    """
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    phy_offset: int
+    size_bytes: int
+    sys_flag: int
+    tags_code: int
+    store_timestamp_ms: int
+    draft: RecordDraft | None = None
+    """What a put made the record of; None for a record that was read from a log."""
+
+    @property
+    def queued(self) -> bool:
+        """Whether it comes into a queue: prepared and rolled-back transactions do not."""
+        return self.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED

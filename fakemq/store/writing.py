@@ -1,0 +1,162 @@
+"""Messages on their way into the log: what a caller gives, what records are made of.
+
+Source: store/MessageExtBrokerInner.java, store/CommitLog.java#MessageExtEncoder,
+store/DefaultMessageStore.java#checkMessage (4.9.7)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq.protocol.batch import decode_batch, member_properties
+from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.header import parse_int
+from fakemq.protocol.hosts import Host
+from fakemq.protocol.message import TOPIC_MAX_BYTES, record_size_bytes
+from fakemq.protocol.properties import (
+    DELAY_TIME_LEVEL,
+    PROPERTIES_MAX_BYTES,
+    decode_properties,
+    encode_properties_as_java,
+)
+from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.store.records import RecordDraft
+from fakemq.store.results import PutMessageStatus
+
+if TYPE_CHECKING:
+    from fakemq.protocol.message import MessageExt
+
+ENCODING_RESERVE_BYTES = 64 * 1024
+"""How much larger than maxMessageSize a whole record may be."""
+LOCAL_HOST: Host = ("127.0.0.1", 0)
+
+_ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
+_V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
+
+
+class InnerMessage(msgspec.Struct):
+    """A message, or a batch, that a caller asks the store to put.
+
+    ``properties_string`` is what gets stored. ``properties`` is the same as a mapping; tags and
+    keys are taken from there. Hosts are pairs of an IP address and a port. For `put_messages`,
+    ``body`` is the batch as the client sent it, and each message of the batch gets the properties
+    on top of its own. The store may change a message that it is given: a delay level, for example,
+    changes topic, queue and properties.
+    """
+
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: dict[str, str] = {}
+    properties_string: str = ""
+    flag: int = 0
+    sys_flag: int = 0
+    born_timestamp_ms: int = 0
+    born_host: Host = LOCAL_HOST
+    store_host: Host = LOCAL_HOST
+    reconsume_times: int = 0
+    prepared_transaction_offset: int = 0
+    wait_store_msg_ok: bool = True
+
+    @classmethod
+    def of(
+        cls, stored: MessageExt, topic: str, queue_id: int, properties: dict[str, str]
+    ) -> InnerMessage:
+        """Return a copy of a stored message for another place; no caller waits for its flush.
+
+        The properties are encoded at once: a later change of ``properties`` is not stored.
+        """
+        return cls(
+            topic,
+            queue_id,
+            stored.body,
+            properties=properties,
+            properties_string=encode_properties_as_java(properties),
+            flag=stored.flag,
+            sys_flag=stored.sys_flag,
+            born_timestamp_ms=stored.born_timestamp_ms,
+            born_host=stored.born_host,
+            store_host=stored.store_host,
+            reconsume_times=stored.reconsume_times,
+            wait_store_msg_ok=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"<message for {self.topic}:{self.queue_id}, {len(self.body)} bytes>"
+
+
+def check_message(message: InnerMessage, max_message_size: int) -> PutMessageStatus | None:
+    """Return why a message cannot be stored, or None.
+
+    ``max_message_size`` is the most bytes of a body.
+    Source: store/DefaultMessageStore.java#checkMessage (4.9.7)
+    """
+    # In characters, as Java counts; `draft_message` looks at the bytes.
+    if (
+        len(message.topic) > TOPIC_MAX_BYTES
+        or len(message.properties_string) > PROPERTIES_MAX_BYTES
+        or len(message.body) > max_message_size
+    ):
+        return _ILLEGAL
+    return None
+
+
+def draft_message(
+    message: InnerMessage, max_message_size: int
+) -> list[RecordDraft] | PutMessageStatus:
+    """Return the one record that a message becomes, or why it cannot be stored."""
+    body, topic_bytes = message.body, len(message.topic.encode())
+    properties = message.properties_string.encode("utf-8", "replace")
+    if len(properties) > PROPERTIES_MAX_BYTES:
+        return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+    _set_host_flags(message)
+    size_bytes = record_size_bytes(message.sys_flag, len(body), topic_bytes, len(properties))
+    # Java counts characters only, and writes a record with a longer topic that no reader can read.
+    if topic_bytes > TOPIC_MAX_BYTES or size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
+        return _ILLEGAL
+    return [RecordDraft(message.flag, body, properties, message.properties, size_bytes)]
+
+
+def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft] | PutMessageStatus:
+    """Return the records of a batch, or why it cannot be stored.
+
+    Each record has its own properties first, then those of the batch. A body that is no batch is an
+    UNKNOWN_ERROR: what Java throws there has the same effect.
+    Source: store/CommitLog.java#asyncPutMessages, #encode (4.9.7)
+    """
+    topic_bytes = len(batch.topic.encode())
+    if (
+        topic_bytes > TOPIC_MAX_BYTES
+        or len(batch.body) > max_message_size
+        or batch.sys_flag & MessageSysFlag.TRANSACTION_MASK
+        or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
+    ):
+        return _ILLEGAL
+    try:
+        decoded = decode_batch(batch.body)
+    except RemoteProtocolError:
+        return PutMessageStatus.UNKNOWN_ERROR
+    _set_host_flags(batch)
+    batch.prepared_transaction_offset = 0
+    common = batch.properties_string.encode("utf-8", "replace")
+    drafts: list[RecordDraft] = []
+    for body, own, flag in decoded:
+        properties = member_properties(own, common)
+        if len(properties) > PROPERTIES_MAX_BYTES:
+            return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
+        mapping = decode_properties(properties.decode("utf-8", "replace"))
+        size_bytes = record_size_bytes(batch.sys_flag, len(body), topic_bytes, len(properties))
+        drafts.append(RecordDraft(flag, body, properties, mapping, size_bytes))
+    return drafts
+
+
+def _set_host_flags(message: InnerMessage) -> None:
+    # A client may have set the flags for its own hosts. Java then writes an unreadable record.
+    sys_flag = message.sys_flag & ~_V6_FLAGS
+    if ":" in message.born_host[0]:
+        sys_flag |= MessageSysFlag.BORNHOST_V6
+    if ":" in message.store_host[0]:
+        sys_flag |= MessageSysFlag.STOREHOSTADDRESS_V6
+    message.sys_flag = sys_flag
