@@ -70,6 +70,7 @@ class Recorder:
 
     def calls(self, journey: Callable[[], object]) -> list[CodeType]:
         """Do a journey and return the functions that were called, in their order."""
+        time.sleep(QUIET_S)  # the last journey's bytes are written
         self._calls = []
         self._on = True
         try:

@@ -82,7 +82,7 @@ def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicCon
         raise Refused(
             ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time2(start_ms)}"
         )
-    topic = header.get("topic", "")  # to StringUtils null is blank
+    topic = header.get("topic", "")  # Java's StringUtils takes null as blank
     if not broker.config.broker_permission & PermName.WRITE and broker.topics.is_order(topic):
         raise Refused(
             ResponseCode.NO_PERMISSION,

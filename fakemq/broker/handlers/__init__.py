@@ -1,1 +1,1 @@
-"""What a broker answers: one module a request code; a module is found by being here."""
+"""The request handlers of a broker: one module per request code, found by its name."""

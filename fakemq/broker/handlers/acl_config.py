@@ -1,9 +1,9 @@
-"""Five requests about access control, where there is none: UPDATE_AND_CREATE_ACL_CONFIG (50),
+"""Five requests about access control: UPDATE_AND_CREATE_ACL_CONFIG (50),
 DELETE_ACL_CONFIG (51), GET_BROKER_CLUSTER_ACL_INFO (52), UPDATE_GLOBAL_WHITE_ADDRS_CONFIG (53),
 GET_BROKER_CLUSTER_ACL_CONFIG (54).
 
-Behaviour: with aclEnable=false Java has no validator, and says so in the words of its JVM; what
-only asks gets no answer at all.
+Behaviour: there is no access control. With aclEnable=false Java has no validator, and answers a
+change with the NullPointerException of its JVM. A query gets no answer at all.
 
 Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig, #deleteAccessConfig,
 #getBrokerAclConfigVersion, #updateGlobalWhiteAddrsConfig, #getBrokerClusterAclConfig (4.9.7)

@@ -32,7 +32,7 @@ def check_client_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoH
 
 
 def _check_expression(subscription: SubscriptionData) -> None:
-    # Only who asks about an expression needs them.
+    # Imported here, because most brokers never see an expression.
     from fakemq.broker.filters.expressions import compile_expression
     from fakemq.broker.filters.sql_tokens import MQFilterError
 

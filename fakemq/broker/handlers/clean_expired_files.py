@@ -1,7 +1,7 @@
-"""CLEAN_EXPIRED_CONSUMEQUEUE (306), DELETE_EXPIRED_COMMITLOG (329): delete what is expired.
+"""CLEAN_EXPIRED_CONSUMEQUEUE (306), DELETE_EXPIRED_COMMITLOG (329): delete expired files.
 
-Behaviour: always SUCCESS. 306 deletes the consume queues whose records are all gone; after 329 the
-next twenty looks delete what is old enough, whatever hour it is.
+Behaviour: always SUCCESS. 306 deletes the consume queues whose records are all deleted. After 329
+the next twenty scans delete every file that is old enough, at any hour of the day.
 
 Source: broker/processor/AdminBrokerProcessor.java#cleanExpiredConsumeQueue, #deleteExpiredCommitLog
 (4.9.7)

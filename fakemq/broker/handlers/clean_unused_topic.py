@@ -1,7 +1,7 @@
-"""CLEAN_UNUSED_TOPIC (316): forget the queues of topics that have no config any more.
+"""CLEAN_UNUSED_TOPIC (316): delete the queues of topics that have no config any more.
 
-The half and op topics of transactions are kept, config or not; the commit log keeps its records.
-The answer is always 0.
+Behaviour: always 0. The half and op topics of transactions are kept, with or without a config. The
+commit log keeps its records.
 
 Source: broker/processor/AdminBrokerProcessor.java#cleanUnusedTopic (4.9.7)
 """

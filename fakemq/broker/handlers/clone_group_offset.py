@@ -1,9 +1,9 @@
-"""CLONE_GROUP_OFFSET (314): give a group the offsets that another has in a topic.
+"""CLONE_GROUP_OFFSET (314): copy the offsets of one group in a topic to another group.
 
-Behaviour: what the group had there is replaced. Unless ``offline``, a source that is online must
-subscribe to the topic, or nothing is done. A topic that is not here is passed over.
-The answer is always 0. Without a topic nothing is cloned: Java finds those that the source
-consumes, and then clones under the name that the request has.
+Behaviour: always 0. The offsets that the target group had in the topic are replaced. Unless
+``offline`` is set, a source group with members must subscribe to the topic; otherwise nothing is
+copied. A topic that does not exist is skipped. Without a topic nothing is copied: Java finds the
+topics that the source consumes, and then copies under the topic name of the request.
 
 Source: broker/processor/AdminBrokerProcessor.java#cloneGroupOffset (4.9.7)
 """

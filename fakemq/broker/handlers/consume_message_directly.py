@@ -1,8 +1,8 @@
-"""CONSUME_MESSAGE_DIRECTLY (309): have one consumer consume one stored message now.
+"""CONSUME_MESSAGE_DIRECTLY (309): make one consumer consume one stored message now.
 
-Behaviour: the message, found by its offset id (whose host does not matter), goes to the consumer
-with the broker's name; its answer is the answer.
-Refused: as GET_CONSUMER_RUNNING_INFO; an id that is none, or where no message is: SYSTEM_ERROR.
+Behaviour: the broker finds the message by its offset id (the host in the id is ignored), sends it
+to the consumer with the broker's name, and returns the consumer's answer.
+Refused: as GET_CONSUMER_RUNNING_INFO; an invalid id, or an id without a message: SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#consumeMessageDirectly (4.9.7)
 """
@@ -35,5 +35,5 @@ def _record(broker: Broker, message_id: str | None) -> memoryview | None:
     try:
         place = decode_offset_id(required(message_id, "String", "length"))
     except RemoteProtocolError:
-        return None  # Java reads an offset from whatever it is given, and fails at the latest then
+        return None  # Java takes any text as an id, and fails when it reads the message
     return broker.store.select_one_message_by_offset(place.physical_offset)

@@ -1,7 +1,7 @@
-"""CONSUMER_SEND_MSG_BACK (36): a consumer gives a message back, to have it again later.
+"""CONSUMER_SEND_MSG_BACK (36): a consumer returns a message, to receive it again later.
 
-Behaviour: see `fakemq.broker.retry`. Ignored: ``originMsgId``, ``originTopic`` (they are for hooks,
-of which there are none), ``bname``.
+Behaviour: see `fakemq.broker.retry`.
+Ignored: ``originMsgId``, ``originTopic`` (they are for hooks, and there are none), ``bname``.
 
 Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9.7)
 """

@@ -1,9 +1,9 @@
-"""DELETE_SUBSCRIPTIONGROUP (207): forget a subscription group.
+"""DELETE_SUBSCRIPTIONGROUP (207): delete a subscription group.
 
-Behaviour: its members are not told; the next request that names the group makes it anew, if the
-broker does that. Its offsets go only with ``removeOffset``, or ``cleanOffset`` as 5.x says; its
-retry and dead-letter topics stay. A group that is not here is SUCCESS.
-Refused: a slave: SYSTEM_ERROR.
+Behaviour: its members are not notified. The next request that names the group creates it again, if
+the broker creates groups. Its offsets are deleted only with ``removeOffset``, or ``cleanOffset`` as
+5.x calls it; its retry and dead-letter topics stay. A group that does not exist is SUCCESS.
+Refused: at a slave: SYSTEM_ERROR.
 Differs: 4.9.7 does not know the name ``cleanOffset``.
 
 Source: broker/processor/AdminBrokerProcessor.java#deleteSubscriptionGroup (4.9.7)
@@ -27,7 +27,7 @@ def delete_subscriptiongroup(
     check_not_slave(broker)
     header = request.header
     broker.groups.delete(header.group_name)
-    # The later name stands in no header of 4.9.7.
+    # The name of 5.x is in no header of 4.9.7.
     if header.remove_offset or parse_bool(request.command.ext_fields.get("cleanOffset", "")):
         broker.offsets.remove(header.group_name)
     if broker.config.auto_delete_unused_stats:

@@ -1,10 +1,10 @@
-"""DELETE_TOPIC_IN_BROKER (215): forget a topic and its queues.
+"""DELETE_TOPIC_IN_BROKER (215): delete a topic and its queues.
 
-Behaviour: offsets of groups stay, records stay in the commit log, and name servers go on routing
-the topic until they are told themselves; one that is created again begins at 0. Queues of any other
-topic without a config go too. A topic that is not here is SUCCESS. Of a light one (``%LMQ%``) only
-the queues go.
-Refused: a name that no topic can have, a system topic, a slave: SYSTEM_ERROR.
+Behaviour: the offsets of groups stay, and so do the records in the commit log. Name servers route
+the topic until they get a delete request of their own. A topic that is created again begins at
+offset 0. The queues of every other topic without a config are deleted, too. A topic that does not
+exist is SUCCESS. Of a light topic (``%LMQ%``) only the queues are deleted.
+Refused: an invalid name, a system topic, a request at a slave: SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#deleteTopic (4.9.7)
 """
@@ -25,7 +25,7 @@ def delete_topic_in_broker(
     broker: Broker, request: Request[DeleteTopicRequestHeader]
 ) -> Reply[NoHeader]:
     check_not_slave(broker)
-    topic = request.header.get("topic", "")  # to StringUtils null is blank
+    topic = request.header.get("topic", "")  # Java's StringUtils takes null as blank
     check_topic_name(topic)
     check_not_system_topic(broker, topic)
     if topic.startswith(LMQ_PREFIX):

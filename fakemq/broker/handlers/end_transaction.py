@@ -1,9 +1,11 @@
-"""END_TRANSACTION (37): a producer says what becomes of its half message, or that it cannot say.
+"""END_TRANSACTION (37): a producer commits its half message, rolls it back, or does not know yet.
 
-Behaviour: the request names the half message by its place in the commit log and in its queue, and
-both must be right. A commit stores the message anew, however often it is asked for; then an op says
-that the half message is through, once the message is as safe as the broker's roles ask. Who does
-not know gets no answer, and nothing happens.
+Behaviour: the request names the half message by its offset in the commit log and in its queue, and
+both must be right. There are three cases:
+1. Commit: the message is stored anew, with every commit request. Once it is as safe as the broker's
+   roles ask, an op records that the half message is finished.
+2. Rollback: only the op is stored.
+3. Unknown: nothing happens, and the producer gets no answer.
 
 Source: broker/processor/EndTransactionProcessor.java (4.9.7)
 """
@@ -87,7 +89,7 @@ def _through(
     topic: str,
     phy_offset: int | None = None,
 ) -> None:
-    """Say that a half message is through, and how."""
+    """Record in the op topic and the journal that a half message is finished."""
     broker.transactions.delete_prepare_message(half)
     broker.journal.add(
         TransactionEnded(
@@ -103,7 +105,7 @@ def _through(
 
 
 def _check_prepare_message(half: MessageExt, header: EndTransactionRequestHeader) -> None:
-    """Refuse what is not the half message that the producer means."""
+    """Raise Refused if the stored message is not the half message that the producer means."""
     group = required(half.properties.get(PRODUCER_GROUP), "MessageExt", PRODUCER_GROUP)
     claimed: str | None = header.get("producer_group", None)
     if group != claimed:

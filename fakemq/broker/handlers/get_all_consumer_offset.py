@@ -1,4 +1,4 @@
-"""GET_ALL_CONSUMER_OFFSET (43): all committed offsets; slaves ask for it.
+"""GET_ALL_CONSUMER_OFFSET (43): return all committed offsets; slaves send it.
 
 Source: broker/processor/AdminBrokerProcessor.java#getAllConsumerOffset (4.9.7)
 """

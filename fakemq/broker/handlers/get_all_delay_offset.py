@@ -1,4 +1,4 @@
-"""GET_ALL_DELAY_OFFSET (45): how far each delay level is delivered; slaves ask for it.
+"""GET_ALL_DELAY_OFFSET (45): return the progress of every delay level; slaves send it.
 
 Source: broker/processor/AdminBrokerProcessor.java#getAllDelayOffset (4.9.7)
 """

@@ -1,4 +1,4 @@
-"""GET_ALL_PRODUCER_INFO (328): every producer of every group.
+"""GET_ALL_PRODUCER_INFO (328): return every producer of every group.
 
 Source: broker/client/ProducerManager.java#getProducerTable (4.9.7)
 """

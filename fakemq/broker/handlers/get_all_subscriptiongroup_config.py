@@ -1,4 +1,4 @@
-"""GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201): all subscription groups with their version.
+"""GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201): return all subscription groups with their version.
 
 Source: broker/processor/AdminBrokerProcessor.java#getAllSubscriptionGroup (4.9.7)
 """

@@ -1,4 +1,4 @@
-"""GET_ALL_TOPIC_CONFIG (21): all topics with their version; slaves and mqadmin ask for it.
+"""GET_ALL_TOPIC_CONFIG (21): return all topics with their version; slaves and mqadmin send it.
 
 Source: broker/processor/AdminBrokerProcessor.java#getAllTopicConfig (4.9.7)
 """

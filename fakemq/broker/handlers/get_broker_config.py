@@ -1,6 +1,6 @@
-"""GET_BROKER_CONFIG (26): the broker's config as text, ``key=value`` lines.
+"""GET_BROKER_CONFIG (26): return the broker's config as text, in ``key=value`` lines.
 
-Behaviour: all of Java's keys by their field names; the header has the config's version.
+Behaviour: all of Java's keys by their field names; the header carries the version of the config.
 
 Source: broker/processor/AdminBrokerProcessor.java#getBrokerConfig (4.9.7)
 """

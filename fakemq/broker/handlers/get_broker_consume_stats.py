@@ -1,9 +1,9 @@
-"""GET_BROKER_CONSUME_STATS (317): how far every group has consumed, topic by topic.
+"""GET_BROKER_CONSUME_STATS (317): return how far every group has consumed, topic by topic.
 
-Behaviour: every group with a config, in the order of Java's table, those without offsets with an
-empty list; with ``isOrder`` only topics of order. Write queues are looked at, where 208 looks at
-read queues.
-Differs: with a topic of more than 32,768 queues it is refused with SYSTEM_ERROR.
+Behaviour: every group with a config is listed, in the order of Java's table; a group without
+offsets has an empty list. With ``isOrder`` only ordered topics are listed. This request counts
+write queues, GET_CONSUME_STATS (208) counts read queues.
+Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#fetchAllConsumeStatsInBroker (4.9.7)
 """
@@ -20,7 +20,7 @@ from fakemq.protocol.java import java_hash_map_order
 from fakemq.protocol.table import NoHeader
 
 _TABLE_SIZE = 2048
-"""The buckets of Java's table of groups."""
+"""How many buckets Java's table of groups has; its order depends on them."""
 
 
 @handles(table.GET_BROKER_CONSUME_STATS)

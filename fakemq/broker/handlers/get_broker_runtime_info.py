@@ -1,4 +1,4 @@
-"""GET_BROKER_RUNTIME_INFO (28): what the broker and its store are about, as a table of texts.
+"""GET_BROKER_RUNTIME_INFO (28): return figures of the broker and its store, as a table of texts.
 
 Source: broker/processor/AdminBrokerProcessor.java#getBrokerRuntimeInfo (4.9.7)
 """

@@ -1,7 +1,8 @@
-"""GET_CONSUME_STATS (208): how far a group has consumed a topic, or all that it has offsets in.
+"""GET_CONSUME_STATS (208): return how far a group has consumed one topic, or all its topics.
 
-Behaviour: topics that are not here are left out, and so are those that a group with members does
-not subscribe to. A group that nobody knows has consumed nothing.
+Behaviour: without a topic, all topics are listed in which the group has offsets. Two kinds of
+topics are left out: those that do not exist, and those that a group with members does not subscribe
+to. An unknown group has consumed nothing.
 Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#getConsumeStats (4.9.7)

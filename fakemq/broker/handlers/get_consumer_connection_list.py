@@ -1,4 +1,4 @@
-"""GET_CONSUMER_CONNECTION_LIST (203): the members of a consumer group and what it subscribes to.
+"""GET_CONSUMER_CONNECTION_LIST (203): return the members of a consumer group and its subscriptions.
 
 Source: broker/processor/AdminBrokerProcessor.java#getConsumerConnectionList (4.9.7)
 """

@@ -1,6 +1,6 @@
-"""GET_CONSUMER_RUNNING_INFO (307): what a consumer is doing, by its own word.
+"""GET_CONSUMER_RUNNING_INFO (307): return what a consumer reports about itself.
 
-Behaviour: passed on to the consumer; its answer is the answer.
+Behaviour: the request is passed on to the consumer, and its answer is returned.
 Refused: no such member, or one before 3.1.8: SYSTEM_ERROR; no answer in 10 s: CONSUME_MSG_TIMEOUT.
 
 Source: broker/processor/AdminBrokerProcessor.java#getConsumerRunningInfo (4.9.7)

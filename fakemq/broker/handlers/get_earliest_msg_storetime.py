@@ -1,7 +1,6 @@
-"""GET_EARLIEST_MSG_STORETIME (32): when the oldest message of a queue was stored.
+"""GET_EARLIEST_MSG_STORETIME (32): return when the oldest message of a queue was stored.
 
--1 where there is none.
-
+Behaviour: -1 for a queue without messages.
 Ignored: ``bname``.
 
 Source: broker/processor/AdminBrokerProcessor.java#getEarliestMsgStoretime (4.9.7)

@@ -1,7 +1,6 @@
-"""GET_MAX_OFFSET (30): the offset the next message of a queue will get.
+"""GET_MAX_OFFSET (30): return the offset that the next message of a queue will get.
 
-0 where there is no such queue.
-
+Behaviour: 0 for a queue that does not exist.
 Ignored: ``bname``.
 
 Source: broker/processor/AdminBrokerProcessor.java#getMaxOffset (4.9.7)

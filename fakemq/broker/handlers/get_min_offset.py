@@ -1,4 +1,4 @@
-"""GET_MIN_OFFSET (31): the offset of the oldest message of a queue.
+"""GET_MIN_OFFSET (31): return the offset of the oldest message of a queue.
 
 Ignored: ``bname``.
 

@@ -1,4 +1,4 @@
-"""GET_PRODUCER_CONNECTION_LIST (204): the members of a producer group.
+"""GET_PRODUCER_CONNECTION_LIST (204): return the members of a producer group.
 
 Source: broker/processor/AdminBrokerProcessor.java#getProducerConnectionList (4.9.7)
 """

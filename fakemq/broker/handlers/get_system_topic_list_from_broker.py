@@ -1,4 +1,4 @@
-"""GET_SYSTEM_TOPIC_LIST_FROM_BROKER (305): topics of RocketMQ's own, there or not.
+"""GET_SYSTEM_TOPIC_LIST_FROM_BROKER (305): return RocketMQ's own topics, existing or not.
 
 Source: broker/processor/AdminBrokerProcessor.java#getSystemTopicListFromBroker (4.9.7)
 """

@@ -1,6 +1,7 @@
-"""GET_TOPIC_STATS_INFO (202): first and next offset of each queue, and when its last message came.
+"""GET_TOPIC_STATS_INFO (202): return the first and next offset and the last time of each queue.
 
-Refused: a topic that is not here, TOPIC_NOT_EXIST.
+Behaviour: the time is when the queue's last message was stored.
+Refused: a topic that does not exist: TOPIC_NOT_EXIST.
 Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#getTopicStatsInfo (4.9.7)

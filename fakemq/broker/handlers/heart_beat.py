@@ -1,7 +1,7 @@
-"""HEART_BEAT (34): a client is there, with these groups and subscriptions.
+"""HEART_BEAT (34): register a client with its groups and subscriptions.
 
-Members of a group that changed are told (code 40) before the heartbeat is answered. Clients keep
-the version of the answer as the broker's.
+Behaviour: the members of a group that changed are notified (code 40) before the heartbeat is
+answered. Clients take the version of the answer as the broker's version.
 
 Source: broker/processor/ClientManageProcessor.java#heartBeat (4.9.7)
 """
@@ -24,7 +24,7 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
     heartbeat = HeartbeatData.decode(body_of(request))
     command = request.command
     if not heartbeat.consumer_data_set and not heartbeat.producer_data_set:
-        return Reply()  # not even who sends it is looked at
+        return Reply()  # Java does not even read the client id
     channel = ClientChannelInfo(
         request.session,
         required(heartbeat.client_id, "HeartbeatData", "clientID"),
@@ -46,7 +46,7 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
 
 
 def _prepare_group(broker: Broker, group: str, unit_mode: bool) -> bool:
-    """See that the group has its retry topic; says whether its members want to know of changes."""
+    """Create the group's retry topic if needed; return whether its members want notifications."""
     config = broker.groups.find(group)
     if config is None:
         return True

@@ -1,8 +1,9 @@
-"""INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223): how far a group's consumers have pulled a topic.
+"""INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223): return how far consumers have pulled a topic.
 
-Behaviour: asks the members one after the other (code 221, 5 s each), or only ``clientAddr``, which
-is a client id; who does not answer is not in the result. The remark is not cleared.
-Refused: a member before 3.0.7, as soon as its turn comes, and a group nobody is in: SYSTEM_ERROR.
+Behaviour: the broker asks the members one after the other (code 221, 5 s each), or only
+``clientAddr``, which is a client id. A member that does not answer is left out of the result. The
+remark is not cleared.
+Refused: a member before 3.0.7, when it is asked, and a group without members: SYSTEM_ERROR.
 
 Source: broker/client/net/Broker2Client.java#getConsumeStatus (4.9.7)
 """
@@ -47,7 +48,7 @@ def invoke_broker_to_get_consumer_status(
 
 
 class _Inquiry:
-    """One admin's question, carried from member to member."""
+    """One admin request: asks a member, waits for its answer, and then asks the next member."""
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
-"""INVOKE_BROKER_TO_RESET_OFFSET (222): have the consumers of a group go on from a time.
+"""INVOKE_BROKER_TO_RESET_OFFSET (222): move the consumers of a group to a time.
 
-Behaviour: every member is told (code 220, one-way) where to go on in each queue, and commits it
-itself; without ``isForce`` nobody skips messages. Time -1 is the end of the queue. C++ gets a list
-where others get a map. On success the remark is not cleared.
-Refused: a topic that is not here, a queue that the group has not committed, a member before 3.0.7
-(those before it have been told): SYSTEM_ERROR; nobody there: CONSUMER_NOT_ONLINE.
+Behaviour: every member is sent the new offset of each queue (code 220, one-way), and commits it
+itself. Without ``isForce`` no consumer skips messages. Time -1 is the end of the queue. C++ clients
+get a list, all others a map. On success the remark is not cleared.
+Refused: a topic that does not exist, a queue without an offset of the group, a member before 3.0.7
+(members before it have been notified): SYSTEM_ERROR; a group without members: CONSUMER_NOT_ONLINE.
 Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/client/net/Broker2Client.java#resetOffset (4.9.7)
@@ -53,7 +53,7 @@ def invoke_broker_to_reset_offset(
             raise too_old(channel.version)
         command = RemotingCommand(
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
-            # Whether skipping was forced is not passed on.
+            # Java does not pass isForce on to the clients.
             ext_fields=ResetOffsetRequestHeader(
                 topic=header.topic, group=header.group, timestamp=header.timestamp
             ).encode(),
@@ -64,7 +64,7 @@ def invoke_broker_to_reset_offset(
 
 
 def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQueue, int]:
-    """Where the group shall go on in each queue that is written to."""
+    """Return the new offset of each write queue."""
     topic, group = header.topic, header.group
     config = broker.topics.select(topic)
     if config is None:

@@ -1,7 +1,6 @@
-"""LITE_PULL_MESSAGE (361): what a DefaultLitePullConsumer of 5.x sends instead of PULL_MESSAGE.
+"""LITE_PULL_MESSAGE (361): the PULL_MESSAGE of a DefaultLitePullConsumer of 5.x.
 
-Behaviour: as PULL_MESSAGE in everything. 4.9.7 does not have this code, and those consumers have no
-other way.
+Behaviour: as PULL_MESSAGE. 4.9.7 does not have this code, but those consumers send no other.
 Refused: litePullMessageEnable=false: NO_PERMISSION.
 
 Source: broker/processor/PullMessageProcessor.java#processRequest (5.3.3)

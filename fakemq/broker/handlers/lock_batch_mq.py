@@ -16,7 +16,7 @@ from fakemq.protocol.table import NoHeader
 @handles(table.LOCK_BATCH_MQ)
 def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
     body = LockBatchRequestBody.decode(body_of(request))
-    if not body.mq_set:  # then Java looks at nothing else
+    if not body.mq_set:  # then Java reads no other field
         return Reply(body=LockBatchResponseBody().encode())
     locked = broker.locks.try_lock_batch(
         required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),

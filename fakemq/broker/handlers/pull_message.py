@@ -1,4 +1,4 @@
-"""PULL_MESSAGE (11): messages of one queue from an offset on; served by the main port only.
+"""PULL_MESSAGE (11): return messages of one queue from an offset on; at the main port only.
 
 Source: broker/processor/PullMessageProcessor.java#processRequest (4.9.7)
 """

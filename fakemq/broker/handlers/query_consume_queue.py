@@ -1,10 +1,10 @@
-"""QUERY_CONSUME_QUEUE (321): entries of a consume queue, as they are stored.
+"""QUERY_CONSUME_QUEUE (321): return entries of a consume queue, as they are stored.
 
-Behaviour: at most ``count`` from ``index`` to the end of the file that it is in; with a group, what
-the group subscribes to as well. The remark is not cleared on success; where there is no such entry
-it says so, with SUCCESS.
-Refused: a queue that never had a message, SYSTEM_ERROR.
-Differs: Java makes a queue for whoever asks for its offsets or pulls from it.
+Behaviour: at most ``count`` entries from ``index`` to the end of its file; with a group, also what
+the group subscribes to. The remark is not cleared on success. If there is no entry at ``index``,
+the remark says that, and the code is SUCCESS.
+Refused: a queue that never had a message: SYSTEM_ERROR.
+Differs: Java creates a queue when a client asks for its offsets or pulls from it.
 
 Source: broker/processor/AdminBrokerProcessor.java#queryConsumeQueue (4.9.7)
 """

@@ -1,8 +1,8 @@
-"""QUERY_CONSUME_TIME_SPAN (303): when messages were stored: first, last, last consumed.
+"""QUERY_CONSUME_TIME_SPAN (303): return when messages were stored: first, last, last consumed.
 
-Behaviour: -1 stands for no message, and with it a delay counts from the beginning of time. A group
-that never committed is as far as the first message.
-Refused: a topic that is not here, TOPIC_NOT_EXIST.
+Behaviour: -1 stands for no message, and a delay is then counted from the epoch. A group that never
+committed counts as being at the first message.
+Refused: a topic that does not exist: TOPIC_NOT_EXIST.
 Differs: a topic of more than 32,768 queues is refused with SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#queryConsumeTimeSpan (4.9.7)

@@ -1,6 +1,7 @@
-"""QUERY_CONSUMER_OFFSET (14): how far a group has consumed a queue.
+"""QUERY_CONSUMER_OFFSET (14): return how far a group has consumed a queue.
 
-Behaviour: a group without an offset begins at 0 while entry 0 counts as in memory, else 22.
+Behaviour: a group without an offset begins at 0 while entry 0 counts as in memory; else the code is
+QUERY_NOT_FOUND (22).
 Ignored: ``bname``.
 
 Source: broker/processor/ConsumerManageProcessor.java#queryConsumerOffset (4.9.7)

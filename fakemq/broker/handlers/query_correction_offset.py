@@ -1,9 +1,9 @@
-"""QUERY_CORRECTION_OFFSET (308): the lowest offset that any group has in each queue of a topic.
+"""QUERY_CORRECTION_OFFSET (308): return the lowest offset of all groups in each queue of a topic.
 
-Behaviour: groups named in ``filterGroups`` (with commas between) are left out, and lose all their
-offsets, in whatever topic: so they do in Java. Offsets of the group to compare with make those
-higher than them 2^63 - 1; but Java looks for them with topic and group exchanged, so that happens
-only where both have the same name.
+Behaviour: the groups in ``filterGroups`` (separated by commas) are left out, and lose all their
+offsets in every topic, as in Java. If the offset of the compared group is lower than the lowest
+offset, the result is 2^63 - 1. But Java looks it up with topic and group exchanged, so that happens
+only if both have the same name.
 
 Source: broker/processor/AdminBrokerProcessor.java#queryCorrectionOffset (4.9.7)
 """
@@ -29,7 +29,7 @@ def query_correction_offset(
     lowest = broker.offsets.query_min_offset_in_all_groups(
         header.topic, filter_groups.split(",") if filter_groups else ()
     )
-    compare_group = header.get("compare_group", "null")  # Java builds a key of it
+    compare_group = header.get("compare_group", "null")  # Java builds the key "null@..."
     compared = broker.offsets.query_all(group=header.topic, topic=compare_group)
     for queue_id, offset in compared.items():
         if required(lowest.get(queue_id), "Long", "longValue") > offset:

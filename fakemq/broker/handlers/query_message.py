@@ -1,10 +1,10 @@
-"""QUERY_MESSAGE (12): messages of a topic by a key, or by their unique key.
+"""QUERY_MESSAGE (12): return messages of a topic by a key, or by their unique key.
 
-Behaviour: the newest that the index has within the times, at most maxNum and maxMsgsNumBatch,
-oldest first; another key of the same hash is found as well, so clients look at the keys again.
-``_UNIQUE_KEY_QUERY`` puts defaultQueryMaxNum in the place of maxNum. A topic or key that did not
-arrive is "null". Where nothing is found: QUERY_NOT_FOUND.
-Differs: a maxNum that Java has no memory for is answered.
+Behaviour: the newest messages that the index has within the times, at most maxNum and
+maxMsgsNumBatch, oldest first. A message with another key of the same hash is returned, too: clients
+compare the keys again. With ``_UNIQUE_KEY_QUERY`` defaultQueryMaxNum replaces maxNum. A topic or
+key that did not arrive is "null". If nothing is found: QUERY_NOT_FOUND.
+Differs: a maxNum for which Java has not enough memory is answered.
 
 Source: broker/processor/QueryMessageProcessor.java#queryMessage (4.9.7)
 """
@@ -50,5 +50,5 @@ def query_message(
             code=ResponseCode.QUERY_NOT_FOUND,
             remark="can not find message, maybe time range not correct",
         )
-    # Java hands the records to the socket by themselves, behind a header in the server's own form.
+    # Java writes the header by itself, in the server's own serialisation.
     return Reply(answer, body=result.body, serialize_type=SerializeType.JSON)

@@ -1,4 +1,4 @@
-"""QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that subscribe to a topic, or have offsets in it.
+"""QUERY_TOPIC_CONSUME_BY_WHO (300): return the groups with a subscription or offsets.
 
 Source: broker/processor/AdminBrokerProcessor.java#queryTopicConsumeByWho (4.9.7)
 """

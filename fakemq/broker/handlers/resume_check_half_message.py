@@ -1,8 +1,8 @@
-"""RESUME_CHECK_HALF_MESSAGE (323): an admin has a message checked again, from the first time on.
+"""RESUME_CHECK_HALF_MESSAGE (323): check a message again, as if it had never been checked.
 
-Behaviour: the stored message that ``msgId`` names, of whatever topic, becomes a half message once
-more; the one that is there stays. A compressed body comes back unpacked and still says that it is
-compressed.
+Behaviour: the stored message that ``msgId`` names, of any topic, is stored once more as a half
+message; the existing one stays. A compressed body is stored decompressed, but its flags still say
+that it is compressed.
 
 Source: broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7)
 """
@@ -46,7 +46,7 @@ def _message(broker: Broker, msg_id: str) -> MessageExt:
             message.body = decompressed_body(message)
             return message
     except RemoteProtocolError:
-        pass  # no id, or no body that can be unpacked
+        pass  # an invalid id, or a body that cannot be decompressed
     except LocalProtocolError as error:
         reason = f" Here {error}."
     raise Refused(

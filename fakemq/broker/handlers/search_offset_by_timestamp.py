@@ -1,6 +1,7 @@
-"""SEARCH_OFFSET_BY_TIMESTAMP (29): the offset whose message was stored nearest to a time.
+"""SEARCH_OFFSET_BY_TIMESTAMP (29): return the offset of the message stored nearest to a time.
 
-Behaviour: times between two messages go to the nearer, later ones to the last message.
+Behaviour: a time between two messages finds the nearer one; a time after the last one finds the
+last.
 Ignored: ``bname``.
 
 Source: broker/processor/AdminBrokerProcessor.java#searchOffsetByTimestamp (4.9.7)

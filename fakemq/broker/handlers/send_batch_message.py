@@ -1,4 +1,4 @@
-"""SEND_BATCH_MESSAGE (320): many messages of one topic in one body (header m=true).
+"""SEND_BATCH_MESSAGE (320): store many messages of one topic, sent in one body (header m=true).
 
 Behaviour: see `fakemq.broker.send`. Without ``m`` the body is one message.
 Ignored: ``n`` (the broker's name), ``a`` (the producer group).

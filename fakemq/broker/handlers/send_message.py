@@ -1,8 +1,7 @@
-"""SEND_MESSAGE (10): one message, header with long names.
+"""SEND_MESSAGE (10): store one message; the header has long names.
 
 Clients send it with sendSmartMsg=false.
-
-Behaviour: see `fakemq.broker.send`. With ``batch`` set the body is a batch here too.
+Behaviour: see `fakemq.broker.send`. With ``batch`` set the body is a batch here, too.
 Ignored: ``bname``, ``producerGroup``.
 
 Source: broker/processor/SendMessageProcessor.java#asyncSendMessage (4.9.7)

@@ -1,6 +1,6 @@
-"""SEND_MESSAGE_V2 (310): one message, header with one-letter names; what clients send by default.
+"""SEND_MESSAGE_V2 (310): store one message; the header has one-letter names, the clients' default.
 
-Behaviour: see `fakemq.broker.send`. With ``m`` set the body is a batch here too.
+Behaviour: see `fakemq.broker.send`. With ``m`` set the body is a batch here, too.
 Ignored: ``n`` (the broker's name), ``a`` (the producer group).
 
 Source: broker/processor/SendMessageProcessor.java#asyncSendMessage (4.9.7)

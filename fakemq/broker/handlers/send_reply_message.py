@@ -1,7 +1,7 @@
-"""SEND_REPLY_MESSAGE (324): a reply to a request message, header with long names.
+"""SEND_REPLY_MESSAGE (324): pass on a reply to a request message; the header has long names.
 
 Behaviour: see `fakemq.broker.reply`.
-Ignored: ``bname``, ``batch``; the sysFlag of what is stored is 0.
+Ignored: ``bname``, ``batch``; the sysFlag of the stored reply is 0.
 
 Source: broker/processor/ReplyMessageProcessor.java#processRequest (4.9.7)
 """

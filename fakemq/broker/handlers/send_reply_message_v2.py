@@ -1,7 +1,7 @@
-"""SEND_REPLY_MESSAGE_V2 (325): a reply to a request message, header with one-letter names.
+"""SEND_REPLY_MESSAGE_V2 (325): as SEND_REPLY_MESSAGE (324); the header has one-letter names.
 
 Behaviour: see `fakemq.broker.reply`.
-Ignored: ``n``, ``m``; the sysFlag of what is stored is 0.
+Ignored: ``n``, ``m``; the sysFlag of the stored reply is 0.
 
 Source: broker/processor/ReplyMessageProcessor.java#processRequest (4.9.7)
 """

@@ -1,4 +1,4 @@
-"""UNREGISTER_CLIENT (35): a client leaves a producer group, a consumer group or both.
+"""UNREGISTER_CLIENT (35): remove a client from a producer group, a consumer group or both.
 
 Source: broker/processor/ClientManageProcessor.java#unregisterClient (4.9.7)
 """

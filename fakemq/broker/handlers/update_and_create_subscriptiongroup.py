@@ -1,6 +1,6 @@
-"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP (200): create a subscription group or change one.
+"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP (200): create a subscription group or change it.
 
-Behaviour: the group is exactly what the body says; nothing is told to the name servers.
+Behaviour: the group is exactly what the body says. Name servers are not notified.
 
 Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateSubscriptionGroup (4.9.7)
 """

@@ -1,6 +1,6 @@
-"""UPDATE_AND_CREATE_TOPIC (17): create a topic or change one.
+"""UPDATE_AND_CREATE_TOPIC (17): create a topic or change it.
 
-Behaviour: answers when the name servers have heard of it, or had their time to.
+Behaviour: the answer waits until the name servers have replied to the registration, or timed out.
 Ignored: ``defaultTopic`` and ``order``; the remark is not cleared on success.
 
 Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateTopic (4.9.7)
@@ -27,7 +27,7 @@ def update_and_create_topic(
 ) -> Reply[NoHeader] | Parked[NoHeader]:
     check_not_slave(broker)
     header = request.header
-    # Decoding looks at this field and at no other: null is as bad a value as any.
+    # This is the only field that Java's decoding checks; null is invalid, too.
     filter_type: str | None = header.get("topic_filter_type", None)
     if filter_type not in FILTER_TYPES:
         raise Refused(

@@ -1,12 +1,12 @@
 """UPDATE_BROKER_CONFIG (25): set keys of the config at run time, from properties text.
 
-Behaviour: SUCCESS, also without a body. What is read when it is needed works at once, which is
-nearly everything. ``brokerPermission`` registers the broker with all name servers anew, and is
-answered when they have heard of it. Keys that 4.9.7 does not have and values it cannot read change
-nothing; each is a warning in the journal, where Java is silent. Every word but "true" is false.
+Behaviour: SUCCESS, also without a body. Nearly every key works at once, because it is read when it
+is needed. ``brokerPermission`` registers the broker with all name servers again, and the answer
+waits for their replies. Unknown keys and unreadable values change nothing; each is a warning in the
+journal, where Java is silent. Every boolean but "true" is false.
 Refused: text that is no properties file: SYSTEM_ERROR.
-Differs: values with which Java fails later, and those that need what fakemq does not have yet, are
-not taken, with a warning; no file is rewritten.
+Differs: two kinds of values are ignored with a warning: values with which Java fails later, and
+values that need features which fakemq does not have yet. No file is rewritten.
 
 Source: broker/processor/AdminBrokerProcessor.java#updateBrokerConfig,
 common/Configuration.java#update (4.9.7)
@@ -42,7 +42,7 @@ def update_broker_config(
     for text in (*not_there.values(), *update(broker.config, taken)):
         broker.journal.peer_warnings.warn(broker.name, _NAME, f"{_NAME}: {text}")
     if "brokerRole" in taken:
-        broker.replication()  # whose part in a put is to be decided from now on
+        broker.replication()  # a new role may make puts wait for slaves
     broker.config_version = broker.config_version.next(broker.clock.now_ms())
     if "brokerPermission" in taken:
         broker.topics.next_version()

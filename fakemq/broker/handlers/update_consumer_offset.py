@@ -1,6 +1,6 @@
-"""UPDATE_CONSUMER_OFFSET (15): a group says how far it has consumed a queue; never refused.
+"""UPDATE_CONSUMER_OFFSET (15): store how far a group has consumed a queue; never refused.
 
-Behaviour: may go backwards; topic, group and queue need not exist.
+Behaviour: the offset may go backwards; topic, group and queue need not exist.
 Ignored: ``bname``.
 
 Source: broker/processor/ConsumerManageProcessor.java#updateConsumerOffset (4.9.7)

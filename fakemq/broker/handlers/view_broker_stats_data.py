@@ -1,6 +1,6 @@
-"""VIEW_BROKER_STATS_DATA (315): what a counter gained in the last minute, hour and day.
+"""VIEW_BROKER_STATS_DATA (315): return what a counter gained in the last minute, hour and day.
 
-Refused: a counter that has counted nothing yet, SYSTEM_ERROR.
+Refused: a counter that has counted nothing yet: SYSTEM_ERROR.
 
 Source: broker/processor/AdminBrokerProcessor.java#ViewBrokerStatsData (4.9.7)
 """

@@ -1,6 +1,7 @@
-"""VIEW_MESSAGE_BY_ID (33): one stored message by its place in the commit log.
+"""VIEW_MESSAGE_BY_ID (33): return one stored message by its offset in the commit log.
 
-Behaviour: the record as it is stored; an offset between records gives what stands there.
+Behaviour: the record is returned as it is stored. An offset inside a record returns the bytes that
+lie there.
 
 Source: broker/processor/QueryMessageProcessor.java#viewMessageById (4.9.7)
 """
@@ -26,5 +27,5 @@ def view_message_by_id(
             ResponseCode.SYSTEM_ERROR,
             f"can not find message by the offset, {request.header.offset}",
         )
-    # Java hands the record to the socket by itself, behind a header in the server's own form.
+    # Java writes the header by itself, in the server's own serialisation.
     return Reply(body=bytes(record), serialize_type=SerializeType.JSON)
