@@ -296,9 +296,7 @@ def test_number_of_checks_is_parsed_as_in_java(
     assert check.message.properties["TRANSACTION_CHECK_TIMES"] == said
 
 
-def test_half_message_without_a_producer_group_is_never_asked(
-    lab: BrokerLab, broker: Broker
-) -> None:
+def test_unanswerable_half_message_is_never_checked(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer, body=b"")
     put(broker, TRANS_HALF_TOPIC, b"of no topic")
@@ -336,7 +334,7 @@ def test_progress_set_by_a_client_is_used(lab: BrokerLab, broker: Broker) -> Non
     assert (asked(peer), progress(broker)) == ([], (2, 1))
 
 
-def test_op_beyond_the_half_queue_is_kept(lab: BrokerLab, broker: Broker) -> None:
+def test_op_with_a_future_store_time_is_not_read(lab: BrokerLab, broker: Broker) -> None:
     peer = producer(lab, broker)
     send_half(peer)
     broker.clock.skew_ms = 120_000

@@ -62,7 +62,7 @@ def test_responses_are_matched_to_their_requests(remoting: BlockingRemoting) -> 
         assert [channel.receive(one, TIMEOUT_MS).code for one in opaques] == [1, 2]
 
 
-def test_requests_in_one_packet_are_all_answered(remoting: BlockingRemoting) -> None:
+def test_requests_sent_together_get_their_responses(remoting: BlockingRemoting) -> None:
     def one_changed() -> Iterator[RemotingCommand]:
         command = RemotingCommand(0)
         for command.code in (1, 2):

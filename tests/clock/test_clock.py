@@ -181,7 +181,9 @@ def test_next_timer_of_a_kind_is_found(machine: Machine) -> None:
         ("delay_level_4", ""),
     ],
 )
-def test_prefix_of_a_kind_is_another_kind(machine: Machine, wanted: str, meant: str) -> None:
+def test_unknown_kind_is_refused_with_the_pending_kinds(
+    machine: Machine, wanted: str, meant: str
+) -> None:
     clock = Clock(frozen=True, source=machine)
     for kind in ("broker_expiry", "txn_check", "delay_level_3", "delay_offset_persist"):
         clock.call_later(100, lambda: None, kind=kind, owner="n")

@@ -32,7 +32,7 @@ def read_back(config: Config, tmp_path: Path) -> Config:
 # -- the tables -------------------------------------------------------------------------------
 
 
-def test_every_key_of_497_is_there() -> None:
+def test_every_key_of_4_9_7_is_declared() -> None:
     counted = Counter(key.table.__name__ for key in keys_of(BrokerConfig).values())
     # The two write-buffer marks are in both Netty classes and mean the same: counted once.
     assert counted == {
@@ -64,12 +64,12 @@ def test_every_key_of_497_is_there() -> None:
          "schedule_async_deliver_max_resend_num2_blocked", "int"),
     ],
 )  # fmt: skip
-def test_java_names(name: str, attribute: str, java_type: str) -> None:
+def test_names_are_converted_as_in_java(name: str, attribute: str, java_type: str) -> None:
     key = keys_of(BrokerConfig)[name]
     assert (key.attribute, key.type) == (attribute, java_type)
 
 
-def test_every_default_fits_its_own_key() -> None:
+def test_every_default_is_valid_for_its_key() -> None:
     for kind in (BrokerConfig, NamesrvConfig):
         config = kind()
         for name, text in config.java_properties().items():
@@ -78,7 +78,7 @@ def test_every_default_fits_its_own_key() -> None:
         assert config == kind()
 
 
-def test_ports_differ_from_the_shared_class() -> None:
+def test_default_ports_are_javas() -> None:
     assert BrokerConfig().listen_port == 10911
     assert NamesrvConfig().listen_port == 9876
 
@@ -93,7 +93,7 @@ def test_attributes_are_typed() -> None:
     assert config.message_delay_level.split()[-1] == "2h"
 
 
-def test_importing_it_is_light() -> None:
+def test_importing_the_model_loads_little() -> None:
     code = (
         "import sys; before = set(sys.modules); import fakemq.config.model;"
         "print(*(m for m in ('dataclasses','difflib','javaproperties','click','msgspec')"
@@ -106,7 +106,7 @@ def test_importing_it_is_light() -> None:
 # -- objects ----------------------------------------------------------------------------------
 
 
-def test_a_copy_is_its_own() -> None:
+def test_copy_is_independent() -> None:
     config = BrokerConfig(broker_name="b")
     twin = config.copy()
     assert twin == config
@@ -119,7 +119,7 @@ def test_a_copy_is_its_own() -> None:
         BrokerConfig(brokerName="b")
 
 
-def test_java_properties_are_what_get_broker_config_answers() -> None:
+def test_java_properties_equal_the_answer_of_get_broker_config() -> None:
     properties = BrokerConfig(broker_name="b").java_properties()
     assert properties["brokerName"] == "b"
     assert properties["autoCreateTopicEnable"] == "true"
@@ -128,7 +128,7 @@ def test_java_properties_are_what_get_broker_config_answers() -> None:
     assert not properties.keys() & {"haMasterAddress", "enableBatchPush", "rmqAddressServerDomain"}
 
 
-def test_set_property() -> None:
+def test_set_property_parses_its_text() -> None:
     config = BrokerConfig()
     config.set_property("brokerPermission", "4")
     config.set_property("slaveReadEnable", "TRUE")
@@ -169,7 +169,7 @@ def test_set_property() -> None:
         ("namesrvAddr", "localhost:98765", "addresses such as"),
     ],
 )  # fmt: skip
-def test_a_bad_value_names_file_line_key_value_and_what_would_be_right(
+def test_invalid_value_error_names_file_line_key_and_expectation(
     tmp_path: Path, key: str, text: str, expected: str
 ) -> None:
     path = broker_file(tmp_path, f"# a comment\n\nbrokerIP1 = 10.0.0.1\n{key}={text}\n")
@@ -190,7 +190,7 @@ def test_any_text_is_a_value_or_a_config_error(name: str, text: str) -> None:
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_lines_are_counted_through_continuations_and_line_ends(tmp_path: Path) -> None:
+def test_line_numbers_count_continuations_and_line_ends(tmp_path: Path) -> None:
     content = b"! c\r\nbrokerName = a\\\r\n  b\r\rdeleteWhen:05\nregionId caf\xe9\x85\nbrokerId=x"
     with pytest.raises(ConfigError, match=r"broker\.properties:7: brokerId=x"):
         load(broker_file(tmp_path, content), BrokerConfig)
@@ -203,7 +203,7 @@ def test_lines_are_counted_through_continuations_and_line_ends(tmp_path: Path) -
     }
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none: cannot read this config: No such file"):
         load(tmp_path / "none", BrokerConfig)
     with pytest.raises(ConfigError, match="cannot read this config: Is a directory"):
@@ -221,7 +221,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         ("kvConfigPath", "it belongs in a name server's file (NamesrvConfig)"),
     ],
 )
-def test_an_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hint: str) -> None:
+def test_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hint: str) -> None:
     path = broker_file(tmp_path, f"\n{name}=1\nbrokerId=2\n")
     warnings: list[str] = []
     loaded = load(path, BrokerConfig, warn=warnings.append)
@@ -235,12 +235,12 @@ def test_an_unknown_key_is_one_warning_with_a_hint(tmp_path: Path, name: str, hi
         load(path, BrokerConfig, strict=True)
 
 
-def test_a_broker_key_in_a_name_servers_config() -> None:
+def test_broker_key_in_a_name_servers_config_is_named() -> None:
     with pytest.raises(ConfigError, match=r"config: .* belongs in a broker's file \(BrokerConfig"):
         load({"brokerName": "b"}, NamesrvConfig, strict=True)
 
 
-def test_a_mapping_takes_values_and_their_text() -> None:
+def test_mapping_takes_values_and_their_text() -> None:
     loaded = load(
         {"brokerId": 3, "slaveReadEnable": True, "traceOn": "false", "haMasterAddress": None},
         BrokerConfig,
@@ -258,7 +258,7 @@ def test_a_mapping_takes_values_and_their_text() -> None:
 # -- printouts --------------------------------------------------------------------------------
 
 
-def test_a_printout_reads_back(tmp_path: Path) -> None:
+def test_printed_config_is_read_back(tmp_path: Path) -> None:
     config = BrokerConfig(
         broker_name="bröker #1 = ü",
         region_id=" leading: blank\\",
@@ -274,7 +274,7 @@ def test_a_printout_reads_back(tmp_path: Path) -> None:
     assert read_back(namesrv, tmp_path) == namesrv
 
 
-def test_the_important_keys() -> None:
+def test_important_keys_are_printed() -> None:
     names = [line.partition("=")[0] for line in BrokerConfig().printed(important=True).splitlines()]
     assert len(names) == 35
     assert {"brokerName", "namesrvAddr", "flushDiskType", "storePathRootDir"} <= set(names)

@@ -27,7 +27,7 @@ def names_and_ports(configs: tuple[BrokerConfig, ...]) -> list[tuple[str, int]]:
 # -- defaults ---------------------------------------------------------------------------------
 
 
-def test_the_command_lines_defaults() -> None:
+def test_command_line_has_javas_ports() -> None:
     spec = cluster_spec()
     (broker,) = spec.broker_configs
     assert broker == BrokerConfig()
@@ -47,14 +47,14 @@ def test_the_command_lines_defaults() -> None:
     assert (spec.topics, spec.control, spec.ready_file) == ({}, None, None)
 
 
-def test_pythons_default_is_free_ports() -> None:
+def test_python_has_free_ports() -> None:
     spec = cluster_spec(free_ports=True, masters=2, namesrvs=2)
     assert spec.namesrv_ports == (0, 0)
     assert names_and_ports(spec.broker_configs) == [("broker-a-0", 0), ("broker-b-0", 0)]
     assert [config.ha_listen_port for config in spec.broker_configs] == [0, 0]
 
 
-def test_everything_given() -> None:
+def test_every_option_is_applied() -> None:
     spec = cluster_spec(
         listen="0.0.0.0",
         advertise="mq.example",
@@ -84,7 +84,7 @@ def test_everything_given() -> None:
     assert (spec.ready_file, spec.journal_path) == ("r.json", "j")
 
 
-def test_who_listens_everywhere_is_known_by_an_address() -> None:
+def test_wildcard_address_is_published_as_a_real_one() -> None:
     spec = cluster_spec(listen="0.0.0.0")
     assert spec.advertised_host not in ("", "0.0.0.0")
     assert spec.broker_configs[0].broker_ip1 == spec.advertised_host
@@ -120,7 +120,7 @@ def test_who_listens_everywhere_is_known_by_an_address() -> None:
         ({"config": [{}, {"brokerId": "x"}], "masters": 2}, "config[1]: brokerId=x: expected"),
     ],
 )
-def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
+def test_invalid_options_are_refused(options: ClusterOptions, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         cluster_spec(**options)
     assert str(caught.value).startswith(message)
@@ -140,7 +140,7 @@ def test_options_that_cannot_be(options: ClusterOptions, message: str) -> None:
         ({"config": {"aclEnable": True}}, "broker-a-0: aclEnable=true is not there yet"),
     ],
 )
-def test_what_is_not_there_yet(options: ClusterOptions, message: str) -> None:
+def test_unsupported_settings_are_refused(options: ClusterOptions, message: str) -> None:
     with pytest.raises(NotYetSupported) as caught:
         cluster_spec(**options)
     assert str(caught.value).startswith(message)
@@ -170,7 +170,7 @@ def test_options_beat_configs_and_configs_beat_defaults() -> None:
     assert (broker.broker_ip1, broker.broker_ip2) == ("2.2.2.2", "2.2.2.2")
 
 
-def test_the_store_option_beats_a_folder_in_a_config() -> None:
+def test_store_option_beats_the_folder_of_a_config() -> None:
     config = {"storePathRootDir": "/data", "storePathCommitLog": "/log"}
     (broker,) = cluster_spec(config=config, store="memory").broker_configs
     assert broker.store_path_root_dir is None
@@ -180,14 +180,14 @@ def test_the_store_option_beats_a_folder_in_a_config() -> None:
     assert (broker.store_path_root_dir, broker.store_path_commit_log) == ("/data", "/log")
 
 
-def test_name_servers_of_a_config_are_not_used() -> None:
+def test_name_servers_of_a_config_are_ignored() -> None:
     # A file from production must not make a fake broker register there.
     with pytest.warns(ConfigWarning, match="config: namesrvAddr=prod:9876 has no effect here"):
         spec = cluster_spec(config={"namesrvAddr": "prod:9876"})
     assert spec.broker_configs[0].namesrv_addr is None
 
 
-def test_an_unknown_key_is_said_once_for_all_brokers() -> None:
+def test_unknown_key_is_reported_once_for_all_brokers() -> None:
     said: list[str] = []
     cluster_spec(masters=3, config={"brokerNam": "x"}, warn=said.append)
     assert len(said) == 1
@@ -215,7 +215,7 @@ def test_several_configs_are_for_one_broker_each() -> None:
         cluster_spec(config=[{}, {}])
 
 
-def test_brokers_that_cannot_be_told_apart() -> None:
+def test_indistinguishable_brokers_are_refused() -> None:
     with pytest.raises(ConfigError, match="two brokers are called broker-a-0"):
         cluster_spec(masters=2, config=[{}, {"brokerName": "broker-a"}])
     with pytest.raises(
@@ -232,7 +232,7 @@ def test_brokers_that_cannot_be_told_apart() -> None:
 # -- layout -----------------------------------------------------------------------------------
 
 
-def test_names() -> None:
+def test_names_are_checked() -> None:
     assert [broker_name(n) for n in (0, 1, 25, 26, 27, 701, 702)] == [
         "broker-a",
         "broker-b",
@@ -257,12 +257,12 @@ def test_slaves_follow_their_master() -> None:
     ]  # fmt: skip
 
 
-def test_a_role_for_all_is_the_masters() -> None:
+def test_role_for_all_is_that_of_masters() -> None:
     configs = lay_out(masters=1, slaves=1, sources=[settings_of(brokerRole="SYNC_MASTER")])
     assert [config.broker_role for config in configs] == ["SYNC_MASTER", "SLAVE"]
 
 
-def test_the_role_decides_the_id() -> None:
+def test_role_decides_the_broker_id() -> None:
     sources = [settings_of(brokerRole="SYNC_MASTER", brokerId=5)]
     assert lay_out(sources=sources)[0].node_name == "broker-a-0"
     sources = [settings_of(brokerRole="SLAVE", brokerId=5)]
@@ -276,7 +276,7 @@ def test_the_role_decides_the_id() -> None:
 # -- alone ------------------------------------------------------------------------------------
 
 
-def test_a_lone_broker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broker_can_be_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
     assert lone_broker().namesrv_addr is None
     monkeypatch.setenv("NAMESRV_ADDR", "env:1")
@@ -296,7 +296,7 @@ def test_a_lone_broker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         lone_broker()
 
 
-def test_a_lone_name_server(tmp_path: Path) -> None:
+def test_name_server_can_be_alone(tmp_path: Path) -> None:
     path = tmp_path / "n.properties"
     path.write_text("listenPort=1\nclusterTest=true\n")
     spec = namesrv_spec(path)
@@ -305,7 +305,7 @@ def test_a_lone_name_server(tmp_path: Path) -> None:
     assert namesrv_spec().namesrv_ports == (9876,)
 
 
-def test_a_spec_is_a_value() -> None:
+def test_spec_is_a_value() -> None:
     assert cluster_spec(seed=1) == cluster_spec(seed=1)
     assert cluster_spec(seed=1) != cluster_spec(seed=2)
     assert isinstance(cluster_spec(), ClusterSpec)
@@ -321,7 +321,7 @@ def test_a_spec_is_a_value() -> None:
     ],
     ids=["store", "store_from", "ready_file", "journal"],
 )
-def test_an_empty_path_is_no_path(options: ClusterOptions) -> None:
+def test_empty_path_is_refused(options: ClusterOptions) -> None:
     (name,) = options
     with pytest.raises(ConfigError, match=f"{name} is empty: expected a path"):
         cluster_spec(**options)
@@ -335,11 +335,11 @@ def test_an_empty_path_is_no_path(options: ClusterOptions) -> None:
         ({"xyz": 2}, "there are: listen, "),
     ],
 )
-def test_an_option_that_there_is_not(options: dict[str, Any], text: str) -> None:
+def test_unknown_option_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(TypeError, match=text):
         fakemq.Cluster(**options)
 
 
-def test_a_token_is_for_a_control_port() -> None:
+def test_token_needs_a_control_port() -> None:
     with pytest.raises(ConfigError, match="give control_port=, too"):
         fakemq.Cluster(control_token="t")

@@ -11,7 +11,7 @@ from fakemq.config.model import BrokerConfig
 from fakemq.config.updates import logical_lines, properties_of, update
 
 
-def test_what_is_known_is_set_and_the_rest_is_warned_of() -> None:
+def test_known_keys_are_set_and_others_warned_about() -> None:
     config = BrokerConfig()
     warnings = update(config, {"waitTimeMillsInSendQueue": "500", "unknownKey": "1"})
     assert config.wait_time_mills_in_send_queue == 500
@@ -19,7 +19,7 @@ def test_what_is_known_is_set_and_the_rest_is_warned_of() -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "", "99999999999999999999"])
-def test_a_number_that_is_none_changes_nothing(text: str) -> None:
+def test_invalid_number_changes_nothing(text: str) -> None:
     config = BrokerConfig()
     assert len(update(config, {"waitTimeMillsInSendQueue": text})) == 1
     assert config == BrokerConfig()
@@ -34,13 +34,13 @@ def test_every_word_but_true_is_false(text: str, value: bool) -> None:
     assert config.long_polling_enable is value
 
 
-def test_a_choice_that_is_none_changes_nothing() -> None:
+def test_invalid_choice_changes_nothing() -> None:
     config = BrokerConfig()
     assert len(update(config, {"flushDiskType": "NONSENSE"})) == 1
     assert config.flush_disk_type == "ASYNC_FLUSH"
 
 
-def test_java_reads_the_bytes_as_latin_1() -> None:
+def test_bytes_are_read_as_latin_1_like_in_java() -> None:
     assert properties_of(b"regionId=\\u00e9") == {"regionId": "é"}
     assert properties_of("regionId=é".encode()) == {"regionId": "Ã©"}
 
@@ -50,14 +50,14 @@ def test_a_broken_escape_cannot_be_read() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_body_does_harm(body: bytes) -> None:
+def test_missing_body_changes_nothing(body: bytes) -> None:
     config = BrokerConfig()
     properties = properties_of(body)
     assert properties is None or len(update(config, properties)) <= len(properties)
 
 
 @given(st.text(alphabet="ab=: \t\f\\\n\r#!u0", max_size=16))
-def test_lines_that_are_joined_first_mean_the_same(text: str) -> None:
+def test_continued_lines_are_joined_before_parsing(text: str) -> None:
     def read(text: str) -> dict[str, str] | None:
         try:
             return javaproperties.loads(text)
@@ -67,7 +67,7 @@ def test_lines_that_are_joined_first_mean_the_same(text: str) -> None:
     assert read(logical_lines(text)) == read(text)
 
 
-def test_many_lines_in_one_take_no_time() -> None:
+def test_many_continued_lines_take_linear_time() -> None:
     # javaproperties alone takes minutes.
     properties = properties_of(b"key = " + b"value\\\n" * 50_000)
     assert properties == {"key": "value" * 50_000}

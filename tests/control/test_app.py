@@ -21,13 +21,13 @@ from tests.support.control import Http
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "[::1", "127.0.0.1.evil"])
-def test_a_name_that_is_not_ours_is_refused(http_client: Http, host: str) -> None:
+def test_foreign_host_name_is_refused(http_client: Http, host: str) -> None:
     answer = http_client.ask("GET", "/v1/state", headers={"Host": host})
     assert answer.status == 403
     assert answer.error.endswith("expected one of: 127.0.0.1, ::1, localhost")
 
 
-def test_every_address_of_loopback_is_guarded() -> None:
+def test_every_loopback_address_is_guarded() -> None:
     with fakemq.Cluster(control_port=0, control_listen="127.0.0.2") as mq:
         assert mq.control_url is not None
         there = Http(mq.control_url)
@@ -36,11 +36,11 @@ def test_every_address_of_loopback_is_guarded() -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:2", "[::1]:3"])
-def test_names_of_this_machine_are_ours(http_client: Http, host: str) -> None:
+def test_names_of_this_machine_are_accepted(http_client: Http, host: str) -> None:
     assert http_client.ask("GET", "/v1/clock", headers={"Host": host}).status == 200
 
 
-def test_a_page_of_another_place_is_refused(http_client: Http) -> None:
+def test_foreign_origin_is_refused(http_client: Http) -> None:
     path = "/v1/brokers/broker-a/kill"
     for origin in ("http://evil.example", "null", "https://127.0.0.1"):
         answer = http_client.ask("POST", path, headers={"Origin": origin})
@@ -49,7 +49,7 @@ def test_a_page_of_another_place_is_refused(http_client: Http) -> None:
     assert http_client.ask("GET", "/v1/state", headers={"Origin": http_client.url}).status == 200
 
 
-def test_a_token_is_asked_of_all_but_clients_that_look_for_a_name_server() -> None:
+def test_token_is_required_except_for_name_server_discovery() -> None:
     with fakemq.Cluster(control_port=0, control_token="sésame") as mq:
         assert mq.control_url is not None
         there = Http(mq.control_url)
@@ -69,7 +69,7 @@ def encoded(headers: dict[str, str]) -> dict[str, str]:
     return {name: value.encode().decode("latin-1") for name, value in headers.items()}
 
 
-def test_away_from_loopback_there_is_a_token() -> None:
+def test_token_is_required_away_from_loopback() -> None:
     with pytest.raises(ConfigError, match=r"control_listen=0\.0\.0\.0: .* needs a control_token"):
         fakemq.Cluster(control_port=0, control_listen="0.0.0.0")
     with pytest.raises(ConfigError, match="control_token is empty"):
@@ -84,7 +84,7 @@ def test_away_from_loopback_there_is_a_token() -> None:
 # -- errors -----------------------------------------------------------------------------------
 
 
-def test_what_is_not_there(http_client: Http) -> None:
+def test_unknown_path_is_refused(http_client: Http) -> None:
     nowhere = http_client.ask("GET", "/v2/state")
     assert nowhere.status == 404
     assert nowhere.error == "there is no /v2/state; GET /openapi.json says what is"
@@ -106,23 +106,23 @@ def test_what_is_not_there(http_client: Http) -> None:
         (b'{"duration": null}', "Expected `int | float | str`, got `null` - at `$.duration`"),
     ],
 )
-def test_bodies_that_make_no_sense(http_client: Http, body: bytes, message: str) -> None:
+def test_invalid_bodies_are_refused(http_client: Http, body: bytes, message: str) -> None:
     answer = http_client.ask("POST", "/v1/clock/advance", body)
     assert answer.status == 400
     assert message in answer.error
 
 
-def test_a_body_that_is_too_large(http_client: Http) -> None:
+def test_oversized_body_is_refused(http_client: Http) -> None:
     answer = http_client.ask("POST", "/v1/reset", b" " * (BODY_MAX_BYTES + 1))
     assert (answer.status, answer.error) == (413, "the body has over 16 MiB")
 
 
-def test_a_query_where_there_is_none(http_client: Http) -> None:
+def test_unexpected_query_is_refused(http_client: Http) -> None:
     answer = http_client.ask("GET", "/v1/state?nodes=1")
     assert answer.error == "GET /v1/state takes nothing behind a question mark"
 
 
-def test_a_bug_is_500_and_in_the_journal(
+def test_bug_is_500_and_in_the_journal(
     mq: fakemq.Cluster, http_client: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> list[str]:
@@ -139,7 +139,7 @@ def test_a_bug_is_500_and_in_the_journal(
     mq.reset()  # or this test fails for it
 
 
-def test_who_goes_in_the_middle_of_a_body_is_no_bug(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_client_that_leaves_within_a_body_is_no_bug(mq: fakemq.Cluster, http_client: Http) -> None:
     assert mq.control_url is not None
     addr = ("127.0.0.1", int(mq.control_url.rpartition(":")[2]))
     before_ms = mq.clock.now_ms()
@@ -152,14 +152,14 @@ def test_who_goes_in_the_middle_of_a_body_is_no_bug(mq: fakemq.Cluster, http_cli
     assert mq.clock.now_ms() == before_ms
 
 
-def test_texts_that_are_no_text_are_told_all_the_same() -> None:
+def test_texts_with_surrogates_are_shown() -> None:
     assert json_text.encoded({"a": ["\ud800", range(2)]}) == b'{"a":["?",[0,1]]}'
 
 
 # -- the port ---------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken(mq: fakemq.Cluster) -> None:
+def test_port_in_use_is_an_error(mq: fakemq.Cluster) -> None:
     assert mq.control_url is not None
     port = int(mq.control_url.rpartition(":")[2])
     other = fakemq.Cluster(control_port=port)
@@ -168,7 +168,7 @@ def test_a_port_that_is_taken(mq: fakemq.Cluster) -> None:
     assert not other.running
 
 
-def test_what_is_no_http_is_said_by_our_own_logger(
+def test_invalid_http_is_logged_by_our_logger(
     mq: fakemq.Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert mq.control_url is not None
@@ -180,12 +180,12 @@ def test_what_is_no_http_is_said_by_our_own_logger(
     assert (record.name, record.levelname) == ("fakemq", "WARNING")
 
 
-def test_a_cluster_has_none_unless_it_is_asked_for() -> None:
+def test_cluster_has_no_control_port_by_default() -> None:
     with fakemq.Cluster() as plain:
         assert plain.control_url is None
 
 
-def test_one_that_was_stopped_gives_its_port_back() -> None:
+def test_stopped_control_port_is_free_again() -> None:
     with fakemq.Cluster(control_port=0) as first:
         url = first.control_url
         assert url is not None
@@ -227,7 +227,7 @@ def test_every_endpoint_is_described(http_client: Http) -> None:
         assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
 
 
-def test_what_is_described_is_what_is_taken(http_client: Http) -> None:
+def test_endpoints_take_what_is_described(http_client: Http) -> None:
     document = http_client.get("/openapi.json")
     seed = document["paths"]["/v1/topics/{topic}/messages"]["post"]
     assert seed["requestBody"]["required"]

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "control.md"
 
 # Over a second: so many processes of curl and a shell.
 @pytest.mark.slow
-def test_the_examples_of_the_page_run() -> None:
+def test_examples_of_the_page_run() -> None:
     if shutil.which("curl") is None:
         pytest.skip("no curl here")
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)

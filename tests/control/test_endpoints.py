@@ -15,7 +15,7 @@ from tests.support.tcp import TcpPeer
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def test_state(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_state_is_shown(mq: fakemq.Cluster, http_client: Http) -> None:
     state = http_client.get("/v1/state")
     assert state["namesrv_addr"] == mq.namesrv_addr
     assert state["name_servers"] == [
@@ -36,7 +36,7 @@ def test_state(mq: fakemq.Cluster, http_client: Http) -> None:
     assert state["journal_seq"] == len(mq.journal)
 
 
-def test_a_broker_is_killed_and_restarted_with_another_config(
+def test_broker_is_killed_and_restarted_with_another_config(
     mq: fakemq.Cluster, http_client: Http
 ) -> None:
     mq.seed("orders", ["one"])
@@ -51,7 +51,7 @@ def test_a_broker_is_killed_and_restarted_with_another_config(
     assert http_client.get("/v1/brokers/broker-a")["state"] == "running"
 
 
-def test_a_broker_is_stopped_paused_and_resumed(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_broker_is_stopped_paused_and_resumed(mq: fakemq.Cluster, http_client: Http) -> None:
     assert http_client.post("/v1/brokers/broker-a/pause")["state"] == "paused"
     assert mq.broker("broker-a").state == "paused"
     assert http_client.post("/v1/brokers/broker-a/resume")["state"] == "running"
@@ -59,7 +59,7 @@ def test_a_broker_is_stopped_paused_and_resumed(mq: fakemq.Cluster, http_client:
     assert http_client.post("/v1/brokers/broker-a/restart")["state"] == "running"
 
 
-def test_what_is_not_there_is_404_and_says_what_is(http_client: Http) -> None:
+def test_unknown_name_is_404_with_the_known_names(http_client: Http) -> None:
     gone = http_client.ask("POST", "/v1/brokers/broker-z/kill")
     assert (gone.status, gone.error) == (404, "no broker 'broker-z'; there are: broker-a-0")
     gone = http_client.ask("GET", "/v1/topics/bills")
@@ -69,7 +69,7 @@ def test_what_is_not_there_is_404_and_says_what_is(http_client: Http) -> None:
     assert (gone.status, gone.error) == (404, "no snapshot 1; there are: none")
 
 
-def test_a_name_server_goes_and_comes(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_name_server_is_stopped_and_started(mq: fakemq.Cluster, http_client: Http) -> None:
     for act, state in (
         ("pause", "paused"),
         ("resume", "running"),
@@ -87,7 +87,7 @@ def test_a_name_server_goes_and_comes(mq: fakemq.Cluster, http_client: Http) -> 
     assert (answer.status, "no name server 'namesrv-7'" in answer.error) == (404, True)
 
 
-def test_a_restart_refuses_what_no_broker_can_be(http_client: Http) -> None:
+def test_restart_with_an_invalid_config_is_refused(http_client: Http) -> None:
     answer = http_client.ask(
         "POST", "/v1/brokers/broker-a/restart", {"config": {"listenPort": 10911}}
     )
@@ -118,7 +118,7 @@ def send(mq: fakemq.Cluster, topic: str) -> None:
         client.send(Message(topic, b"one"))
 
 
-def test_messages_are_stored_and_shown_by_pages(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_messages_are_stored_and_listed_by_pages(mq: fakemq.Cluster, http_client: Http) -> None:
     stored = http_client.post(
         "/v1/topics/orders/messages",
         {"bodies": ["größe", {"base64": base64.b64encode(b"\xff").decode()}], "tags": "new"},
@@ -133,12 +133,12 @@ def test_messages_are_stored_and_shown_by_pages(mq: fakemq.Cluster, http_client:
     assert first["text"] == "größe"
 
 
-def test_names_with_percent_signs_are_paths_too(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_names_with_percent_signs_are_paths(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.create_topic("%RETRY%billing", 1)
     assert http_client.get("/v1/topics/%25RETRY%25billing")["name"] == "%RETRY%billing"
 
 
-def test_nothing_can_be_stored_where_no_broker_runs(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_seeding_is_refused_when_no_broker_runs(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.broker("broker-a").kill()
     answer = http_client.ask("POST", "/v1/topics/orders/messages", {"bodies": ["one"]})
     assert (answer.status, answer.error) == (
@@ -147,7 +147,7 @@ def test_nothing_can_be_stored_where_no_broker_runs(mq: fakemq.Cluster, http_cli
     )
 
 
-def test_delayed_messages(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_delayed_messages_are_listed(mq: fakemq.Cluster, http_client: Http) -> None:
     with Client(mq.namesrv_addr) as client:
         client.send(Message("orders", b"later", properties={"DELAY": "3"}))
     (waiting,) = http_client.get("/v1/delayed?topic=orders")
@@ -162,7 +162,7 @@ def test_delayed_messages(mq: fakemq.Cluster, http_client: Http) -> None:
 # -- groups -----------------------------------------------------------------------------------
 
 
-def test_groups(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_groups_are_listed_and_changed(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.seed("orders", ["one", "two", "three"])
     state = http_client.get("/v1/groups/billing?topic=orders")
     assert state["topics"] == [{"topic": "orders", "lag": 3, "offsets": []}]
@@ -176,7 +176,7 @@ def test_groups(mq: fakemq.Cluster, http_client: Http) -> None:
     assert "billing" not in http_client.get("/v1/groups")
 
 
-def test_a_setting_that_there_is_not(http_client: Http) -> None:
+def test_unknown_setting_is_refused(http_client: Http) -> None:
     answer = http_client.ask("PUT", "/v1/groups/billing", {"settings": {"retries": 3}})
     assert answer.status == 400
     assert answer.error.startswith("a group has no retries; it has: consume_enable, ")
@@ -185,7 +185,7 @@ def test_a_setting_that_there_is_not(http_client: Http) -> None:
 # -- time -------------------------------------------------------------------------------------
 
 
-def test_the_clock(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_clock_is_read_and_moved(mq: fakemq.Cluster, http_client: Http) -> None:
     assert not http_client.post("/v1/clock/unfreeze")["frozen"]
     assert http_client.post("/v1/clock/freeze")["frozen"]
     before_ms = mq.clock.now_ms()
@@ -202,14 +202,14 @@ def test_the_clock(mq: fakemq.Cluster, http_client: Http) -> None:
     assert (none.status, "txn_check" in none.error) == (404, True)
 
 
-def test_clocks_run_fast_and_wrong(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_clocks_have_rates_and_skews(mq: fakemq.Cluster, http_client: Http) -> None:
     assert http_client.post("/v1/clock/rate", {"rate": 2.5})["rate"] == mq.clock.rate == 2.5
     assert http_client.ask("POST", "/v1/clock/rate", {"rate": 0}).status == 400
     skewed = http_client.post("/v1/brokers/broker-a/skew", {"by": "-5s"})
     assert skewed["skew_ms"] == mq.broker("broker-a").clock.skew_ms == -5000
 
 
-def test_holds(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_holds_are_made_and_released(mq: fakemq.Cluster, http_client: Http) -> None:
     held = http_client.post("/v1/clock/holds", {"why": "looking"})
     with mq.clock.hold("thinking"):
         state = http_client.get("/v1/clock")
@@ -223,7 +223,7 @@ def test_holds(mq: fakemq.Cluster, http_client: Http) -> None:
 # -- faults -----------------------------------------------------------------------------------
 
 
-def test_a_slave_is_truncated_and_started_again_at_once() -> None:
+def test_slave_is_truncated_and_started_at_once() -> None:
     with fakemq.Cluster(control_port=0, slaves=1, topics={"orders": 1}) as mq:
         mq.seed("orders", [b"1"])
         mq.wait_for(lambda: mq.journal.find(Replicated))
@@ -236,7 +236,7 @@ def test_a_slave_is_truncated_and_started_again_at_once() -> None:
             pass
 
 
-def test_faults_are_those_of_the_cluster(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_faults_are_placed_and_removed(mq: fakemq.Cluster, http_client: Http) -> None:
     placed = http_client.post("/v1/faults", {"fault": "silence", "kwargs": {"broker": "broker-a"}})
     (fault,) = mq.faults.placed()
     assert (placed["id"], placed["what"], placed["fired"]) == (fault.number, fault.what, 0)
@@ -252,7 +252,7 @@ def test_faults_are_those_of_the_cluster(mq: fakemq.Cluster, http_client: Http) 
     assert http_client.get("/v1/faults") == []
 
 
-def test_what_a_fault_holds_back_is_released(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_gated_request_is_released(mq: fakemq.Cluster, http_client: Http) -> None:
     held = {
         "fault": "hold",
         "args": ["clients", "broker-a"],
@@ -297,7 +297,7 @@ def test_every_placing_of_a_fault_is_a_kind(http_client: Http) -> None:
         ({}, "Object missing required field `fault`; the body may have: fault, args, kwargs"),
     ],
 )
-def test_a_fault_that_cannot_be(http_client: Http, body: object, message: str) -> None:
+def test_invalid_fault_is_refused(http_client: Http, body: object, message: str) -> None:
     answer = http_client.ask("POST", "/v1/faults", body)
     assert answer.status == 400
     assert message in answer.error
@@ -306,7 +306,7 @@ def test_a_fault_that_cannot_be(http_client: Http, body: object, message: str) -
 # -- the whole --------------------------------------------------------------------------------
 
 
-def test_reset(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_reset_restores_the_start_state(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.seed("orders", ["one"])
     mq.faults.silence("broker-a")
     mq.broker("broker-a").kill()
@@ -317,7 +317,7 @@ def test_reset(mq: fakemq.Cluster, http_client: Http) -> None:
     assert http_client.get("/v1/clock")["holds"] == {}
 
 
-def test_snapshots(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_snapshots_are_taken_and_restored(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.seed("orders", ["one"])
     taken = http_client.post("/v1/snapshots")
     assert taken["nodes"] == ["broker-a-0"]
@@ -331,7 +331,9 @@ def test_snapshots(mq: fakemq.Cluster, http_client: Http) -> None:
 
 
 @pytest.mark.parametrize("path", ["nsaddr", "nsaddr-unit?nofix=1", "mine"])
-def test_the_address_server(mq: fakemq.Cluster, http_client: Http, path: str) -> None:
+def test_address_server_lists_the_name_servers(
+    mq: fakemq.Cluster, http_client: Http, path: str
+) -> None:
     answer = http_client.ask("GET", f"/rocketmq/{path}")
     assert (answer.status, answer.json) == (200, mq.namesrv_addr)
     assert answer.headers.get_content_type() == "text/plain"

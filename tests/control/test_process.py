@@ -41,7 +41,7 @@ def stopped(process: subprocess.Popen[str]) -> str:
     return errors
 
 
-def test_the_ready_line_and_file_name_it(tmp_path: Path) -> None:
+def test_ready_line_and_file_name_the_control_port(tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     process, ready = started(
         *("--control-port", "0", "--ready-file", str(file)), FAKEMQ_CONTROL_TOKEN="secret"
@@ -77,7 +77,7 @@ foreground.run(cluster_spec(namesrv_port=0, broker_port=0), ready)
 """
 
 
-def test_who_wants_none_pays_nothing() -> None:
+def test_process_without_a_control_port_imports_no_server() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True)
     imported = set(done.stdout.split())
     assert "fakemq.serving.server" in imported, done.stderr
@@ -85,7 +85,7 @@ def test_who_wants_none_pays_nothing() -> None:
     assert "fakemq.serving.on_loop" not in imported
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -106,7 +106,7 @@ def logging_state() -> dict[str, tuple[object, ...]]:
     } | {"levels": tuple(sorted(logging.getLevelNamesMapping().items()))}
 
 
-def test_logging_is_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_logging_is_left_unchanged(caplog: pytest.LogCaptureFixture) -> None:
     import uvicorn  # noqa: F401 - whose loggers are made by its import
 
     before = logging_state()

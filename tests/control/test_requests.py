@@ -30,7 +30,7 @@ from tests.support.control import Http
         ({"fault": "silense"}, 400, "did you mean silence?"),
     ],
 )
-def test_a_fault(
+def test_invalid_fault_request_is_refused(
     mq: fakemq.Cluster, http_client: Http, body: Any, status: int, message: str
 ) -> None:
     answer = http_client.ask("POST", "/v1/faults", body)
@@ -39,7 +39,7 @@ def test_a_fault(
     assert not mq.journal.find(HandlerFailed)
 
 
-def test_a_message_that_is_too_large_or_has_no_room(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_message_without_room_is_refused(mq: fakemq.Cluster, http_client: Http) -> None:
     path = "/v1/topics/orders/messages"
     answer = http_client.ask("POST", path, {"bodies": ["x" * (8 << 20)]})
     assert answer.status == 400
@@ -55,7 +55,7 @@ def test_a_message_that_is_too_large_or_has_no_room(mq: fakemq.Cluster, http_cli
     assert http_client.ask("POST", path, {"bodies": ["x"], "queue": 7}).status == 404
 
 
-def test_the_scheme_of_a_token_in_small_letters() -> None:
+def test_token_scheme_may_be_in_small_letters() -> None:
     with fakemq.Cluster(control_port=0, control_token="t") as mq:
         assert mq.control_url is not None
         for given, status in (("bearer t", 200), ("Bearer  t", 200), ("basic t", 401)):
@@ -66,7 +66,7 @@ def test_the_scheme_of_a_token_in_small_letters() -> None:
 # -- faults -----------------------------------------------------------------------------------
 
 
-def test_what_waits_at_a_gate(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_requests_at_a_gate_are_listed(mq: fakemq.Cluster, http_client: Http) -> None:
     gate = {"fault": "park", "args": ["GET_ROUTEINFO_BY_TOPIC"], "kwargs": {"must_fire": False}}
     assert http_client.post("/v1/faults", gate)["waiting"] == 0
     placed = http_client.post("/v1/faults", {"fault": "believe_reports", "args": ["broker-a"]})
@@ -79,7 +79,7 @@ def test_what_waits_at_a_gate(mq: fakemq.Cluster, http_client: Http) -> None:
 
 
 @pytest.mark.parametrize("by", ["msg_id", "offset_msg_id", "place", "message"])
-def test_a_byte_is_flipped_of_a_message_by_id_and_place(
+def test_byte_is_flipped_by_message_id_and_position(
     mq: fakemq.Cluster, http_client: Http, by: str
 ) -> None:
     _, message = mq.seed("orders", [b"one", b"two"])
@@ -108,14 +108,14 @@ def test_brokers_are_listed_promoted_and_demoted() -> None:
         assert (demoted["role"], demoted["broker_id"]) == ("SLAVE", 1)
 
 
-def test_the_size_of_a_disk(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_disk_size_is_set(mq: fakemq.Cluster, http_client: Http) -> None:
     path = "/v1/brokers/broker-a/disk_size"
     assert http_client.post(path, {"size": "64MiB"})["name"] == "broker-a-0"
     assert http_client.ask("POST", path, {"size": "many"}).status == 400
     http_client.post(path, {"size": None})
 
 
-def test_seeding_to_a_queue_and_with_a_delay(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_seeding_takes_a_queue_and_a_delay(mq: fakemq.Cluster, http_client: Http) -> None:
     path = "/v1/topics/orders/messages"
     more = {"keys": "k", "properties": {"colour": "red"}, "queue": 1}
     stored = http_client.post(path, {"bodies": ["a", "b"], **more})
@@ -129,7 +129,7 @@ def test_seeding_to_a_queue_and_with_a_delay(mq: fakemq.Cluster, http_client: Ht
     assert [one.body for one in mq.messages("orders")] == [b"a", b"b", b"c"]
 
 
-def test_what_became_of_a_message_and_what_keeps_it(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_biography_and_diagnosis_are_returned(mq: fakemq.Cluster, http_client: Http) -> None:
     (seeded,) = mq.seed("orders", ["one"])
     path = f"/v1/topics/orders/messages/{seeded.msg_id}/biography"
     told = http_client.get(path)
@@ -140,7 +140,9 @@ def test_what_became_of_a_message_and_what_keeps_it(mq: fakemq.Cluster, http_cli
     assert "group billing has no member" in why
 
 
-def test_the_next_deadlines_bring_what_is_waited_for(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_run_until_ends_with_its_condition_or_at_its_bound(
+    mq: fakemq.Cluster, http_client: Http
+) -> None:
     with Client(mq.namesrv_addr) as client:
         client.send(Message("orders", b"later", properties={"DELAY": "3"}))
     wanted = {"messages": {"topic": "orders"}, "at_most": "20s"}

@@ -32,9 +32,7 @@ def meanwhile(mq: fakemq.Cluster, ask: Callable[[], Any], do: Callable[[], objec
         return answer.result(10)
 
 
-def test_a_long_poll_is_answered_by_what_happens_next(
-    mq: fakemq.Cluster, http_client: Http
-) -> None:
+def test_long_poll_is_answered_by_the_next_entry(mq: fakemq.Cluster, http_client: Http) -> None:
     since = http_client.get("/v1/journal?limit=0")["next_since"] or len(mq.journal)
     path = f"/v1/journal?kind=LogAppended&where=topic=orders&since={since}&timeout=10s"
     found = meanwhile(mq, lambda: http_client.get(path), lambda: mq.seed("orders", ["one"]))
@@ -43,7 +41,7 @@ def test_a_long_poll_is_answered_by_what_happens_next(
     assert found["next_since"] >= entry["seq"] > since
 
 
-def test_time_moves_while_others_wait(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_time_moves_while_other_requests_wait(mq: fakemq.Cluster, http_client: Http) -> None:
     path = "/v1/journal?kind=BrokerGone&timeout=10s"
     mq.faults.silence("broker-a")
     found = meanwhile(
@@ -54,7 +52,7 @@ def test_time_moves_while_others_wait(mq: fakemq.Cluster, http_client: Http) -> 
     assert found["entries"][0]["event"]["broker_name"] == "broker-a"
 
 
-def test_the_journal_is_read_in_pages(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_journal_is_read_in_pages(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.seed("orders", [str(number) for number in range(5)])
     path = "/v1/journal?kind=LogAppended&where=topic=orders&limit=2"
     seen, since = [], 0
@@ -86,13 +84,13 @@ def test_codes_are_found_by_name(mq: fakemq.Cluster, http_client: Http) -> None:
         ("kind=A&kind=B", "kind is given 2 times; once is enough"),
     ],
 )
-def test_questions_that_make_no_sense(http_client: Http, query: str, message: str) -> None:
+def test_invalid_queries_are_refused(http_client: Http, query: str, message: str) -> None:
     answer = http_client.ask("GET", f"/v1/journal?{query}")
     assert answer.status == 400
     assert message in answer.error
 
 
-def test_waiting_for_lag_messages_deliveries_and_members(
+def test_waits_for_lag_messages_deliveries_and_members_end(
     mq: fakemq.Cluster, http_client: Http
 ) -> None:
     wanted = {
@@ -116,7 +114,7 @@ def consume(mq: fakemq.Cluster) -> None:
         client.update_offset(queue, 2, oneway=False)
 
 
-def test_a_wait_in_vain_says_what_is_missing(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_wait_that_times_out_names_what_is_missing(mq: fakemq.Cluster, http_client: Http) -> None:
     mq.seed("orders", ["one"])
     answer = http_client.ask(
         "POST",
@@ -136,7 +134,7 @@ def test_a_wait_in_vain_says_what_is_missing(mq: fakemq.Cluster, http_client: Ht
     assert "Dispatched" in answer.json["journal"][-1]
 
 
-def test_nobody_is_level_with_a_topic_that_does_not_exist(http_client: Http) -> None:
+def test_wait_for_an_unknown_topic_times_out(http_client: Http) -> None:
     lag = {"group": "billing", "topic": "ordesr"}
     answer = http_client.ask("POST", "/v1/wait-for", {"lag": lag, "timeout": "20ms"})
     assert answer.status == 408
@@ -145,13 +143,13 @@ def test_nobody_is_level_with_a_topic_that_does_not_exist(http_client: Http) -> 
     assert (answer.status, answer.error) == (404, "no topic 'ordesr'; did you mean orders?")
 
 
-def test_there_is_nothing_to_wait_for(http_client: Http) -> None:
+def test_wait_without_a_condition_is_refused(http_client: Http) -> None:
     answer = http_client.ask("POST", "/v1/wait-for", {})
     assert answer.status == 400
     assert answer.error.startswith("nothing to wait for; expected lag, ")
 
 
-def test_a_reset_lets_counting_begin_anew(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_reset_restarts_counting(mq: fakemq.Cluster, http_client: Http) -> None:
     wanted = {"journal": {"kind": "LogAppended", "at_least": 2}, "timeout": "10s"}
     mq.seed("orders", ["one"])
 
@@ -163,7 +161,7 @@ def test_a_reset_lets_counting_begin_anew(mq: fakemq.Cluster, http_client: Http)
     assert seen == {"journal": 2}
 
 
-def test_who_waits_is_answered_when_the_cluster_stops() -> None:
+def test_wait_is_answered_when_the_cluster_stops() -> None:
     with fakemq.Cluster(control_port=0) as other:
         assert other.control_url is not None
         there = Http(other.control_url)
@@ -176,7 +174,7 @@ def test_who_waits_is_answered_when_the_cluster_stops() -> None:
     assert answer.error == "the cluster is being stopped; by now: journal is 0, wanted at least 1"
 
 
-def test_who_has_gone_is_waited_for_no_more(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_wait_ends_when_its_client_leaves(mq: fakemq.Cluster, http_client: Http) -> None:
     (port,) = mq._running().server._services
     assert isinstance(port, ControlPort)
     host, _, number = http_client.url.removeprefix("http://").rpartition(":")
@@ -201,7 +199,7 @@ def test_nodes_stop_and_start_one_after_the_other(mq: fakemq.Cluster, http_clien
     assert http_client.get("/v1/brokers/broker-a")["state"] == "running"
 
 
-def test_a_request_is_no_link_of_the_cluster(mq: fakemq.Cluster, http_client: Http) -> None:
+def test_control_request_is_no_link_of_the_cluster(mq: fakemq.Cluster, http_client: Http) -> None:
     before = len(mq.journal.find(LinkOpened))
     http_client.get("/v1/state")
     assert len(mq.journal.find(LinkOpened)) == before

@@ -52,7 +52,7 @@ def routed(client: Client) -> list[tuple[int, int, int]]:
     return [values(data) for data in route.data.queue_datas]
 
 
-def test_queues_grow_and_shrink_as_clients_see_it(mq: Cluster, client: Client) -> None:
+def test_queue_counts_change_in_the_routes_of_clients(mq: Cluster, client: Client) -> None:
     mq.topic(TOPIC).set_queues(4)
     assert routed(client) == [(4, 4, 6)] * 2
     client.send(Message(TOPIC, "in the last"), queue=queue(3))
@@ -66,7 +66,7 @@ def test_queues_grow_and_shrink_as_clients_see_it(mq: Cluster, client: Client) -
     assert client.pull(queue(3), 0).messages[0].body == b"in the last", "it was there all the time"
 
 
-def test_permissions(mq: Cluster, client: Client) -> None:
+def test_permissions_change_in_routes(mq: Cluster, client: Client) -> None:
     mq.topic(TOPIC).set_perm("W")
     assert routed(client) == [(2, 2, 2)] * 2
     client.send(Message(TOPIC, "x"), queue=queue())
@@ -82,11 +82,11 @@ def test_permissions(mq: Cluster, client: Client) -> None:
 
 
 @pytest.mark.parametrize(("letters", "bits"), [("RW", 6), ("WR", 6), ("R", 4), ("W", 2), ("", 0)])
-def test_letters_of_permissions(letters: str, bits: int) -> None:
+def test_permissions_are_given_as_letters(letters: str, bits: int) -> None:
     assert perm_of(letters) == bits
 
 
-def test_what_cannot_be_is_said(mq: Cluster) -> None:
+def test_invalid_change_is_refused(mq: Cluster) -> None:
     with pytest.raises(ValueError, match="perm 'RX': expected RW, R, W or nothing"):
         mq.topic(TOPIC).set_perm("RX")
     with pytest.raises(LookupError, match="no running master has a topic nowhere"):
@@ -95,14 +95,14 @@ def test_what_cannot_be_is_said(mq: Cluster) -> None:
 
 
 @pytest.mark.parametrize("queues", [(-3,), (0,), (65_537,), (2, -1), (True,), ("4",), (2.0,)])
-def test_numbers_of_queues_that_cannot_be(mq: Cluster, queues: tuple[int, ...]) -> None:
+def test_invalid_queue_numbers_are_refused(mq: Cluster, queues: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"expected a whole number from [01] to 65536") as error:
         mq.topic(TOPIC).set_queues(*queues)
     assert f"_queue_nums {queues[-1]!r}:" in str(error.value)
     assert len(mq.queues(TOPIC)) == 4
 
 
-def test_rocketmqs_own_topics_are_left_alone(mq: Cluster) -> None:
+def test_system_topics_are_refused(mq: Cluster) -> None:
     topic = mq.topic("TBW102")
     for change in (topic.delete, lambda: topic.set_queues(1), lambda: topic.set_perm("R")):
         with pytest.raises(ValueError, match=r"The topic\[TBW102\] is conflict with system topic"):
@@ -110,14 +110,14 @@ def test_rocketmqs_own_topics_are_left_alone(mq: Cluster) -> None:
     assert "TBW102" in mq.topics()
 
 
-def test_a_topic_is_drained(mq: Cluster, client: Client) -> None:
+def test_topic_is_drained(mq: Cluster, client: Client) -> None:
     client.send(Message(TOPIC, "last"), queue=queue())
     mq.topic(TOPIC).set_queues(2, write=0)
     assert set(routed(client)) == {(2, 0, 6)}
     assert client.pull(queue(), 0).messages[0].body == b"last"
 
 
-def test_a_group_is_changed_where_a_master_runs_or_not_at_all(mq: Cluster) -> None:
+def test_group_is_changed_only_when_a_master_runs(mq: Cluster) -> None:
     for name in ("broker-a", "broker-b"):
         mq.broker(name).kill()
     with pytest.raises(LookupError, match="no running master to change group billing at"):
@@ -126,7 +126,7 @@ def test_a_group_is_changed_where_a_master_runs_or_not_at_all(mq: Cluster) -> No
         mq.broker(name).restart()
 
 
-def test_a_topic_that_is_nowhere_is_deleted_in_silence(mq: Cluster) -> None:
+def test_deleting_an_unknown_topic_succeeds(mq: Cluster) -> None:
     mq.topic("nowhere").delete()
 
 
@@ -139,14 +139,16 @@ def test_a_topic_that_is_nowhere_is_deleted_in_silence(mq: Cluster) -> None:
         ({"broker_id": None}, "broker_id None: Expected `int`, got `null`"),
     ],
 )
-def test_settings_that_a_group_cannot_have(mq: Cluster, setting: dict[str, Any], text: str) -> None:
+def test_invalid_group_settings_are_refused(
+    mq: Cluster, setting: dict[str, Any], text: str
+) -> None:
     with pytest.raises(ValueError, match=text):
         mq.group("new").set(**setting)
     brokers = mq.inspect(lambda core: list(core.brokers.values()))
     assert all("new" not in broker.groups.snapshot() for broker in brokers)
 
 
-def test_a_deleted_topic_is_gone_everywhere_and_can_be_made_again(
+def test_deleted_topic_is_gone_everywhere_and_can_be_created_again(
     mq: Cluster, client: Client
 ) -> None:
     mq.seed(TOPIC, [b"x", b"y"])
@@ -159,7 +161,7 @@ def test_a_deleted_topic_is_gone_everywhere_and_can_be_made_again(
     assert client.pull(queue(), 0).status is PullStatus.NO_NEW_MSG
 
 
-def test_only_masters_that_run_hear_of_it(mq: Cluster) -> None:
+def test_only_running_masters_are_changed(mq: Cluster) -> None:
     mq.broker("broker-b").kill()
     mq.topic(TOPIC).set_queues(3)
     mq.broker("broker-b").restart()
@@ -168,7 +170,7 @@ def test_only_masters_that_run_hear_of_it(mq: Cluster) -> None:
     assert len([broker for broker, _ in found if broker == "broker-b"]) == 2
 
 
-def test_a_group_is_suspended_and_resumed(mq: Cluster, client: Client) -> None:
+def test_group_is_suspended_and_resumed(mq: Cluster, client: Client) -> None:
     mq.seed(TOPIC, [b"x"])
     mq.group(GROUP).suspend()
     with pytest.raises(MQBrokerError, match="subscription group no permission, billing") as error:
@@ -178,7 +180,7 @@ def test_a_group_is_suspended_and_resumed(mq: Cluster, client: Client) -> None:
     assert client.pull(queue(), 0).status is PullStatus.FOUND
 
 
-def test_settings_of_a_group_are_changed_one_by_one(mq: Cluster) -> None:
+def test_group_settings_are_changed_one_by_one(mq: Cluster) -> None:
     mq.group(GROUP).set(retry_max_times=3)
     mq.group(GROUP).set(consume_broadcast_enable=False)
     for broker in mq.inspect(lambda core: list(core.brokers.values())):
@@ -190,7 +192,7 @@ def test_settings_of_a_group_are_changed_one_by_one(mq: Cluster) -> None:
 
 
 @pytest.mark.parametrize("offsets", [False, True])
-def test_a_group_is_deleted_with_its_offsets_or_without(mq: Cluster, offsets: bool) -> None:
+def test_group_is_deleted_with_or_without_its_offsets(mq: Cluster, offsets: bool) -> None:
     mq.group(GROUP).suspend()
     mq.inspect(lambda core: core.broker("broker-a").offsets.commit(GROUP, TOPIC, 0, 5))
     mq.group(GROUP).delete(offsets=offsets)

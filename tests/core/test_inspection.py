@@ -35,7 +35,7 @@ def send(peer: TcpPeer, header: SendMessageRequestHeaderV2, body: bytes) -> None
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, header, body).code == 0
 
 
-def test_messages_come_in_the_order_of_being_stored_over_all_brokers(mq: Cluster) -> None:
+def test_messages_are_listed_in_store_order_over_all_brokers(mq: Cluster) -> None:
     # Time stands still, so only the journal knows.
     for number in range(6):
         name = "broker-b" if number % 2 else "broker-a"
@@ -45,14 +45,14 @@ def test_messages_come_in_the_order_of_being_stored_over_all_brokers(mq: Cluster
     assert len({one.stored_at_ms for one in mq.messages("orders")}) == 1
 
 
-def test_messages_that_the_journal_forgot_come_first(mq: Cluster) -> None:
+def test_messages_forgotten_by_the_journal_are_listed_first(mq: Cluster) -> None:
     mq.seed("orders", [b"old 1", b"old 2"])
     mq.inspect(lambda core: core.journal.clear())
     mq.seed("orders", [b"new"])
     assert [one.body for one in mq.messages("orders")] == [b"old 1", b"old 2", b"new"]
 
 
-def test_a_message_tells_all_about_itself(mq: Cluster) -> None:
+def test_message_shows_all_its_fields(mq: Cluster) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         send(peer, send_header(queue_id=1, properties="TAGS\x01paid\x02KEYS\x01k1 k2"), b"body")
         host, _ = peer.sock.getsockname()
@@ -67,7 +67,7 @@ def test_a_message_tells_all_about_itself(mq: Cluster) -> None:
     assert message.deliveries == ()
 
 
-def test_bodies_are_as_their_producer_gave_them(mq: Cluster) -> None:
+def test_bodies_are_decompressed(mq: Cluster) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         for sys_flag, body in (
             (0x101, lz4.frame.compress(b"one" * 99)),
@@ -83,7 +83,7 @@ def test_bodies_are_as_their_producer_gave_them(mq: Cluster) -> None:
     assert [one.sys_flag for one in mq.messages("orders")] == [0x101, 0x201, 0x001, 0x101]
 
 
-def test_deliveries(mq: Cluster) -> None:
+def test_deliveries_of_a_message_are_listed(mq: Cluster) -> None:
     mq.seed("orders", [b"one"])
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         header = PullMessageRequestHeader(
@@ -104,7 +104,7 @@ def test_deliveries(mq: Cluster) -> None:
     assert mq.journal.find(Delivered)[0].offsets == range(1)
 
 
-def test_lag_counts_what_is_behind_the_committed_offset(mq: Cluster) -> None:
+def test_lag_counts_messages_behind_the_committed_offset(mq: Cluster) -> None:
     mq.seed("orders", [str(n) for n in range(8)])
     broker = mq.inspect(lambda core: core.broker("broker-b"))
     broker.offsets.commit("billing", "orders", 0, 1)
@@ -114,12 +114,12 @@ def test_lag_counts_what_is_behind_the_committed_offset(mq: Cluster) -> None:
     assert mq.group("billing").lag("unknown") == 0
 
 
-def test_looking_at_what_is_not_there(mq: Cluster) -> None:
+def test_unknown_names_are_refused(mq: Cluster) -> None:
     assert mq.messages("unknown") == []
     assert mq.queues("unknown") == []
 
 
-def test_seeding_gives_what_was_stored(mq: Cluster) -> None:
+def test_seeding_returns_the_stored_messages(mq: Cluster) -> None:
     mq.seed("orders", [b"before"])
     stored = mq.seed("orders", ["text", b"bytes"])
     assert [one.body for one in stored] == [b"text", b"bytes"]
@@ -128,12 +128,12 @@ def test_seeding_gives_what_was_stored(mq: Cluster) -> None:
 
 
 @pytest.mark.parametrize("bodies", ["one", b"one"])
-def test_seeding_one_body_where_a_list_belongs(mq: Cluster, bodies: str | bytes) -> None:
+def test_seeding_refuses_one_body_instead_of_a_list(mq: Cluster, bodies: str | bytes) -> None:
     with pytest.raises(TypeError, match=r"expected a list of bodies, such as \[b?'one'\]"):
         mq.seed("orders", bodies)  # type: ignore[arg-type]
 
 
-def test_seeding_passes_over_brokers_that_do_not_run(mq: Cluster) -> None:
+def test_seeding_skips_brokers_that_are_down(mq: Cluster) -> None:
     mq.broker("broker-a").kill()
     assert {one.broker for one in mq.seed("orders", [b"1", b"2", b"3"])} == {"broker-b"}
     mq.broker("broker-b").pause()

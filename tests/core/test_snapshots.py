@@ -58,7 +58,7 @@ def commit(mq: fakemq.Cluster, offset: int, group: str = "billing") -> None:
     mq.inspect(lambda core: core.broker("broker-a").offsets.commit(group, "orders", 0, offset))
 
 
-def test_what_was_there_is_there_again(mq: fakemq.Cluster) -> None:
+def test_restore_brings_back_the_former_state(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"%d" % number for number in range(60)], keys="k")
     mq.group("billing").set(retry_max_times=3)
     commit(mq, 5)
@@ -82,7 +82,7 @@ def test_what_was_there_is_there_again(mq: fakemq.Cluster) -> None:
     assert len(bodies(mq)) == 61
 
 
-def test_it_may_be_restored_again_and_again(mq: fakemq.Cluster) -> None:
+def test_snapshot_can_be_restored_repeatedly(mq: fakemq.Cluster) -> None:
     empty = mq.snapshot()
     mq.seed("orders", [b"a", b"b"])
     two = mq.snapshot()
@@ -98,7 +98,7 @@ def test_it_may_be_restored_again_and_again(mq: fakemq.Cluster) -> None:
     assert sorted(bodies(mq)) == [b"a", b"b"]
 
 
-def test_who_is_down_is_in_it_and_runs_again(mq: fakemq.Cluster) -> None:
+def test_broker_that_was_down_is_in_the_snapshot_and_runs_after_restore(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"%d" % number for number in range(8)])
     mq.broker("broker-b").stop()
     snap = mq.snapshot()
@@ -108,7 +108,7 @@ def test_who_is_down_is_in_it_and_runs_again(mq: fakemq.Cluster) -> None:
     assert sorted(bodies(mq)) == [b"%d" % number for number in range(8)]
 
 
-def test_who_is_connected_goes_on_where_the_group_had_committed(mq: fakemq.Cluster) -> None:
+def test_connected_consumer_continues_at_the_restored_offset(mq: fakemq.Cluster) -> None:
     with Client(mq.namesrv_addr, consumer_group="billing") as client:
         queue = next(one for one in client.subscribe_queues("orders") if one.queue_id == 0)
         for number in range(4):
@@ -126,7 +126,7 @@ def test_who_is_connected_goes_on_where_the_group_had_committed(mq: fakemq.Clust
         assert [message.body for message in found] == [b"2", b"3", b"again"]
 
 
-def test_keys_are_found_and_delays_come_as_then(mq: fakemq.Cluster) -> None:
+def test_keys_and_delays_work_after_a_restore(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"a"], keys="one")
     snap = mq.snapshot()
     mq.seed("orders", [b"b"], keys="two")
@@ -141,7 +141,7 @@ def test_keys_are_found_and_delays_come_as_then(mq: fakemq.Cluster) -> None:
     assert (found("one"), found("two")) == (1, 0)
 
 
-def test_another_cluster_of_the_same_nodes_may_have_it(mq: fakemq.Cluster) -> None:
+def test_another_cluster_with_the_same_nodes_can_restore(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"a"])
     snap = mq.snapshot()
     with fakemq.Cluster(masters=2) as other:
@@ -153,7 +153,7 @@ def test_another_cluster_of_the_same_nodes_may_have_it(mq: fakemq.Cluster) -> No
         one.restore(snap)
 
 
-def test_settings_of_brokers_and_name_servers_belong_to_it(mq: fakemq.Cluster) -> None:
+def test_snapshot_has_the_configs_of_brokers_and_name_servers(mq: fakemq.Cluster) -> None:
     broker, server = mq.inspect(lambda core: (core.broker("broker-a"), core.name_servers[0]))
 
     def change(value: int) -> None:
@@ -167,7 +167,7 @@ def test_settings_of_brokers_and_name_servers_belong_to_it(mq: fakemq.Cluster) -
     assert (broker.config.max_message_size, server.kv.get("N", "k")) == (1000, "1000")
 
 
-def test_an_asynchronous_test_has_the_same_names() -> None:
+def test_asynchronous_cluster_has_the_same_methods() -> None:
     async def run() -> list[bytes]:
         async with fakemq.AsyncCluster(topics={"orders": 1}) as mq:
             mq.seed("orders", [b"a"])
@@ -179,7 +179,7 @@ def test_an_asynchronous_test_has_the_same_names() -> None:
     assert asyncio.run(run()) == [b"a"]
 
 
-def test_a_snapshot_survives_a_power_failure_of_its_cluster(tmp_path: Path) -> None:
+def test_snapshot_survives_a_power_failure_of_its_cluster(tmp_path: Path) -> None:
     with fakemq.Cluster(store=tmp_path / "s", topics={"orders": 1}, clock="frozen") as mq:
         mq.seed("orders", [b"a"])
         snap = mq.snapshot()
@@ -201,7 +201,7 @@ def digest(root: Path) -> list[tuple[str, int, bytes]]:
     ]
 
 
-def test_a_cluster_begins_with_a_copy_of_a_real_brokers_store(store: str) -> None:
+def test_cluster_starts_with_a_copy_of_a_real_brokers_store(store: str) -> None:
     before = digest(JAVA_STORE)
     with fakemq.Cluster(store_from=JAVA_STORE, store=store, clock="frozen") as mq:
         golden = mq.messages("Golden")
@@ -220,7 +220,7 @@ def test_a_cluster_begins_with_a_copy_of_a_real_brokers_store(store: str) -> Non
     assert digest(JAVA_STORE) == before
 
 
-def test_a_cluster_begins_with_a_copy_of_another(tmp_path: Path) -> None:
+def test_cluster_starts_with_a_copy_of_another_clusters_store(tmp_path: Path) -> None:
     stores = tmp_path / "stores"
     options: dict[str, Any] = {"masters": 2, "clock": "frozen"}
     with fakemq.Cluster(store=stores, topics={"orders": 2}, config=SMALL, **options) as mq:
@@ -237,7 +237,7 @@ def test_a_cluster_begins_with_a_copy_of_another(tmp_path: Path) -> None:
         assert digest(left) == before
 
 
-def test_what_is_not_clear_is_refused(tmp_path: Path) -> None:
+def test_invalid_copy_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no such directory"):
         fakemq.Cluster(store_from=tmp_path / "nowhere").start()
     for name in ("broker-a-0", "broker-b-0"):
@@ -250,7 +250,7 @@ def test_what_is_not_clear_is_refused(tmp_path: Path) -> None:
         fakemq.Cluster(store=tmp_path / "two", store_from=JAVA_STORE).start()
 
 
-def test_the_command_line_has_it_too() -> None:
+def test_command_line_takes_a_copy_too() -> None:
     result = CliRunner().invoke(
         main,
         ["serve", "--store-from", "/nowhere/at/all", "--broker-port", "0", "--namesrv-port", "0"],
@@ -259,7 +259,7 @@ def test_the_command_line_has_it_too() -> None:
     assert result.stderr == "Error: /nowhere/at/all: there is no such directory\n"
 
 
-def test_a_snapshot_says_what_it_is() -> None:
+def test_repr_shows_nodes_and_size() -> None:
     with fakemq.Cluster(topics={"orders": 1}) as mq:
         mq.seed("orders", [b"x" * 1000])
         snap = mq.snapshot()
@@ -268,7 +268,7 @@ def test_a_snapshot_says_what_it_is() -> None:
     assert repr(snap) == f"<snapshot of broker-a-0, {snap.size_bytes} bytes>"
 
 
-def test_files_of_the_default_sizes_are_copied_though_their_extents_end_within_an_entry(
+def test_sparse_files_of_default_sizes_are_copied_completely(
     tmp_path: Path,
 ) -> None:
     wanted = [b"%d" % number for number in range(300)]
@@ -285,7 +285,7 @@ def test_files_of_the_default_sizes_are_copied_though_their_extents_end_within_a
         assert bodies(mq) == wanted
 
 
-def test_a_log_that_is_elsewhere_is_copied_from_there(tmp_path: Path) -> None:
+def test_log_in_another_folder_is_copied(tmp_path: Path) -> None:
     root, log = tmp_path / "root", tmp_path / "log"
     config = {**SMALL, "storePathRootDir": str(root), "storePathCommitLog": str(log)}
     with fakemq.Cluster(topics={"orders": 1}, clock="frozen", config=config) as mq:
@@ -302,6 +302,6 @@ def test_a_log_that_is_elsewhere_is_copied_from_there(tmp_path: Path) -> None:
         assert bodies(mq) == [b"a", b"b"]
 
 
-def test_only_a_snapshot_can_be_restored() -> None:
+def test_restore_refuses_other_objects() -> None:
     with fakemq.Cluster() as mq, pytest.raises(ConfigError, match="expected what snapshot"):
         mq.restore(5)  # type: ignore[arg-type]

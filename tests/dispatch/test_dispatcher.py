@@ -74,7 +74,7 @@ Max = Request[GetMaxOffsetRequestHeader]
 ASK = GetMaxOffsetRequestHeader(topic="orders", queue_id=3)
 
 
-def test_a_reply_goes_to_who_asked_in_its_own_serialisation(node: LabNode) -> None:
+def test_answer_has_the_serialisation_of_the_request(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> Reply[GetMaxOffsetResponseHeader]:
         assert request.header.topic == "orders"
@@ -93,7 +93,7 @@ def test_a_reply_goes_to_who_asked_in_its_own_serialisation(node: LabNode) -> No
     assert [one.response_code for one in handled] == [0, 0]
 
 
-def test_no_answer_is_an_answer_too(node: LabNode) -> None:
+def test_handler_may_answer_nothing(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> None:
         return None
@@ -102,7 +102,7 @@ def test_no_answer_is_an_answer_too(node: LabNode) -> None:
     assert node.journal.find(RequestHandled)[0].response_code is None
 
 
-def test_a_oneway_request_is_handled_and_not_answered(node: LabNode) -> None:
+def test_oneway_request_is_handled_and_not_answered(node: LabNode) -> None:
     asked = []
 
     @node.handles(table.GET_MAX_OFFSET)
@@ -116,12 +116,12 @@ def test_a_oneway_request_is_handled_and_not_answered(node: LabNode) -> None:
     assert node.journal.find(RequestHandled)[0].response_code == 0
 
 
-def test_what_nobody_handles(node: LabNode) -> None:
+def test_unhandled_code_is_answered(node: LabNode) -> None:
     response = node.peer.ask(12345)
     assert (response.code, response.remark) == (3, "never heard of 12345")
 
 
-def test_what_this_dispatcher_is_without(node: LabNode) -> None:
+def test_unsupported_code_is_answered(node: LabNode) -> None:
     @node.handles(table.PULL_MESSAGE)
     def handler(node: LabNode, request: object) -> None:
         raise AssertionError("never called")
@@ -132,7 +132,7 @@ def test_what_this_dispatcher_is_without(node: LabNode) -> None:
 # -- three kinds of error, three fates ----------------------------------------------------------
 
 
-def test_a_refusal_is_an_answer(node: LabNode) -> None:
+def test_refusal_is_answered(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
@@ -143,7 +143,9 @@ def test_a_refusal_is_an_answer(node: LabNode) -> None:
 
 
 @pytest.mark.parametrize("serialize_type", SerializeType)
-def test_a_header_java_would_choke_on(node: LabNode, serialize_type: SerializeType) -> None:
+def test_unreadable_header_is_answered_as_by_java(
+    node: LabNode, serialize_type: SerializeType
+) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> None:
         _ = request.header.queue_id
@@ -159,7 +161,7 @@ def test_a_header_java_would_choke_on(node: LabNode, serialize_type: SerializeTy
     assert not node.journal.find(HandlerFailed), "the sender's fault, not ours"
 
 
-def test_anything_else_is_our_bug(node: LabNode) -> None:
+def test_other_exception_is_a_bug(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> None:
         raise ZeroDivisionError("ours")
@@ -188,7 +190,7 @@ def parked_at(node: LabNode) -> list[Parked[GetMaxOffsetResponseHeader]]:
     return parked
 
 
-def test_a_parked_answer_comes_when_it_is_resolved(node: LabNode) -> None:
+def test_parked_answer_is_sent_when_resolved(node: LabNode) -> None:
     parked = parked_at(node)
     answer = node.peer.send(RequestCode.GET_MAX_OFFSET, ASK)
     assert not answer.over
@@ -201,7 +203,7 @@ def test_a_parked_answer_comes_when_it_is_resolved(node: LabNode) -> None:
     assert len(node.journal.find(RequestHandled)) == 1
 
 
-def test_a_parked_answer_can_be_a_refusal_or_none(node: LabNode) -> None:
+def test_parked_answer_can_be_a_refusal_or_none(node: LabNode) -> None:
     parked = parked_at(node)
     refused = node.peer.send(RequestCode.GET_MAX_OFFSET, ASK)
     silent = node.peer.send(RequestCode.GET_MAX_OFFSET, ASK)
@@ -213,7 +215,7 @@ def test_a_parked_answer_can_be_a_refusal_or_none(node: LabNode) -> None:
     assert not silent.over
 
 
-def test_what_is_resolved_before_it_is_parked_is_answered_at_once(node: LabNode) -> None:
+def test_answer_resolved_before_parking_is_sent_at_once(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> Parked[GetMaxOffsetResponseHeader]:
         parked = Parked[GetMaxOffsetResponseHeader]()
@@ -223,7 +225,7 @@ def test_what_is_resolved_before_it_is_parked_is_answered_at_once(node: LabNode)
     assert node.peer.ask(RequestCode.GET_MAX_OFFSET, ASK).ext_fields == {"offset": "5"}
 
 
-def test_a_parked_answer_for_a_peer_that_has_gone(node: LabNode) -> None:
+def test_parked_answer_to_a_closed_connection_is_dropped(node: LabNode) -> None:
     parked = parked_at(node)
     node.peer.send(RequestCode.GET_MAX_OFFSET, ASK)
     node.peer.close()
@@ -234,7 +236,7 @@ def test_a_parked_answer_for_a_peer_that_has_gone(node: LabNode) -> None:
 # -- registration -------------------------------------------------------------------------------
 
 
-def test_a_code_is_handled_once(node: LabNode) -> None:
+def test_code_is_handled_once(node: LabNode) -> None:
     @node.handles(table.GET_MAX_OFFSET)
     def handler(node: LabNode, request: Max) -> None: ...
 
@@ -246,14 +248,14 @@ def test_a_code_is_handled_once(node: LabNode) -> None:
         def again(node: LabNode, request: Max) -> None: ...
 
 
-def test_a_module_may_be_imported_anew(node: LabNode) -> None:
+def test_module_may_be_imported_again(node: LabNode) -> None:
     for _ in range(2):
 
         @node.handles(table.GET_MAX_OFFSET)
         def handler(node: LabNode, request: Max) -> None: ...
 
 
-def test_handlers_are_imported_when_their_code_comes() -> None:
+def test_handler_module_is_imported_with_the_first_request() -> None:
     # In a process of its own: here they have long been imported.
     code = """
 import sys
@@ -271,7 +273,7 @@ assert handles.find(9999) is None
     assert done.returncode == 0, done.stderr
 
 
-def test_a_module_that_cannot_be_imported_is_not_taken_for_missing(
+def test_failing_import_is_not_taken_for_a_missing_handler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(name: str) -> object:
@@ -282,11 +284,11 @@ def test_a_module_that_cannot_be_imported_is_not_taken_for_missing(
         Handlers[LabNode]("tests").find(RequestCode.GET_MAX_OFFSET)
 
 
-def test_the_brokers_handlers_are_all_there() -> None:
+def test_every_handler_of_the_broker_exists() -> None:
     assert RequestCode.SEND_MESSAGE_V2 in broker_handles.load()
 
 
-def test_an_answer_that_fits_no_frame_costs_the_connection_but_not_the_answers_before(
+def test_oversized_answer_closes_the_connection_after_earlier_answers(
     node: LabNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @node.handles(table.GET_MAX_OFFSET)
@@ -317,7 +319,7 @@ def test_an_answer_that_fits_no_frame_costs_the_connection_but_not_the_answers_b
     assert not node.journal.find(HandlerFailed)
 
 
-def test_of_a_request_that_waits_only_what_its_answer_needs_is_kept(node: LabNode) -> None:
+def test_waiting_request_keeps_only_what_its_answer_needs(node: LabNode) -> None:
     parked: Parked[GetMaxOffsetResponseHeader] = Parked()
     requests: list[Max] = []
 

@@ -81,7 +81,7 @@ def findings(root: Path) -> list[str]:
     return lines
 
 
-def test_everything_of_a_whole_store_is_shown(whole: Path) -> None:
+def test_every_part_of_a_complete_store_is_shown(whole: Path) -> None:
     found = list(rows(whole))
     kinds = [row["kind"] for row in found]
     assert {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)} == {
@@ -101,7 +101,7 @@ def test_everything_of_a_whole_store_is_shown(whole: Path) -> None:
     assert {row["node"] for row in found} == {"broker-a-0"}
 
 
-def test_parts_topics_queues_and_limits(whole: Path) -> None:
+def test_parts_topics_queues_and_limits_select(whole: Path) -> None:
     only = list(rows(whole, "--commitlog", "--topic", "orders", "--queue", "1", "--limit", "5"))
     assert [(row["topic"], row["queueId"], row["queueOffset"]) for row in only] == [
         ("orders", 1, offset) for offset in range(5)
@@ -111,7 +111,7 @@ def test_parts_topics_queues_and_limits(whole: Path) -> None:
     assert len(list(rows(whole, "--index", "--topic", "billing", "--queue", "0"))) == 24
 
 
-def test_tables_have_a_headline_and_a_row_for_each(whole: Path) -> None:
+def test_tables_have_a_heading_and_one_line_per_row(whole: Path) -> None:
     result = run(whole, "--consumequeue", "--topic", "orders", "--limit", "2")
     head, names, first, second = result.stdout.splitlines()
     assert head == "-- consumequeue of broker-a-0"
@@ -137,7 +137,7 @@ def test_several_nodes_are_shown_one_after_the_other(whole: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
-def test_what_is_no_store_is_said_in_one_line(tmp_path: Path, name: str) -> None:
+def test_directory_without_a_store_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "empty").mkdir()
     result = run(tmp_path / name)
@@ -148,7 +148,7 @@ def test_what_is_no_store_is_said_in_one_line(tmp_path: Path, name: str) -> None
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", ["nothing", "pipe"])
-def test_what_is_no_file_ends_in_one_line_and_no_wait(store: Path, kind: str) -> None:
+def test_special_file_is_one_line_without_waiting(store: Path, kind: str) -> None:
     path = store / "index" / "20270101000000000"
     if kind == "nothing":
         path.symlink_to("nowhere")
@@ -160,7 +160,7 @@ def test_what_is_no_file_ends_in_one_line_and_no_wait(store: Path, kind: str) ->
         assert result.stderr == f"Error: {path}: cannot be read: No such file or directory\n"
 
 
-def test_a_topic_in_other_letters_is_shown_on_any_terminal(store: Path) -> None:
+def test_topic_in_other_letters_is_shown_on_any_terminal(store: Path) -> None:
     config = store / "config" / "consumerOffset.json"
     config.write_text('{"offsetTable":{"ü@g\\u0007":{0:3}}}', encoding="utf-8")
     ascii_only = CliRunner(charset="ascii")
@@ -169,7 +169,7 @@ def test_a_topic_in_other_letters_is_shown_on_any_terminal(store: Path) -> None:
     assert result.stdout.splitlines()[-1].split() == ["consumer", "g\\x07", "\\xfc", "0", "3"]
 
 
-def test_nothing_is_written(store: Path) -> None:
+def test_dump_writes_nothing(store: Path) -> None:
     def state() -> list[tuple[str, int, int]]:
         return [
             (str(path), path.stat().st_size, path.stat().st_mtime_ns)
@@ -191,7 +191,7 @@ def patch(path: Path, offset: int, data: bytes) -> None:
         file.write(data)
 
 
-def test_a_whole_store_has_no_findings(whole: Path) -> None:
+def test_sound_store_has_no_findings(whole: Path) -> None:
     assert findings(whole) == []
 
 
@@ -199,7 +199,7 @@ def log_files(root: Path) -> list[Path]:
     return sorted((root / "commitlog").iterdir())
 
 
-def test_a_flipped_byte_in_a_body_is_found_by_its_crc(store: Path) -> None:
+def test_flipped_byte_of_a_body_is_found_by_its_crc(store: Path) -> None:
     path = log_files(store)[1]
     at = path.read_bytes().index(b"body ")
     patch(path, at, b"B")
@@ -207,7 +207,7 @@ def test_a_flipped_byte_in_a_body_is_found_by_its_crc(store: Path) -> None:
     assert lines[0].startswith(f"commitlog/{path.name}:0: no record: CRC ")
 
 
-def test_a_missing_log_file_is_found(store: Path) -> None:
+def test_missing_log_file_is_found(store: Path) -> None:
     gone, after = log_files(store)[1:3]
     gone.unlink()
     lines = findings(store)
@@ -217,7 +217,7 @@ def test_a_missing_log_file_is_found(store: Path) -> None:
     assert any(", where no record begins" in line for line in lines[1:])
 
 
-def test_a_queue_that_is_gone_and_one_that_is_short(store: Path) -> None:
+def test_missing_and_short_queues_are_found(store: Path) -> None:
     shutil.rmtree(store / "consumequeue" / "orders" / "0")
     last = sorted((store / "consumequeue" / "billing" / "1").iterdir())[-1]
     patch(last, 0, bytes(last.stat().st_size))
@@ -227,13 +227,13 @@ def test_a_queue_that_is_gone_and_one_that_is_short(store: Path) -> None:
     assert len(lines) == 9
 
 
-def test_the_records_of_a_deleted_topic_have_no_queue(store: Path) -> None:
+def test_records_of_a_deleted_topic_have_no_queue(store: Path) -> None:
     shutil.rmtree(store / "consumequeue" / "orders")
     (store / "config" / "topics.json").write_text("{}")
     assert findings(store) == []
 
 
-def test_an_entry_that_points_elsewhere(store: Path) -> None:
+def test_queue_entry_that_points_elsewhere_is_found(store: Path) -> None:
     path = sorted((store / "consumequeue" / "orders" / "0").iterdir())[0]
     other = sorted((store / "consumequeue" / "orders" / "1").iterdir())[0]
     patch(path, 20, other.read_bytes()[20:40])
@@ -242,7 +242,7 @@ def test_an_entry_that_points_elsewhere(store: Path) -> None:
     assert line.endswith(", where there is orders:1 offset 1")
 
 
-def test_an_index_entry_that_points_elsewhere(store: Path) -> None:
+def test_index_entry_that_points_elsewhere_is_found(store: Path) -> None:
     path = sorted((store / "index").iterdir())[0]
     entry_at = 40 + 5 * 4 + 4 * 20
     patch(path, entry_at + 4, (1).to_bytes(8))
@@ -250,7 +250,7 @@ def test_an_index_entry_that_points_elsewhere(store: Path) -> None:
     assert line == f"index/{path.name}:{entry_at}: entry 4: points at 1, where no record begins"
 
 
-def test_a_config_file_that_is_none(store: Path) -> None:
+def test_invalid_config_file_is_found(store: Path) -> None:
     (store / "config" / "topics.json.bak").write_text('{"topicConfigTable":')
     (line,) = findings(store)
     assert line.startswith("config/topics.json.bak:0: ")
@@ -272,7 +272,7 @@ def damages(draw: st.DrawFn) -> tuple[float, str, int]:
 
 @given(damages())
 @settings(deadline=None, max_examples=60)
-def test_no_damage_is_too_much_for_it(
+def test_any_damage_can_be_dumped(
     whole: Path, tmp_path_factory: pytest.TempPathFactory, damage: tuple[float, str, int]
 ) -> None:
     which, how, number = damage
@@ -297,7 +297,7 @@ def test_no_damage_is_too_much_for_it(
     shutil.rmtree(root.parent)
 
 
-def test_an_offset_of_no_queue_is_shown_as_it_stands(store: Path) -> None:
+def test_offset_of_an_unknown_queue_is_shown(store: Path) -> None:
     text = '{"offsetTable":{"orders@g":{"0x":3,"1":4}}}'
     (store / "config" / "consumerOffset.json").write_text(text)
     found = [row for row in rows(store, "--offsets") if row["of"] == "consumer"]

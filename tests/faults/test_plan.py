@@ -35,7 +35,7 @@ def taken(plan: FaultPlan, happening: Scope) -> str | None:
     return chosen.action
 
 
-def test_the_narrowest_then_the_oldest_applies() -> None:
+def test_narrowest_then_oldest_fault_applies() -> None:
     plan = new_plan()
     place(plan, "any", ANYWHERE)
     place(plan, "topic", Scope(topic="orders"))
@@ -46,7 +46,7 @@ def test_the_narrowest_then_the_oldest_applies() -> None:
     assert taken(plan, Scope(topic="bills")) == "any"
 
 
-def test_a_fault_has_its_effect_as_often_as_it_was_placed_for() -> None:
+def test_fault_applies_its_number_of_times() -> None:
     plan = new_plan()
     place(plan, "once", ANYWHERE, ONCE)
     place(plan, "twice", ANYWHERE, When(2))
@@ -55,7 +55,7 @@ def test_a_fault_has_its_effect_as_often_as_it_was_placed_for() -> None:
     assert not plan.at(POINT)
 
 
-def test_on_call_counts_what_it_covers_whoever_had_it() -> None:
+def test_on_call_counts_covered_requests_whichever_fault_applied() -> None:
     plan = new_plan()
     place(plan, "third", Scope(topic="orders"), When(on_call=3))
     first = place(plan, "first", Scope(topic="orders", queue=0), ONCE)
@@ -65,7 +65,7 @@ def test_on_call_counts_what_it_covers_whoever_had_it() -> None:
     assert not plan.at(POINT)
 
 
-def test_an_on_call_that_another_took_is_over() -> None:
+def test_on_call_fault_ends_when_another_fault_took_its_request() -> None:
     plan = new_plan()
     place(plan, "wide", ANYWHERE, When(on_call=1))
     place(plan, "narrow", Scope(topic="orders"))
@@ -74,7 +74,7 @@ def test_an_on_call_that_another_took_is_over() -> None:
     assert taken(plan, Scope(topic="bills")) is None
 
 
-def test_probability_comes_from_the_seed() -> None:
+def test_probability_follows_the_seed() -> None:
     def run(seed: int) -> list[str | None]:
         plan = new_plan(seed)
         place(plan, "maybe", ANYWHERE, When(None, None, 0.5))
@@ -84,7 +84,7 @@ def test_probability_comes_from_the_seed() -> None:
     assert 5 < run(1).count("maybe") < 35
 
 
-def test_removing_and_clearing() -> None:
+def test_removed_and_cleared_faults_do_not_apply() -> None:
     plan = new_plan()
     ended = []
     placed = plan.place(POINT, "x", "x", ANYWHERE, ALWAYS, on_end=lambda: ended.append(1))
@@ -103,7 +103,7 @@ def test_removing_and_clearing() -> None:
     assert place(plan, "z", ANYWHERE).number == 1
 
 
-def test_what_is_written_down_and_owed_to_it() -> None:
+def test_hits_are_journalled_as_causes() -> None:
     plan = new_plan()
     placed = place(plan, "x", Scope(node="broker-a-0"), ONCE)
     journal = plan.journal
@@ -129,7 +129,9 @@ SCOPES = st.builds(
 
 
 @given(st.lists(SCOPES, max_size=8), st.builds(Scope, node=st.just("a"), topic=st.just("t")))
-def test_whatever_is_placed_the_rule_holds(scopes: list[Scope], happening: Scope) -> None:
+def test_fault_choice_follows_the_rule_for_any_set_of_faults(
+    scopes: list[Scope], happening: Scope
+) -> None:
     plan = new_plan()
     for scope in scopes:
         place(plan, "", scope)
@@ -153,7 +155,7 @@ def test_whatever_is_placed_the_rule_holds(scopes: list[Scope], happening: Scope
         ({"times": 2, "probability": 0.5}, When(2, None, 0.5)),
     ],
 )
-def test_how_often(often: Often, expected: When) -> None:
+def test_number_of_times_is_parsed(often: Often, expected: When) -> None:
     assert when(often) == expected
 
 
@@ -169,6 +171,6 @@ def test_how_often(often: Often, expected: When) -> None:
         {"probability": "often"},
     ],
 )
-def test_what_makes_no_sense(often: Often) -> None:
+def test_contradicting_limits_are_refused(often: Often) -> None:
     with pytest.raises(ConfigError):
         when(often)

@@ -24,14 +24,14 @@ needs_atheris = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_corpus_is_no_offence(name: str) -> None:
+def test_corpus_has_no_violation(name: str) -> None:
     entries = corpus.load(name)
     assert entries
     for data in entries:
         assert not run_in_time(TARGETS[name].run, data)
 
 
-def test_the_corpus_is_small_and_named_by_its_contents() -> None:
+def test_corpus_is_small_and_named_by_its_contents() -> None:
     paths = [path for path in corpus.FOLDER.rglob("*") if path.is_file()]
     assert {path.parent.name for path in paths} == TARGETS.keys()
     assert all(path.name == corpus.name_of(path.read_bytes()) for path in paths)
@@ -45,7 +45,7 @@ def explored(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @needs_atheris
 @pytest.mark.slow
-def test_a_short_exploration_finds_nothing() -> None:
+def test_short_exploration_finds_nothing() -> None:
     """Over ten seconds: a second for each parser, and one to import them all.
 
     The seed is always the same. What this finds was put there by the change under test, it finds
@@ -58,7 +58,7 @@ def test_a_short_exploration_finds_nothing() -> None:
 
 
 @needs_atheris
-def test_an_exploration_would_find_something() -> None:
+def test_exploration_finds_a_planted_violation() -> None:
     # A second, most of it to instrument fakemq as every exploration does.
     done = explored("-c", _PLANTED)
     assert done.stdout == "b'\\xca\\xfe!'\n", done.stdout + done.stderr

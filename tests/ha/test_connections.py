@@ -48,7 +48,7 @@ def sent(connection: MasterConnection, batch_bytes: int = 32) -> list[tuple[int,
 # -- the master -------------------------------------------------------------------------------
 
 
-def test_a_slave_that_has_said_nothing_gets_nothing() -> None:
+def test_silent_slave_gets_no_transfer() -> None:
     connection = MasterConnection(Log(b"x" * 50))
     assert (connection.started, sent(connection)) == (False, [])
     assert connection.receive_data(report(0)[:7]) is None
@@ -78,13 +78,13 @@ def test_transfers_never_cross_a_file() -> None:
         (Log(b"x" * 50, start=300), 300),
     ],
 )
-def test_an_empty_slave_begins_with_the_last_file(log: Log, first: int) -> None:
+def test_empty_slave_begins_with_the_last_file(log: Log, first: int) -> None:
     connection = MasterConnection(log)
     connection.receive_data(report(0))
     assert connection.next_transfer_from_where == first
 
 
-def test_the_last_of_several_reports_counts_and_only_the_first_asks() -> None:
+def test_last_report_counts_and_only_the_first_requests_an_offset() -> None:
     log = Log(b"x" * 90)
     connection = MasterConnection(log)
     assert connection.receive_data(report(10, 20) + report(90)[:3]) == 20
@@ -94,7 +94,7 @@ def test_the_last_of_several_reports_counts_and_only_the_first_asks() -> None:
 
 
 @pytest.mark.parametrize("offset", [51, 1 << 62, -1, -(1 << 63), int.from_bytes(b"GET / HT")])
-def test_a_report_that_cannot_be(offset: int) -> None:
+def test_invalid_report_closes_the_connection(offset: int) -> None:
     for before in ((), (10,)):
         connection = MasterConnection(Log(b"x" * 50))
         for earlier in before:
@@ -103,7 +103,7 @@ def test_a_report_that_cannot_be(offset: int) -> None:
             connection.receive_data(report(offset))
 
 
-def test_a_master_that_believes_as_java_does() -> None:
+def test_master_believes_reports_like_java_when_told_to() -> None:
     connection = MasterConnection(Log(b"x" * 50), believes_reports=True)
     assert connection.receive_data(report(1000)) == 1000
     assert (sent(connection), connection.next_transfer_from_where) == ([], 1000)
@@ -118,7 +118,7 @@ def transfer(offset: int, body: bytes = b"") -> bytes:
     return TRANSFER_HEADER.pack(offset, len(body)) + body
 
 
-def test_a_slave_takes_what_fits_to_its_end() -> None:
+def test_slave_appends_what_continues_its_log() -> None:
     connection = SlaveConnection(10)
     connection.receive_data(transfer(10, b"abc") + transfer(13) + transfer(13, b"de")[:-1])
     assert connection.next_transfer(10) == Transfer(10, b"abc")
@@ -140,14 +140,14 @@ def test_a_slave_takes_what_fits_to_its_end() -> None:
         (0, (0, READ_MAX_BUFFER_SIZE - 11)),
     ],
 )
-def test_a_transfer_that_cannot_be_is_seen_by_its_header(end: int, header: tuple[int, int]) -> None:
+def test_invalid_transfer_is_recognised_by_its_header(end: int, header: tuple[int, int]) -> None:
     connection = SlaveConnection(end)
     connection.receive_data(TRANSFER_HEADER.pack(*header))
     with pytest.raises(RemoteProtocolError):
         connection.next_transfer(end)
 
 
-def test_an_empty_slave_begins_wherever_it_is_told_to() -> None:
+def test_empty_slave_begins_at_any_offset() -> None:
     connection = SlaveConnection(0)
     connection.receive_data(transfer(300, b"abc"))
     assert connection.next_transfer(0) == Transfer(300, b"abc")
@@ -188,7 +188,7 @@ class Pair:
 
 @settings(deadline=None)
 @given(st.data())
-def test_whatever_is_cut_wherever_the_logs_are_equal_in_the_end(data: st.DataObject) -> None:
+def test_logs_are_equal_in_the_end_for_any_interruptions(data: st.DataObject) -> None:
     log = Log(data.draw(st.binary(max_size=300)), file_size_bytes=64)
     pair = Pair(log, data.draw(st.integers(0, len(log.data))), data.draw(st.integers(1, 80)))
     for more, cut in data.draw(st.lists(st.tuples(st.binary(max_size=40), st.integers(1, 30)))):

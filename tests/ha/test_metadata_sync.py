@@ -88,7 +88,7 @@ class Elsewhere:
         )
 
 
-def test_only_topics_are_asked_for_at_the_fast_port() -> None:
+def test_only_topics_are_requested_at_the_fast_port() -> None:
     lab = Elsewhere()
     lab.look()
     assert lab.asked == [
@@ -105,7 +105,7 @@ def test_only_topics_are_asked_for_at_the_fast_port() -> None:
     assert lab.taken() == {TOPICS, OFFSETS, DELAYS, GROUPS}
 
 
-def test_what_is_in_force_is_not_taken_again() -> None:
+def test_unchanged_table_is_not_taken_again() -> None:
     lab = Elsewhere()
     lab.core.advance(33_000)
     told = [e.what for e in lab.core.journal.find(MetadataSynchronized) if e.node == lab.slave.name]
@@ -116,7 +116,7 @@ def test_what_is_in_force_is_not_taken_again() -> None:
 
 @pytest.mark.parametrize("code", [TOPICS, OFFSETS, DELAYS, GROUPS])
 @pytest.mark.parametrize("body", [b"", b"{", b'{"dataVersion":"x","offsetTable":1}', b"\xff\xfe"])
-def test_an_answer_that_cannot_be_read_is_left_alone(code: RequestCode, body: bytes) -> None:
+def test_unreadable_answer_is_ignored(code: RequestCode, body: bytes) -> None:
     lab = Elsewhere()
     lab.bodies[code] = body
     lab.look()
@@ -126,14 +126,14 @@ def test_an_answer_that_cannot_be_read_is_left_alone(code: RequestCode, body: by
 
 
 @pytest.mark.parametrize("code", [TOPICS, OFFSETS, DELAYS, GROUPS])
-def test_an_answer_that_is_an_error_is_left_alone(code: RequestCode) -> None:
+def test_error_answer_is_ignored(code: RequestCode) -> None:
     lab = Elsewhere()
     lab.codes[code] = ResponseCode.SYSTEM_ERROR
     lab.look()
     assert lab.taken() == GOOD.keys() - {code}
 
 
-def test_a_tick_that_is_missed_comes_as_soon_as_it_can() -> None:
+def test_missed_tick_is_made_up_at_once() -> None:
     lab = Elsewhere()
     lab.bodies.clear()
     lab.core.advance(24_999)
@@ -147,7 +147,7 @@ def test_a_tick_that_is_missed_comes_as_soon_as_it_can() -> None:
     assert [at_ms for at_ms, _, _ in lab.asked[8:]] == [27_000] * 4 + [33_000] * 4
 
 
-def test_a_slave_that_is_its_own_master_asks_nobody() -> None:
+def test_slave_that_is_its_own_master_asks_no_node() -> None:
     lab = Elsewhere()
     synchronize = lab.slave.replication().synchronize
     assert synchronize is not None
@@ -159,7 +159,7 @@ def test_a_slave_that_is_its_own_master_asks_nobody() -> None:
 
 
 @pytest.mark.parametrize("addr", ["", "somewhere", "host:port"])
-def test_a_master_that_is_nowhere_is_asked_in_vain(addr: str) -> None:
+def test_unreachable_master_changes_nothing(addr: str) -> None:
     lab = Elsewhere()
     synchronize = lab.slave.replication().synchronize
     assert synchronize is not None
@@ -171,7 +171,7 @@ def test_a_master_that_is_nowhere_is_asked_in_vain(addr: str) -> None:
     assert [code for _, _, code in lab.asked[:4]] == [*GOOD]
 
 
-def test_who_stops_while_it_asks_takes_nothing_more() -> None:
+def test_slave_that_stops_while_asking_takes_nothing() -> None:
     lab = Elsewhere()
     del lab.bodies[OFFSETS]
     lab.look()
@@ -183,7 +183,7 @@ def test_who_stops_while_it_asks_takes_nothing_more() -> None:
 # -- haMasterAddress ------------------------------------------------------------------------------
 
 
-def test_a_slave_with_an_address_of_its_own_follows_that_and_its_masters_tables() -> None:
+def test_slave_with_a_configured_address_syncs_tables_of_that_master() -> None:
     middle = {"haMasterAddress": "127.0.0.1:10932"}
     trio = Replicated(role=SYNC, slaves=2, config=[{}, {}, middle])
     first, last = trio.slaves
@@ -212,7 +212,7 @@ def test_a_slave_with_an_address_of_its_own_follows_that_and_its_masters_tables(
     assert last.store.max_offset_in_queue("orders", 0) == 11
 
 
-def test_an_address_that_is_too_short_is_none() -> None:
+def test_too_short_address_is_ignored() -> None:
     pair = Replicated(role=SYNC, config=[{}, {"haMasterAddress": "a:123"}])
     client = pair.slave.replication().client
     assert client is not None

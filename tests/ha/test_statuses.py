@@ -17,14 +17,14 @@ from tests.support.replication import NO_SLAVE, NO_WAIT, OK, SYNC, TIMEOUT, Repl
 # -- statuses -------------------------------------------------------------------------------------
 
 
-def test_a_slave_that_is_there_makes_a_send_safe_at_once() -> None:
+def test_send_succeeds_at_once_when_a_slave_is_connected() -> None:
     pair = Replicated(role=SYNC)
     assert [code(pair.send(b"x")) for _ in range(5)] == [OK] * 5
     assert pair.slave.store.max_offset_in_queue("orders", 0) == 5
     pair.assert_same()
 
 
-def test_no_slave_is_said_at_once_and_the_message_is_there() -> None:
+def test_missing_slave_is_reported_at_once_and_the_message_stored() -> None:
     pair = Replicated(role=SYNC, slaves=0)
     answer = pair.send()
     assert code(answer) is NO_SLAVE
@@ -33,7 +33,7 @@ def test_no_slave_is_said_at_once_and_the_message_is_there() -> None:
     assert pair.master.store.max_offset_in_queue("orders", 0) == 1
 
 
-def test_a_paused_slave_is_waited_for_until_it_is_put_out() -> None:
+def test_paused_slave_is_waited_for_until_it_is_disconnected() -> None:
     pair = Replicated(role=SYNC)
     assert code(pair.send()) is OK
     pair.slave.pause()
@@ -60,7 +60,7 @@ def test_a_paused_slave_is_waited_for_until_it_is_put_out() -> None:
     pair.assert_same()
 
 
-def test_a_slave_that_is_too_far_behind() -> None:
+def test_slave_too_far_behind_counts_as_missing() -> None:
     pair = Replicated(role=SYNC, config={"haSlaveFallbehindMax": 1000})
     pair.slave.pause()
     answers = [pair.send() for _ in range(10)]
@@ -72,21 +72,21 @@ def test_a_slave_that_is_too_far_behind() -> None:
     assert behind >= 1000
 
 
-def test_who_says_so_does_not_wait() -> None:
+def test_send_without_wait_does_not_wait_for_a_slave() -> None:
     pair = Replicated(role=SYNC)
     pair.slave.pause()
     assert code(pair.send(properties=NO_WAIT)) is OK
     assert code(Replicated(role=SYNC, slaves=0).send(properties=NO_WAIT)) is OK
 
 
-def test_what_is_seeded_needs_no_slave() -> None:
+def test_seeding_needs_no_slave() -> None:
     pair = Replicated(role=SYNC)
     pair.kill(pair.slave)
     seed(pair.master, "orders", 0, b"x")
     assert pair.master.store.max_offset_in_queue("orders", 0) == 1
 
 
-def test_who_waits_at_a_reset_waits_no_more() -> None:
+def test_reset_ends_waits() -> None:
     pair = Replicated(role=SYNC)
     pair.slave.pause()
     answer = pair.send()
@@ -105,7 +105,7 @@ def test_one_of_two_slaves_is_enough() -> None:
     trio.assert_same()
 
 
-def test_a_batch_and_a_half_message_wait_too() -> None:
+def test_batch_and_half_message_wait_too() -> None:
     pair = Replicated(role=SYNC)
     pair.slave.pause()
     half = pair.send(properties="TRAN_MSG\x01true\x02PGROUP\x01producers\x02WAIT\x01true")
@@ -119,7 +119,7 @@ def test_a_batch_and_a_half_message_wait_too() -> None:
     assert code(batch) is OK
 
 
-def test_a_commit_waits_before_its_op_is_written() -> None:
+def test_commit_waits_before_its_op_is_written() -> None:
     pair = Replicated(role=SYNC)
     half = pair.send(properties="TRAN_MSG\x01true\x02PGROUP\x01producers\x02WAIT\x01true").response
     assert half is not None
@@ -154,7 +154,7 @@ def test_a_commit_waits_before_its_op_is_written() -> None:
         (True, True, TIMEOUT),
     ],
 )
-def test_the_slave_has_the_last_word(
+def test_last_result_is_that_of_the_slave(
     tmp_path: Path, stalled: bool, paused: bool, expected: ResponseCode
 ) -> None:
     pair = Replicated(role=SYNC, flush="SYNC_FLUSH", store=str(tmp_path))
@@ -169,7 +169,7 @@ def test_the_slave_has_the_last_word(
     pair.core.stop()
 
 
-def test_the_role_counts_from_the_moment_it_is_changed() -> None:
+def test_changed_role_is_effective_at_once() -> None:
     pair = Replicated(slaves=0)
     assert code(pair.send()) is OK
     body = b"brokerRole=SYNC_MASTER\n"
@@ -180,7 +180,7 @@ def test_the_role_counts_from_the_moment_it_is_changed() -> None:
 # -- an asynchronous master -----------------------------------------------------------------------
 
 
-def test_an_asynchronous_master_sends_when_it_looks() -> None:
+def test_asynchronous_master_transfers_at_its_looks() -> None:
     pair = Replicated()
     before = pair.slave.store.max_phy_offset
     assert code(pair.send()) is OK
@@ -189,7 +189,7 @@ def test_an_asynchronous_master_sends_when_it_looks() -> None:
     pair.assert_same()
 
 
-def test_what_no_slave_has_is_lost_with_its_master_and_counted() -> None:
+def test_messages_without_a_slave_are_lost_with_the_master_and_counted() -> None:
     pair = Replicated()
     for _ in range(3):
         pair.send()

@@ -33,7 +33,7 @@ from tests.support.replication import (
 # -- the way of the bytes -------------------------------------------------------------------------
 
 
-def test_many_files_arrive_as_they_are() -> None:
+def test_many_files_arrive_unchanged() -> None:
     pair = Replicated(role=SYNC, config=SMALL)
     for number in range(60):
         assert code(pair.send(b"x" * (number * 37 % 900), queue_id=number % 2)) is OK
@@ -45,7 +45,7 @@ def test_many_files_arrive_as_they_are() -> None:
     assert len(keys.buffers) == 60
 
 
-def test_a_slave_that_starts_late_begins_with_the_last_file() -> None:
+def test_late_slave_begins_with_the_last_file() -> None:
     pair = Replicated(config=SMALL)
     pair.stop(pair.slave)
     pair.slave.store.reset()
@@ -63,7 +63,7 @@ def test_a_slave_that_starts_late_begins_with_the_last_file() -> None:
     assert 0 < queue.min_offset < queue.max_offset == 40
 
 
-def test_what_an_empty_slave_is_not_sent_is_not_on_its_way() -> None:
+def test_skipped_files_do_not_count_as_in_flight() -> None:
     pair = Replicated(config={"mappedFileSizeCommitLog": 1 << 16})
     pair.stop(pair.slave)
     pair.slave.store.reset()
@@ -75,7 +75,7 @@ def test_what_an_empty_slave_is_not_sent_is_not_on_its_way() -> None:
     pair.assert_same()
 
 
-def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
+def test_absent_slave_continues_where_it_stopped() -> None:
     pair = Replicated(config=SMALL)
     pair.send()
     pair.core.advance(100)
@@ -88,7 +88,7 @@ def test_a_slave_that_was_away_goes_on_where_it_stopped() -> None:
     pair.assert_same()
 
 
-def test_messages_that_come_together_are_one_transfer() -> None:
+def test_messages_stored_together_are_one_transfer() -> None:
     pair = Replicated(role=SYNC, topics={"Bench": 8})
     session = pair.master.accept(Sink())
     fields = [send_fields(number) for number in range(8)]
@@ -101,7 +101,7 @@ def test_messages_that_come_together_are_one_transfer() -> None:
     pair.assert_same()
 
 
-def test_a_large_backlog_crosses_memory_in_pieces() -> None:
+def test_large_backlog_is_transferred_in_pieces() -> None:
     pair = Replicated()
     pair.slave.pause()
     for _ in range(200):
@@ -114,7 +114,7 @@ def test_a_large_backlog_crosses_memory_in_pieces() -> None:
     pair.assert_same()
 
 
-def test_a_master_that_comes_back_is_found_again() -> None:
+def test_returning_master_is_found_again() -> None:
     pair = Replicated(role=SYNC)
     pair.stop(pair.master)
     pair.core.advance(7_000)
@@ -125,7 +125,7 @@ def test_a_master_that_comes_back_is_found_again() -> None:
     assert code(pair.send()) is OK
 
 
-def test_a_slave_on_a_disk_comes_back_from_it(tmp_path: Path) -> None:
+def test_slave_on_disk_restarts_from_it(tmp_path: Path) -> None:
     pair = Replicated(role=SYNC, store=str(tmp_path), config=SMALL)
     for _ in range(20):
         assert code(pair.send(b"x" * 500)) is OK
@@ -138,7 +138,7 @@ def test_a_slave_on_a_disk_comes_back_from_it(tmp_path: Path) -> None:
     pair.core.stop()
 
 
-def test_what_a_slave_has_flushed_outlives_a_power_failure(tmp_path: Path) -> None:
+def test_flushed_data_of_a_slave_survive_a_power_failure(tmp_path: Path) -> None:
     pair = Replicated(role=SYNC, store=str(tmp_path), config=SMALL)
     for _ in range(20):
         assert code(pair.send(b"x" * 500)) is OK
@@ -158,7 +158,7 @@ def test_what_a_slave_has_flushed_outlives_a_power_failure(tmp_path: Path) -> No
     pair.core.stop()
 
 
-def test_slaves_delete_old_files_for_themselves() -> None:
+def test_slaves_delete_old_files_by_themselves() -> None:
     hours = ";".join(f"{hour:02}" for hour in range(24))
     pair = Replicated(config=SMALL | {"fileReservedTime": 1, "deleteWhen": hours})
     for _ in range(40):
@@ -172,7 +172,7 @@ def test_slaves_delete_old_files_for_themselves() -> None:
     pair.assert_same()
 
 
-def test_a_slave_whose_queues_cannot_be_written_says_so_and_takes_no_more(tmp_path: Path) -> None:
+def test_slave_stops_with_an_error_when_its_queues_are_unwritable(tmp_path: Path) -> None:
     pair = Replicated(role=SYNC, store=str(tmp_path))
     assert code(pair.send()) is OK
     shutil.rmtree(tmp_path / "broker-a-1/consumequeue/orders")
@@ -202,7 +202,7 @@ def slave_of(pair: Replicated, report: bytes) -> Echo:
     "report",
     [SLAVE_ACK.pack(1 << 60), SLAVE_ACK.pack(-2), b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 999],
 )
-def test_a_first_report_that_cannot_be_frees_nobody(report: bytes) -> None:
+def test_invalid_first_report_releases_no_wait(report: bytes) -> None:
     pair = Replicated(role=SYNC, slaves=0)
     end = slave_of(pair, report)
     assert end.lost == ["closed by the peer"]
@@ -216,7 +216,7 @@ def believe(pair: Replicated) -> Placed[None]:
     return pair.core.faults.place(BELIEVE, None, "believe", scope, ALWAYS)
 
 
-def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
+def test_invalid_report_is_believed_by_java_and_on_request() -> None:
     pair = Replicated(role=SYNC, slaves=0)
     believe(pair)
     slave_of(pair, SLAVE_ACK.pack(0))
@@ -227,7 +227,7 @@ def test_java_believes_it_and_so_does_a_master_that_is_told_to() -> None:
     assert code(pair.send()) is OK
 
 
-def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() -> None:
+def test_believing_survives_restart_and_reset() -> None:
     pair = Replicated(role=SYNC, slaves=0)
     believe(pair)
     pair.kill(pair.master)
@@ -238,7 +238,7 @@ def test_a_master_that_is_told_to_believe_does_so_after_a_restart_and_a_reset() 
     assert code(pair.send()) is OK
 
 
-def test_a_report_on_an_open_connection_is_believed_no_more_once_that_is_removed() -> None:
+def test_open_connection_is_not_believed_after_removal() -> None:
     pair = Replicated(role=SYNC, slaves=0)
     fault = believe(pair)
     silent = slave_of(pair, b"")
@@ -249,7 +249,7 @@ def test_a_report_on_an_open_connection_is_believed_no_more_once_that_is_removed
     assert (fault.fired, code(pair.send())) == (0, NO_SLAVE)
 
 
-def test_who_connects_and_says_nothing_counts_for_twenty_seconds() -> None:
+def test_silent_connection_counts_for_twenty_seconds() -> None:
     pair = Replicated(role=SYNC, slaves=0)
     end = slave_of(pair, b"")
     answer = pair.send()
@@ -260,7 +260,7 @@ def test_who_connects_and_says_nothing_counts_for_twenty_seconds() -> None:
     assert code(pair.send()) is NO_SLAVE
 
 
-def test_heartbeats_and_the_first_of_them() -> None:
+def test_heartbeats_are_sent() -> None:
     pair = Replicated(slaves=0)
     pair.send()
     end = slave_of(pair, b"")
@@ -275,7 +275,7 @@ def test_heartbeats_and_the_first_of_them() -> None:
     assert end.heard == beat * 2
 
 
-def test_what_came_before_a_transfer_that_cannot_be_is_reported() -> None:
+def test_data_before_an_invalid_transfer_are_reported() -> None:
     pair = Replicated()
     pair.send()
     size_bytes = pair.master.store.max_phy_offset
@@ -296,9 +296,7 @@ def test_what_came_before_a_transfer_that_cannot_be_is_reported() -> None:
         (4096, 8192, "a file's end, where files have 8192 bytes"),
     ],
 )
-def test_files_of_other_sizes_than_the_masters_do_not_go_unnoticed(
-    master_bytes: int, slave_bytes: int, why: str
-) -> None:
+def test_different_file_sizes_are_reported(master_bytes: int, slave_bytes: int, why: str) -> None:
     key = "mappedFileSizeCommitLog"
     pair = Replicated(slaves=1, config=[{key: master_bytes}, {key: slave_bytes}])
     for _ in range(20):

@@ -32,7 +32,7 @@ class WaitsLab:
         self.service.notify_transfer_some(offset)
 
 
-def test_an_ack_frees_all_it_covers_in_order() -> None:
+def test_ack_releases_covered_waits_in_order() -> None:
     lab = WaitsLab()
     for offset in (10, 20, 30):
         lab.wait(offset)
@@ -47,7 +47,7 @@ def test_an_ack_frees_all_it_covers_in_order() -> None:
     assert lab.clock.timers() == []
 
 
-def test_the_first_gives_up_in_time_and_the_next_at_a_look_of_its_own() -> None:
+def test_first_wait_times_out_and_the_next_at_its_own_look() -> None:
     lab = WaitsLab()
     lab.wait(10)
     lab.clock.advance_ms(100)
@@ -57,7 +57,7 @@ def test_the_first_gives_up_in_time_and_the_next_at_a_look_of_its_own() -> None:
     assert lab.told == [(3_000, 10, False), (4_000, 20, False)]
 
 
-def test_acks_that_do_not_help_put_off_the_look() -> None:
+def test_insufficient_acks_delay_the_look() -> None:
     lab = WaitsLab()
     lab.wait(10)
     lab.clock.advance_ms(2_500)
@@ -66,7 +66,7 @@ def test_acks_that_do_not_help_put_off_the_look() -> None:
     assert lab.told == [(3_500, 10, False)]
 
 
-def test_those_whose_time_was_over_meanwhile_give_up_at_once() -> None:
+def test_waits_that_expired_meanwhile_end_at_once() -> None:
     lab = WaitsLab()
     lab.wait(10)
     lab.wait(20, timeout_ms=500)
@@ -74,14 +74,14 @@ def test_those_whose_time_was_over_meanwhile_give_up_at_once() -> None:
     assert lab.told == [(3_000, 10, False), (3_000, 20, False)]
 
 
-def test_an_answer_may_bring_another_request() -> None:
+def test_answer_may_start_another_wait() -> None:
     lab = WaitsLab()
     lab.service.put_request(10, 3_000, lambda _: lab.wait(11), outside=False)
     lab.ack(20)
     assert lab.told == [(0, 11, True)]
 
 
-def test_an_answer_that_fails_keeps_nobody_waiting() -> None:
+def test_failing_answer_blocks_no_other() -> None:
     lab = WaitsLab()
 
     def fail(transferred: bool) -> None:
@@ -95,7 +95,7 @@ def test_an_answer_that_fails_keeps_nobody_waiting() -> None:
     assert lab.told == [(4_000, 20, False)]
 
 
-def test_nobody_is_told_after_the_end() -> None:
+def test_closed_queue_answers_no_wait() -> None:
     lab = WaitsLab()
     lab.wait(10)
     lab.service.stop()
@@ -113,7 +113,7 @@ def test_nobody_is_told_after_the_end() -> None:
         )
     )
 )
-def test_everyone_is_told_once_in_order_and_never_too_early(steps: list[tuple[str, int]]) -> None:
+def test_every_wait_is_answered_once_in_order_and_never_early(steps: list[tuple[str, int]]) -> None:
     lab = WaitsLab()
     acked, offset, begun = 0, 0, []
     for what, number in steps:

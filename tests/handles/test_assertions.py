@@ -30,7 +30,7 @@ def failure(claim: Callable[[], None]) -> list[str]:
     return str(raised.value).splitlines()
 
 
-def test_what_was_sent(mq: fakemq.Cluster) -> None:
+def test_assert_sent_compares_sent_messages(mq: fakemq.Cluster) -> None:
     mq.assert_nothing_sent("orders")
     mq.seed("orders", [b"one"], keys="a b", tags="paid")
     mq.seed("orders", [b"two", b"two"])
@@ -57,7 +57,7 @@ def test_what_was_sent(mq: fakemq.Cluster) -> None:
     ]
 
 
-def test_a_body_that_is_long_is_cut(mq: fakemq.Cluster) -> None:
+def test_long_body_is_cut_in_the_error(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"x" * 1000])
     mq.broker("broker-a").pause()
     assert failure(lambda: mq.assert_sent("orders", 9))[2:4] == [
@@ -68,7 +68,7 @@ def test_a_body_that_is_long_is_cut(mq: fakemq.Cluster) -> None:
     assert "x" * 60 not in "\n".join(failure(lambda: mq.assert_sent("orders", 2)))
 
 
-def test_what_was_consumed(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_assert_consumed_counts_consumed_messages(mq: fakemq.Cluster, client: Consumer) -> None:
     for body in (b"one", b"two"):
         client.send(Message("orders", body))
     assert failure(lambda: mq.assert_consumed("orders", "billing"))[:2] == [
@@ -91,7 +91,7 @@ def test_what_was_consumed(mq: fakemq.Cluster, client: Consumer) -> None:
     assert failure(lambda: mq.assert_consumed("orders", "shipping"))[1] == "seen:     0"
 
 
-def test_never_delivered_is_not_once(mq: fakemq.Cluster) -> None:
+def test_undelivered_message_is_not_delivered_once(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"one"])
     mq.assert_not_redelivered("orders", "billing")
     assert failure(lambda: mq.assert_delivered_once("orders", "billing"))[:4] == [
@@ -102,7 +102,7 @@ def test_never_delivered_is_not_once(mq: fakemq.Cluster) -> None:
     ]
 
 
-def test_dead_letters(mq: fakemq.Cluster, client: Consumer) -> None:
+def test_assert_dead_letters_finds_dead_letters(mq: fakemq.Cluster, client: Consumer) -> None:
     client.send(Message("orders", b"one"))
     (message,) = client.take("orders")
     mq.assert_in_dlq("billing", 0)
@@ -114,12 +114,12 @@ def test_dead_letters(mq: fakemq.Cluster, client: Consumer) -> None:
     assert "seen:     0" in failure(lambda: mq.assert_consumed("orders", "billing"))
 
 
-def test_no_more_than_some_biographies_are_told(mq: fakemq.Cluster) -> None:
+def test_error_has_a_limited_number_of_biographies(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"x"] * 7)
     assert failure(lambda: mq.assert_nothing_sent("orders"))[-1] == "and 2 more"
 
 
-def test_no_more_than_some_messages_are_named(mq: fakemq.Cluster) -> None:
+def test_error_has_a_limited_number_of_messages(mq: fakemq.Cluster) -> None:
     mq.seed("orders", [b"x"] * 25)
     shown = ", ".join(["b'x'"] * 20)
     for lines in (
@@ -132,7 +132,7 @@ def test_no_more_than_some_messages_are_named(mq: fakemq.Cluster) -> None:
     assert lines[1] == f"seen:     {often} and 5 more"
 
 
-def test_faults_that_are_pending_are_named(mq: fakemq.Cluster) -> None:
+def test_error_names_pending_faults(mq: fakemq.Cluster) -> None:
     mq.faults.silence("broker-a")
     mq.clock.advance("30s")
     lines = failure(lambda: mq.assert_sent("orders"))
@@ -140,14 +140,14 @@ def test_faults_that_are_pending_are_named(mq: fakemq.Cluster) -> None:
     assert any(line.startswith("pending: <fault 1 silence") for line in lines)
 
 
-def test_an_awaitable_face_claims_the_same(mq: fakemq.Cluster) -> None:
+def test_asynchronous_cluster_has_the_same_assertions(mq: fakemq.Cluster) -> None:
     face = AsyncCluster.of(mq)
     face.seed("orders", [b"one"])
     face.assert_sent("orders", 1)
     assert face.messages("orders")[0].biography == mq.messages("orders")[0].biography
 
 
-def test_a_topic_that_is_mistyped_is_no_claim() -> None:
+def test_mistyped_topic_is_refused() -> None:
     with fakemq.Cluster(topics={"orders": 1, "orders-1": 1}) as mq:
         for claim in (
             lambda: mq.assert_nothing_sent("ordesr"),
@@ -163,7 +163,7 @@ def test_a_topic_that_is_mistyped_is_no_claim() -> None:
         mq.assert_nothing_sent("orders-2")
 
 
-def test_a_claim_that_makes_no_sense_is_refused() -> None:
+def test_invalid_assertion_is_refused() -> None:
     with fakemq.Cluster(topics={"orders": 1}) as mq:
         with pytest.raises(ValueError, match="count=-1: expected a number of messages"):
             mq.assert_sent("orders", -1)

@@ -63,7 +63,7 @@ def bodies(mq: Cluster) -> list[bytes]:
 # -- rate -------------------------------------------------------------------------------------
 
 
-def test_a_fast_clock_delivers_soon_and_by_itself(mq: Cluster) -> None:
+def test_fast_clock_delivers_early_in_real_time(mq: Cluster) -> None:
     mq.clock.rate = 1000
     assert mq.clock.now_ms() == START_MS, "a frozen clock has a rate for later"
     delay(mq, 5)
@@ -76,7 +76,7 @@ def test_a_fast_clock_delivers_soon_and_by_itself(mq: Cluster) -> None:
     assert (mq.clock.rate, mq.clock.now_ms()) == (1, START_MS)
 
 
-def test_a_rate_that_cannot_be_changes_nothing(mq: Cluster) -> None:
+def test_invalid_rate_changes_nothing(mq: Cluster) -> None:
     with pytest.raises(ValueError, match="rate=0: expected how many times as fast"):
         mq.clock.rate = 0
     assert mq.clock.rate == 1
@@ -89,7 +89,7 @@ def test_a_rate_that_cannot_be_changes_nothing(mq: Cluster) -> None:
 @pytest.mark.parametrize(
     ("by", "skew_ms"), [("+5s", 5000), ("-300ms", -300), (timedelta(hours=-1), -3_600_000), (0, 0)]
 )
-def test_one_broker_lives_by_its_own_time(mq: Cluster, by: Duration, skew_ms: int) -> None:
+def test_skew_moves_one_brokers_clock(mq: Cluster, by: Duration, skew_ms: int) -> None:
     clock = mq.broker("broker-a").clock
     clock.skew(by)
     assert (clock.skew_ms, clock.now_ms()) == (skew_ms, START_MS + skew_ms)
@@ -106,7 +106,7 @@ def test_one_broker_lives_by_its_own_time(mq: Cluster, by: Duration, skew_ms: in
     assert clock.skew_ms == 0
 
 
-def test_a_skew_that_is_none(mq: Cluster) -> None:
+def test_invalid_skew_is_refused(mq: Cluster) -> None:
     with pytest.raises(ConfigError, match="skew='soon': expected a duration"):
         mq.broker("broker-a").clock.skew("soon")
 
@@ -121,7 +121,7 @@ def test_a_skew_that_is_none(mq: Cluster) -> None:
         ("-5001ms", 0),
     ],
 )
-def test_a_delay_is_counted_by_its_brokers_wall(mq: Cluster, by: str, left_ms: int) -> None:
+def test_delay_is_counted_by_its_brokers_wall_clock(mq: Cluster, by: str, left_ms: int) -> None:
     delay(mq, 3)
     mq.clock.advance("5s")
     mq.broker("broker-b").clock.skew("1h")
@@ -138,7 +138,7 @@ def test_a_delay_is_counted_by_its_brokers_wall(mq: Cluster, by: str, left_ms: i
 # -- standing still ---------------------------------------------------------------------------
 
 
-def test_who_waits_in_vain_hears_that_the_clock_stands_still() -> None:
+def test_time_out_error_says_that_the_clock_is_frozen() -> None:
     with Cluster(topics={"orders": 1}, clock="frozen") as mq:
         delay(mq, 3)
         with pytest.raises(WaitTimeout) as raised:
@@ -154,7 +154,7 @@ def test_who_waits_in_vain_hears_that_the_clock_stands_still() -> None:
     assert "\nthe clock is frozen; next deadlines: delay_level_3 of broker-a-0" in report
 
 
-def test_holds_are_counted_and_shown(mq: Cluster) -> None:
+def test_holds_are_counted_and_listed(mq: Cluster) -> None:
     mq.clock.unfreeze()
     with mq.clock.hold("loading"), mq.clock.hold("the fixtures") as hold:
         assert mq.clock.holds == ["loading", "the fixtures"]
@@ -188,21 +188,21 @@ AGE: dict[str, Callable[[Cluster, bool], object]] = {
 
 @pytest.mark.parametrize("way", AGE)
 @pytest.mark.usefixtures("consumer")
-def test_outside_peers_age_when_asked_to(mq: Cluster, way: str) -> None:
+def test_outside_peers_age_on_request(mq: Cluster, way: str) -> None:
     AGE[way](mq, False)
     assert members(mq) == ["c"], "it lives in real time"
     mq.reset()
 
 
 @pytest.mark.parametrize("way", AGE)
-def test_a_silent_outside_peer_expires(mq: Cluster, consumer: TcpPeer, way: str) -> None:
+def test_silent_outside_peer_expires(mq: Cluster, consumer: TcpPeer, way: str) -> None:
     AGE[way](mq, True)
     assert members(mq) == []
     assert consumer.at_end(), "its connection was idle for 120 s"
     assert mq.journal.find(LinkClosed, node="broker-a-0")
 
 
-def test_the_next_deadline_of_an_outside_peer(mq: Cluster, consumer: TcpPeer) -> None:
+def test_next_deadline_of_an_outside_peer_is_known(mq: Cluster, consumer: TcpPeer) -> None:
     mq.clock.advance_to_next("channel_idle")
     assert members(mq) == ["c"], "that was one of the cluster's own connections"
     mq.clock.advance_to_next("channel_idle", outside_peers=True)
@@ -214,7 +214,7 @@ def test_the_next_deadline_of_an_outside_peer(mq: Cluster, consumer: TcpPeer) ->
 # -- awaited ----------------------------------------------------------------------------------
 
 
-def test_the_awaitable_face_has_all_of_it(mq: Cluster) -> None:
+def test_asynchronous_clock_has_the_same_methods(mq: Cluster) -> None:
     face = AsyncCluster.of(mq)
 
     async def main() -> None:

@@ -38,20 +38,20 @@ def mq(running: Cluster) -> Cluster:
 # -- the clock --------------------------------------------------------------------------------
 
 
-def test_reading_the_clock(mq: Cluster) -> None:
+def test_clock_is_read_as_a_datetime(mq: Cluster) -> None:
     assert mq.clock.now() == datetime(2024, 2, 29, 12, tzinfo=UTC)
     assert mq.clock.now_ms() == 1_709_208_000_000
     assert mq.clock.frozen
     assert repr(mq.clock) == "<clock frozen at 2024-02-29T12:00:00.000+00:00>"
 
 
-def test_a_clock_that_runs(mq: Cluster) -> None:
+def test_running_clock_advances(mq: Cluster) -> None:
     mq.clock.unfreeze()
     assert not mq.clock.frozen
     assert repr(mq.clock).startswith("<clock running at 2024-02-29T12:00:0")
 
 
-def test_advance_gives_what_fired_in_order(mq: Cluster) -> None:
+def test_advance_returns_fired_deadlines_in_order(mq: Cluster) -> None:
     mq.clock.advance("1m")
     fired = mq.clock.advance("90s")
     assert mq.clock.now() == datetime(2024, 2, 29, 12, 2, 30, tzinfo=UTC)
@@ -62,13 +62,13 @@ def test_advance_gives_what_fired_in_order(mq: Cluster) -> None:
 
 
 @pytest.mark.parametrize("duration", ["2h", 7200, 7200.0, timedelta(hours=2)])
-def test_durations_as_people_write_them(mq: Cluster, duration: str | float | timedelta) -> None:
+def test_advance_takes_duration_texts(mq: Cluster, duration: str | float | timedelta) -> None:
     before_ms = mq.clock.now_ms()
     mq.clock.advance(duration)
     assert mq.clock.now_ms() - before_ms == 7_200_000
 
 
-def test_advance_to(mq: Cluster) -> None:
+def test_advance_to_takes_an_instant(mq: Cluster) -> None:
     mq.clock.advance_to("2024-02-29T13:00:00Z")
     assert mq.clock.now().hour == 13
     mq.clock.advance_to(datetime(2024, 3, 1, tzinfo=UTC))
@@ -79,7 +79,7 @@ def test_advance_to(mq: Cluster) -> None:
         mq.clock.advance_to("noon")
 
 
-def test_advance_to_next(mq: Cluster) -> None:
+def test_advance_to_next_takes_a_kind(mq: Cluster) -> None:
     fired = mq.clock.advance_to_next("register_broker")
     assert fired[-1].kind == "register_broker"
     assert mq.clock.now_ms() <= 1_709_208_000_000 + 30_000
@@ -87,7 +87,7 @@ def test_advance_to_next(mq: Cluster) -> None:
         mq.clock.advance_to_next("rpc_timeout")
 
 
-def test_advance_to_next_fires_what_is_late_already(mq: Cluster) -> None:
+def test_advance_to_next_fires_overdue_timers(mq: Cluster) -> None:
     mq.clock.unfreeze()
     with mq.clock.hold("so that it is late"):
         mq.inspect(
@@ -98,14 +98,14 @@ def test_advance_to_next_fires_what_is_late_already(mq: Cluster) -> None:
         assert mq.clock.advance_to_next("rpc_timeout")[0].owner == "test"
 
 
-def test_timers_are_sorted_by_when_they_are_due(mq: Cluster) -> None:
+def test_timers_are_sorted_by_deadline(mq: Cluster) -> None:
     pending = mq.clock.timers()
     assert [one.due_in_ms for one in pending] == sorted(one.due_in_ms for one in pending)
     assert {one.kind for one in pending} >= {"register_broker", "broker_expiry"}
     assert not any(one.outside for one in pending)
 
 
-def test_a_peer_outside_does_not_age_when_time_is_advanced(mq: Cluster) -> None:
+def test_outside_peer_does_not_age_with_advance(mq: Cluster) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         peer.ask(RequestCode.GET_BROKER_CONFIG)
         mq.clock.advance("2h")
@@ -115,7 +115,7 @@ def test_a_peer_outside_does_not_age_when_time_is_advanced(mq: Cluster) -> None:
         assert peer.at_end()
 
 
-def test_a_hold_stops_the_running_clock_from_firing(mq: Cluster) -> None:
+def test_hold_stops_timers_of_the_running_clock(mq: Cluster) -> None:
     fired = threading.Event()
     mq.clock.unfreeze()
     with mq.clock.hold("looking around") as hold:
@@ -128,7 +128,7 @@ def test_a_hold_stops_the_running_clock_from_firing(mq: Cluster) -> None:
     assert fired.wait(2), "releasing must wake the cluster's thread"
 
 
-def test_reset_ends_a_hold_that_was_forgotten(mq: Cluster) -> None:
+def test_reset_ends_a_forgotten_hold(mq: Cluster) -> None:
     forgotten = mq.clock.hold("never released")
     mq.reset()
     with mq.clock.hold("never released"):
@@ -139,7 +139,7 @@ def test_reset_ends_a_hold_that_was_forgotten(mq: Cluster) -> None:
 # -- brokers, groups, faults, journal ---------------------------------------------------------
 
 
-def test_a_broker_says_where_it_is(mq: Cluster) -> None:
+def test_broker_handle_shows_address_and_state(mq: Cluster) -> None:
     broker = mq.broker("broker-a")
     host, port = broker.addr.split(":")
     assert broker.vip_addr == f"{host}:{int(port) - 2}"
@@ -152,7 +152,7 @@ def test_a_broker_says_where_it_is(mq: Cluster) -> None:
     assert repr(mq.broker("broker-a")).endswith(", stopped>")
 
 
-def test_a_group(mq: Cluster) -> None:
+def test_group_handle_shows_members_offsets_and_lag(mq: Cluster) -> None:
     group = mq.group("billing")
     mq.seed("orders", [b"one", b"two", b"three"])
     assert (group.lag("orders"), group.offsets("orders"), group.members()) == (3, {}, [])
@@ -178,7 +178,7 @@ def test_a_group(mq: Cluster) -> None:
     assert group.lag("orders") == 1
 
 
-def test_faults(mq: Cluster) -> None:
+def test_faults_are_listed(mq: Cluster) -> None:
     assert repr(mq.faults) == "<faults []>"
     fault = mq.faults.silence("broker-a")
     assert repr(fault) == "<fault 1 silence broker-a-0, always, fired 0 times, pending>"
@@ -200,7 +200,7 @@ def believed_by(mq: Cluster, number: int) -> bool:
     return len(mq.journal.find(ReportBelieved, node="broker-a-0")) == number
 
 
-def test_a_slave_that_is_believed(mq: Cluster) -> None:
+def test_believing_slave_reports_is_a_fault(mq: Cluster) -> None:
     fault = mq.faults.believe_reports("broker-a")
     assert (fault.used, len(mq.faults.unused())) == (False, 1)
     for number in (1, 2):
@@ -218,7 +218,7 @@ def test_a_slave_that_is_believed(mq: Cluster) -> None:
     assert mq.faults.placed() == []
 
 
-def test_the_journal(mq: Cluster) -> None:
+def test_journal_handle_finds_entries(mq: Cluster) -> None:
     mq.seed("orders", [b"one", b"two"], keys="k")
     assert len(mq.journal.find(LogAppended)) == 2
     assert [one.queue_offset for one in mq.journal.find(LogAppended, queue_id=1)] == [0]
@@ -232,7 +232,7 @@ def test_the_journal(mq: Cluster) -> None:
 # -- snapshots --------------------------------------------------------------------------------
 
 
-def test_what_snapshots_say() -> None:
+def test_repr_of_values_shows_their_fields() -> None:
     delivery = Delivery("billing", "127.0.0.1:5", 7)
     message = Message(
         topic="orders", broker="broker-a", queue_id=1, offset=2, body=b"x" * 50, tags="", keys="",

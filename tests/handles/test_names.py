@@ -17,7 +17,7 @@ def mq() -> Iterator[fakemq.Cluster]:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "ü", "a/b", "x" * 128])
-def test_a_name_that_no_client_could_use_is_refused(mq: fakemq.Cluster, name: str) -> None:
+def test_name_that_no_client_could_use_is_refused(mq: fakemq.Cluster, name: str) -> None:
     with pytest.raises(fakemq.ConfigError, match="topic"):
         mq.create_topic(name, 1)
     with pytest.raises(fakemq.ConfigError, match="topic"):
@@ -25,12 +25,12 @@ def test_a_name_that_no_client_could_use_is_refused(mq: fakemq.Cluster, name: st
 
 
 @pytest.mark.parametrize("queues", [0, -1, 1.5, "8"])
-def test_a_queue_count_that_cannot_be_is_refused(mq: fakemq.Cluster, queues: Any) -> None:
+def test_invalid_queue_count_is_refused(mq: fakemq.Cluster, queues: Any) -> None:
     with pytest.raises(fakemq.ConfigError, match="queues of topic orders"):
         mq.create_topic("orders", queues)
 
 
 @pytest.mark.parametrize("bodies", [b"abc", "abc", [1], [None]])
-def test_bodies_are_a_list_of_bytes_or_text(mq: fakemq.Cluster, bodies: Any) -> None:
+def test_bodies_are_a_list_of_bytes_or_texts(mq: fakemq.Cluster, bodies: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
         mq.seed("orders", bodies)

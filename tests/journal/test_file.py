@@ -17,7 +17,7 @@ from fakemq.journal.file import JournalFile, read
 from fakemq.journal.journal import Journal
 
 
-def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:
+def test_every_entry_is_written_at_once(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(Clock(frozen=True, start_at_ms=5))
     file = JournalFile(str(path))
@@ -41,7 +41,7 @@ def test_every_entry_is_a_line_at_once(tmp_path: Path) -> None:
     file.close()
 
 
-def test_offsets_are_a_list_whether_they_are_a_range_or_not(tmp_path: Path) -> None:
+def test_offsets_are_written_as_a_list(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(Clock(frozen=True))
     file = JournalFile(str(path))
@@ -63,13 +63,13 @@ def test_offsets_are_a_list_whether_they_are_a_range_or_not(tmp_path: Path) -> N
     file.close()
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FakemqError, match="cannot write the journal"):
         JournalFile(str(tmp_path / "no folder" / "journal.jsonl"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_ends_the_file_and_not_the_cluster(caplog: pytest.LogCaptureFixture) -> None:
+def test_full_disk_ends_the_file_but_not_the_cluster(caplog: pytest.LogCaptureFixture) -> None:
     journal = Journal(Clock(frozen=True))
     journal.listen(JournalFile("/dev/full"))
     for _ in range(2):
@@ -80,7 +80,7 @@ def test_a_full_disk_ends_the_file_and_not_the_cluster(caplog: pytest.LogCapture
     ]
 
 
-def test_half_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
+def test_lone_surrogate_is_written_as_a_question_mark(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(Clock(frozen=True, start_at_ms=5))
     file = JournalFile(str(path))
@@ -90,7 +90,7 @@ def test_half_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
     file.close()
 
 
-def test_reading_it_back_gives_the_same_entries(tmp_path: Path) -> None:
+def test_entries_are_read_back_equal(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with fakemq.Cluster(
         journal=str(path), topics={"orders": 1}, slaves=1, role="SYNC_MASTER", clock="frozen"
@@ -112,7 +112,7 @@ def test_reading_it_back_gives_the_same_entries(tmp_path: Path) -> None:
     }
 
 
-def test_what_cannot_be_read(tmp_path: Path) -> None:
+def test_invalid_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     good = b'{"seq":1,"at_ms":5,"node":"a","kind":"Warned","fields":{"text":"t"},"cause":0}\n'
     path.write_bytes(good + good[:-9])
@@ -131,7 +131,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_file_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+def test_unwritable_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.touch(mode=0o400)
     with pytest.raises(FakemqError, match="cannot write the journal: Permission denied"):

@@ -47,7 +47,7 @@ def test_entries_have_a_number_and_the_clusters_time(journal: Journal, clock: Cl
     assert [(entry.seq, entry.at_ms) for entry in journal] == [(1, START_MS), (2, START_MS + 1000)]
 
 
-def test_finding(journal: Journal) -> None:
+def test_find_returns_events_of_a_kind(journal: Journal) -> None:
     journal.add(started("a"))
     journal.add(LinkClosed(node="a", peer="x", why="gone"))
     journal.add(started("b"))
@@ -82,13 +82,13 @@ def test_long_texts_of_peers_are_cut(journal: Journal) -> None:
     assert (committed.queue_id, committed.offset, appended.topic) == (1, 2, "orders")
 
 
-def test_what_is_not_too_long_stays_as_it_is(journal: Journal) -> None:
+def test_short_texts_are_unchanged(journal: Journal) -> None:
     text = "x" * TEXT_MAX_CHARS
     journal.add(Warned(node="a", text=text))
     assert journal.find(Warned)[0].text == text
 
 
-def test_the_oldest_are_forgotten(clock: Clock) -> None:
+def test_oldest_entries_are_dropped_at_the_limit(clock: Clock) -> None:
     journal = Journal(clock, capacity=3)
     for _ in range(5):
         journal.add(started())
@@ -98,7 +98,7 @@ def test_the_oldest_are_forgotten(clock: Clock) -> None:
     assert repr(journal) == "<journal of 3 entries, last seq 5>"
 
 
-def test_clearing_begins_anew(journal: Journal) -> None:
+def test_cleared_journal_numbers_from_the_start(journal: Journal) -> None:
     journal.add(started())
     journal.clear()
     assert len(journal) == 0
@@ -106,7 +106,7 @@ def test_clearing_begins_anew(journal: Journal) -> None:
     assert [entry.seq for entry in journal] == [1]
 
 
-def test_listeners_hear_everything_until_they_stop(journal: Journal) -> None:
+def test_listener_is_called_until_removed(journal: Journal) -> None:
     heard: list[int] = []
     unlisten = journal.listen(lambda entry: heard.append(entry.seq))
     journal.add(started())
@@ -116,7 +116,7 @@ def test_listeners_hear_everything_until_they_stop(journal: Journal) -> None:
     assert heard == [1, 2]
 
 
-def test_who_listens_to_some_kinds_hears_no_others(journal: Journal) -> None:
+def test_listener_to_some_kinds_is_not_called_for_others(journal: Journal) -> None:
     heard: list[Event] = []
     journal.add(Warned(node="a", text="before"))
     unlisten = journal.listen(lambda entry: heard.append(entry.event), Warned, LinkClosed)
@@ -128,14 +128,14 @@ def test_who_listens_to_some_kinds_hears_no_others(journal: Journal) -> None:
     assert heard == [closed, warned]
 
 
-def test_looping_while_it_grows(journal: Journal) -> None:
+def test_iteration_tolerates_new_entries(journal: Journal) -> None:
     journal.add(started())
     for _ in journal:
         journal.add(started())
     assert len(journal) == 2
 
 
-def test_a_line(journal: Journal) -> None:
+def test_entry_is_printed_as_a_line(journal: Journal) -> None:
     journal.add(RequestReceived(node="broker-a-0", code=310, peer="h:1", opaque=7))
     (entry,) = journal
     assert line(entry) == (
@@ -143,9 +143,7 @@ def test_a_line(journal: Journal) -> None:
     )
 
 
-def test_what_a_user_should_read_is_logged(
-    journal: Journal, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_events_for_users_are_logged(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
     journal.listen(log)
     journal.add(started())
     journal.add(Warned(node="broker-a-0", text="nearly full"))
@@ -161,7 +159,7 @@ def test_what_a_user_should_read_is_logged(
     ]
 
 
-def test_what_a_peer_wrote_stays_within_its_line(
+def test_line_breaks_of_peers_are_escaped(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal.listen(log)
@@ -170,7 +168,7 @@ def test_what_a_peer_wrote_stays_within_its_line(
     assert record.getMessage() == r"broker-a-0: key é\nfakemq ready: \x1b[2J\u2028"
 
 
-def test_the_journal_as_a_file(journal: Journal, tmp_path: Path) -> None:
+def test_journal_is_written_to_a_file(journal: Journal, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     file = JournalFile(str(path))
     journal.listen(file)

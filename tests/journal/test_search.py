@@ -28,14 +28,14 @@ def mq() -> Iterator[fakemq.Cluster]:
         yield cluster
 
 
-def test_by_class_name_and_fields(mq: fakemq.Cluster) -> None:
+def test_search_by_class_name_and_fields(mq: fakemq.Cluster) -> None:
     assert len(mq.journal.find(LogAppended)) == 3
     assert mq.journal.find("LogAppended") == mq.journal.find(LogAppended)
     assert [one.queue_offset for one in mq.journal.find(LogAppended, node="broker-a-0")] == [0, 1]
     assert mq.journal.find("Dispatched", topic="orders", node="broker-b-0", queue_offset=0)
 
 
-def test_by_number_entry_and_time(mq: fakemq.Cluster) -> None:
+def test_search_by_number_entry_and_time(mq: fakemq.Cluster) -> None:
     entries = mq.journal.entries("LogAppended")
     assert mq.journal.entries("LogAppended", since=entries[0]) == entries[1:]
     assert mq.journal.entries("LogAppended", since=entries[1].seq) == entries[2:]
@@ -44,19 +44,19 @@ def test_by_number_entry_and_time(mq: fakemq.Cluster) -> None:
     assert entries[2].at_ms - entries[0].at_ms == 1000
 
 
-def test_by_predicate(mq: fakemq.Cluster) -> None:
+def test_search_by_predicate(mq: fakemq.Cluster) -> None:
     found = mq.journal.find(LogAppended, where=lambda event: event.queue_offset)
     assert [one.node for one in found] == ["broker-a-0"]
     assert mq.journal.find("Event", where=lambda event: isinstance(event, Dispatched))
 
 
-def test_all_kinds_by_a_field_that_some_have(mq: fakemq.Cluster) -> None:
+def test_search_of_all_kinds_by_a_field_of_some(mq: fakemq.Cluster) -> None:
     found = mq.journal.find("Event", topic="orders")
     assert {type(one) for one in found} == {LogAppended, Dispatched, TopicChanged}
     assert mq.journal.entries()[-1] == mq.journal.tail(1)[0]
 
 
-def test_a_code_by_its_name(mq: fakemq.Cluster) -> None:
+def test_search_by_the_name_of_a_code(mq: fakemq.Cluster) -> None:
     found = mq.journal.find("RequestReceived", code="REGISTER_BROKER")
     assert found
     assert {one.node for one in found} == {"namesrv-0"}
@@ -79,14 +79,14 @@ def test_a_code_by_its_name(mq: fakemq.Cluster) -> None:
         ),
     ],
 )
-def test_what_there_is_not(
+def test_search_for_an_unknown_kind_or_field_is_refused(
     mq: fakemq.Cluster, kind: str, fields: dict[str, object], text: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}"):
         mq.journal.find(kind, since=None, where=None, **fields)
 
 
-def test_every_kind_is_known_and_no_field_is_a_word_of_the_search() -> None:
+def test_every_kind_is_known_and_no_field_is_a_search_argument() -> None:
     written = {
         node.name
         for path in ROOT.rglob("*.py")
@@ -109,12 +109,12 @@ def test_every_kind_is_known_and_no_field_is_a_word_of_the_search() -> None:
         (lambda journal: journal.cause_chain("5"), "'5': expected an entry of the journal"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_refused(mq: fakemq.Cluster, ask: Any, text: str) -> None:
+def test_value_of_another_type_is_refused(mq: fakemq.Cluster, ask: Any, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ask(mq.journal)
 
 
-def test_a_cause_chain_by_number(mq: fakemq.Cluster) -> None:
+def test_cause_chain_takes_an_entry_number(mq: fakemq.Cluster) -> None:
     owed = next(entry for entry in mq.journal if entry.cause)
     assert mq.journal.cause_chain(owed.seq) == mq.journal.cause_chain(owed) != []
     with pytest.raises(LookupError, match="no entry 999999; the journal has 1 to"):

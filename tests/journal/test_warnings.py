@@ -37,13 +37,13 @@ def lab() -> WarningsLab:
     return WarningsLab()
 
 
-def test_a_few_are_told_one_by_one_and_leave_no_timer(lab: WarningsLab) -> None:
+def test_first_warnings_are_written_one_by_one_without_a_timer(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
     assert lab.told() == [f"frame {number}" for number in range(MAX_LINES)]
     assert lab.clock.timers() == []
 
 
-def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: WarningsLab) -> None:
+def test_further_warnings_of_a_flood_are_counted(lab: WarningsLab) -> None:
     lab.offend(4_000)
     assert len(lab.told()) == MAX_LINES
     lab.real_time_passes(PERIOD_MS - 1)
@@ -54,7 +54,7 @@ def test_of_a_flood_the_first_are_told_and_the_others_counted(lab: WarningsLab) 
     assert lab.clock.timers() == []
 
 
-def test_after_a_minute_they_are_told_again(lab: WarningsLab) -> None:
+def test_warnings_are_written_again_after_a_minute(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
     lab.real_time_passes(PERIOD_MS)
     lab.offend(MAX_LINES + 1)
@@ -63,7 +63,7 @@ def test_after_a_minute_they_are_told_again(lab: WarningsLab) -> None:
     assert lab.told() == ["1 more of this kind within 60 s: frame"]
 
 
-def test_nodes_and_kinds_count_for_themselves(lab: WarningsLab) -> None:
+def test_nodes_and_kinds_are_counted_separately(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES + 5)
     lab.offend(1, kind="accept")
     lab.offend(1, node="namesrv-0")

@@ -32,7 +32,7 @@ def keep_talking(lab: NamesrvLab, peer: Peer, seconds: float) -> None:
     # Scans are at 5, 15, 25, …; one exactly 120 s after the registration does not count.
     [(0, 125), (4.999, 125), (5, 135), (5.001, 135), (10, 135), (14.999, 135), (15, 145)],
 )
-def test_it_goes_at_the_tick_of_java_s_scan(
+def test_broker_expires_at_the_tick_of_javas_scan(
     lab: NamesrvLab, registered_at_s: float, gone_at_s: float
 ) -> None:
     peer = lab.peer()
@@ -45,7 +45,7 @@ def test_it_goes_at_the_tick_of_java_s_scan(
     assert [gone.why for gone in lab.journal.find(BrokerGone)] == ["expired"]
 
 
-def test_its_connection_is_closed(lab: NamesrvLab) -> None:
+def test_connection_of_an_expired_broker_is_closed(lab: NamesrvLab) -> None:
     peer = lab.peer()
     register(peer, topic("T"))
     keep_talking(lab, peer, 124.999)
@@ -57,7 +57,7 @@ def test_its_connection_is_closed(lab: NamesrvLab) -> None:
     ]
 
 
-def test_a_silent_broker_is_gone_after_120_to_130_s_in_milliseconds(lab: NamesrvLab) -> None:
+def test_silent_broker_expires_after_120_to_130_s(lab: NamesrvLab) -> None:
     # Silent altogether: whichever is first of the scan and the idle connection (120 s).
     register(lab.peer(), topic("T"))
     lab.clock.advance("119s")
@@ -69,7 +69,7 @@ def test_a_silent_broker_is_gone_after_120_to_130_s_in_milliseconds(lab: Namesrv
     assert took_ms < 50, "0.1 ms on an idle machine"
 
 
-def test_a_broker_that_registers_every_30_s_stays(lab: NamesrvLab) -> None:
+def test_broker_that_registers_every_30_s_stays(lab: NamesrvLab) -> None:
     peer = lab.peer()
     fired = []
     for _ in range(240):
@@ -80,12 +80,12 @@ def test_a_broker_that_registers_every_30_s_stays(lab: NamesrvLab) -> None:
     assert len(expiries(lab.clock)) == 1
 
 
-def test_an_idle_name_server_has_nothing_to_do(lab: NamesrvLab) -> None:
+def test_idle_name_server_has_no_timer(lab: NamesrvLab) -> None:
     lab.name_server()
     assert expiries(lab.clock) == []
 
 
-def test_an_outside_broker_ages_in_real_time_only(lab: NamesrvLab) -> None:
+def test_outside_broker_ages_in_real_time_only(lab: NamesrvLab) -> None:
     outside = lab.peer(outside=True)
     register(outside, topic("T"))
     lab.clock.advance("2h")
@@ -98,13 +98,13 @@ def test_an_outside_broker_ages_in_real_time_only(lab: NamesrvLab) -> None:
     assert route(lab.peer(), "T") is None
 
 
-def test_an_outside_broker_ages_with_advance_if_the_test_says_so(lab: NamesrvLab) -> None:
+def test_outside_broker_ages_with_advance_on_request(lab: NamesrvLab) -> None:
     register(lab.peer(outside=True), topic("T"))
     lab.clock.advance("130s", outside_peers=True)
     assert route(lab.peer(), "T") is None
 
 
-def test_a_broker_that_moves_in_ages_by_the_cluster_s_clock(lab: NamesrvLab) -> None:
+def test_broker_that_became_internal_ages_by_the_clusters_clock(lab: NamesrvLab) -> None:
     register(lab.peer(outside=True), topic("T"))
     register(lab.peer(), topic("T"))
     assert len(expiries(lab.clock)) == 1
@@ -112,7 +112,7 @@ def test_a_broker_that_moves_in_ages_by_the_cluster_s_clock(lab: NamesrvLab) -> 
     assert route(lab.peer(), "T") is None
 
 
-def test_a_paused_name_server_looks_when_it_goes_on(lab: NamesrvLab) -> None:
+def test_paused_name_server_scans_after_resume(lab: NamesrvLab) -> None:
     peer = lab.peer()
     register(peer, topic("T"))
     server = lab.servers[0]

@@ -13,7 +13,7 @@ from fakemq.text_files import DiskTextFile
 from tests.support.namesrv_lab import NamesrvLab, get_kv, put_kv
 
 
-def test_without_a_file_nothing_outlives_the_name_server(lab: NamesrvLab) -> None:
+def test_config_is_lost_with_a_name_server_without_a_file(lab: NamesrvLab) -> None:
     server = lab.name_server()
     put_kv(lab.peer(server), "N", "k", "v")
     server.stop()
@@ -21,7 +21,7 @@ def test_without_a_file_nothing_outlives_the_name_server(lab: NamesrvLab) -> Non
     assert get_kv(lab.peer(server), "N", "k").code == 22
 
 
-def test_with_a_file_every_change_is_in_it_at_once(lab: NamesrvLab, tmp_path: Path) -> None:
+def test_every_change_is_written_to_the_file_at_once(lab: NamesrvLab, tmp_path: Path) -> None:
     path = tmp_path / "namesrv" / "kvConfig.json"
     server = lab.name_server(kv_file=DiskTextFile(str(path)))
     peer = lab.peer(server)
@@ -41,7 +41,7 @@ def test_with_a_file_every_change_is_in_it_at_once(lab: NamesrvLab, tmp_path: Pa
     assert get_kv(lab.peer(server), "N", "k").ext_fields == {"value": "ж"}
 
 
-def test_a_file_of_java_s_is_read(lab: NamesrvLab, tmp_path: Path) -> None:
+def test_javas_file_is_read(lab: NamesrvLab, tmp_path: Path) -> None:
     path = tmp_path / "kvConfig.json"
     path.write_text('{"configTable":{"ORDER_TOPIC_CONFIG":{"T":"broker-a:4"}}}')
     server = lab.name_server(kv_file=DiskTextFile(str(path)))
@@ -49,21 +49,19 @@ def test_a_file_of_java_s_is_read(lab: NamesrvLab, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"not json", b"[1]", b"\xff", b'{"configTable":{"N":1}}'])
-def test_a_file_that_is_no_kv_config_is_named(
-    lab: NamesrvLab, tmp_path: Path, content: bytes
-) -> None:
+def test_invalid_file_is_named(lab: NamesrvLab, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "kvConfig.json"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"kvConfig\.json: this is no KV config"):
         lab.name_server(kv_file=DiskTextFile(str(path)))
 
 
-def test_a_file_that_cannot_be_read_is_named(lab: NamesrvLab, tmp_path: Path) -> None:
+def test_unreadable_file_is_named(lab: NamesrvLab, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read this KV config: Is a directory"):
         lab.name_server(kv_file=DiskTextFile(str(tmp_path)))
 
 
-def test_a_file_that_cannot_be_written_is_a_warning(lab: NamesrvLab, tmp_path: Path) -> None:
+def test_unwritable_file_is_a_warning(lab: NamesrvLab, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     server = lab.name_server(kv_file=DiskTextFile(str(tmp_path / "file" / "kvConfig.json")))
     peer = lab.peer(server)
@@ -73,7 +71,7 @@ def test_a_file_that_cannot_be_written_is_a_warning(lab: NamesrvLab, tmp_path: P
     assert "kvConfig.json: the KV config could not be written" in warned.text
 
 
-def test_it_is_printed_after_a_minute_and_then_every_ten(lab: NamesrvLab) -> None:
+def test_config_is_printed_after_a_minute_and_then_every_ten(lab: NamesrvLab) -> None:
     put_kv(lab.peer(), "N", "k", "v")
     lab.clock.advance("59999ms")
     assert lab.journal.find(KvConfigPrinted) == []

@@ -29,15 +29,13 @@ def test_every_code_of_the_4_9_7_name_server_is_handled() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_bare_request_is_answered_and_is_no_bug_of_ours(
-    lab: NamesrvLab, peer: Peer, code: int
-) -> None:
+def test_request_without_fields_is_no_bug(lab: NamesrvLab, peer: Peer, code: int) -> None:
     for body in (b"", b"{", b"\xff\x00", b"[]", b"null"):
         assert peer.ask(code, body=body).code in (0, 1, 17, 22)
     assert lab.journal.find(HandlerFailed) == []
 
 
-def test_an_unknown_code_is_never_answered_and_named_once(lab: NamesrvLab, peer: Peer) -> None:
+def test_unknown_code_is_not_answered_and_reported_once(lab: NamesrvLab, peer: Peer) -> None:
     answers = [peer.send(code) for code in (9999, 9999, RequestCode.SEND_MESSAGE)]
     assert not any(answer.over for answer in answers)
     lab.clock.advance("3s")
@@ -50,19 +48,19 @@ def test_an_unknown_code_is_never_answered_and_named_once(lab: NamesrvLab, peer:
     assert not peer.closed
 
 
-def test_made_up_codes_do_not_fill_the_journal_with_warnings(lab: NamesrvLab, peer: Peer) -> None:
+def test_number_of_warnings_about_unknown_codes_is_limited(lab: NamesrvLab, peer: Peer) -> None:
     for code in range(5000, 5100):
         peer.send(code)
     assert len(lab.journal.find(Warned)) == 20
 
 
-def test_a_oneway_request_is_done_and_not_answered(lab: NamesrvLab, peer: Peer) -> None:
+def test_oneway_request_is_handled_and_not_answered(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"))
     peer.oneway(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
     assert peer.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).code == 0
 
 
-def test_a_broker_whose_connection_closes_is_gone_at_once(lab: NamesrvLab) -> None:
+def test_broker_is_removed_when_its_connection_closes(lab: NamesrvLab) -> None:
     broker, other = lab.peer(), lab.peer()
     register(broker, topic("T"))
     register(other, topic("U"), name="broker-b", addr="10.0.0.2:10911")
@@ -73,14 +71,14 @@ def test_a_broker_whose_connection_closes_is_gone_at_once(lab: NamesrvLab) -> No
     assert (gone.broker_addr, gone.why) == ("10.0.0.1:10911", "channel closed")
 
 
-def test_a_client_s_connection_takes_no_broker_along(lab: NamesrvLab) -> None:
+def test_closed_connection_of_a_client_removes_no_broker(lab: NamesrvLab) -> None:
     broker, client = lab.peer(), lab.peer()
     register(broker, topic("T"))
     client.close()
     assert route(broker, "T") is not None
 
 
-def test_a_broker_that_reconnected_outlives_its_old_connection(lab: NamesrvLab) -> None:
+def test_reconnected_broker_survives_the_end_of_its_old_connection(lab: NamesrvLab) -> None:
     old, new = lab.peer(), lab.peer()
     register(old, topic("T"))
     register(new, topic("T"))
@@ -88,7 +86,7 @@ def test_a_broker_that_reconnected_outlives_its_old_connection(lab: NamesrvLab) 
     assert route(new, "T") is not None
 
 
-def test_a_stopped_name_server_leaves_nothing_behind(lab: NamesrvLab) -> None:
+def test_stopped_name_server_leaves_nothing_behind(lab: NamesrvLab) -> None:
     server = lab.name_server()
     peer = lab.peer(server)
     register(peer, topic("T"))
@@ -108,7 +106,7 @@ def test_a_stopped_name_server_leaves_nothing_behind(lab: NamesrvLab) -> None:
     assert len(lab.journal.find(NodeStarted)) == 2
 
 
-def test_restarting_begins_a_new_scan_grid(lab: NamesrvLab) -> None:
+def test_restart_begins_a_new_scan_grid(lab: NamesrvLab) -> None:
     server = lab.name_server()
     lab.clock.advance("3s")
     server.stop()
@@ -131,7 +129,7 @@ def test_reset_forgets_all_but_the_connections(lab: NamesrvLab, peer: Peer) -> N
     assert route(peer, "T") is not None, "the same data version as before"
 
 
-def test_name_servers_know_nothing_of_each_other(lab: NamesrvLab) -> None:
+def test_name_servers_are_independent(lab: NamesrvLab) -> None:
     first, second = lab.name_server(), lab.name_server()
     with_first, with_second = lab.peer(first), lab.peer(second)
     register(with_first, topic("T"))
@@ -144,12 +142,12 @@ def test_name_servers_know_nothing_of_each_other(lab: NamesrvLab) -> None:
     assert route(with_second, "U") is not None
 
 
-def test_cluster_test_is_refused_with_one_clear_line(lab: NamesrvLab) -> None:
+def test_cluster_test_mode_is_refused(lab: NamesrvLab) -> None:
     with pytest.raises(NotYetSupported, match=r"clusterTest=true: .* leave clusterTest out"):
         lab.name_server(NamesrvConfig(cluster_test=True))
 
 
-def test_its_repr_says_where_it_is_and_what_it_has(lab: NamesrvLab) -> None:
+def test_repr_shows_address_and_tables(lab: NamesrvLab) -> None:
     server = lab.name_server()
     register(lab.peer(server))
     assert repr(server) == "<name server namesrv-0 at 127.0.0.1:9876 running, 1 brokers>"

@@ -25,7 +25,7 @@ class Link:
         self.kinds.append(kind)
 
 
-def test_the_one_who_holds_most_lets_go_when_all_hold_too_much() -> None:
+def test_largest_holder_is_closed_when_the_total_is_exceeded() -> None:
     held = HeldBytes(100)
     small, great, last = Link(), Link(), Link()
     held.put(small, 20)
@@ -41,7 +41,7 @@ def test_the_one_who_holds_most_lets_go_when_all_hold_too_much() -> None:
     assert great.kinds == [HELD]
 
 
-def test_who_holds_most_may_be_the_one_who_comes() -> None:
+def test_newest_holder_may_be_the_largest() -> None:
     held = HeldBytes(100)
     here, comes = Link(), Link()
     held.put(here, 60)
@@ -49,7 +49,7 @@ def test_who_holds_most_may_be_the_one_who_comes() -> None:
     assert (here.whys, len(comes.whys), held.total_bytes) == ([], 1, 60)
 
 
-def test_who_said_too_much_of_itself_stays() -> None:
+def test_overstated_size_does_not_close_its_peer() -> None:
     held = HeldBytes(100)
     quick, slow, last = Link(5), Link(), Link()
     held.put(slow, 30)
@@ -66,7 +66,7 @@ def test_who_said_too_much_of_itself_stays() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 200)), max_size=60))
-def test_the_total_is_that_of_all_and_never_too_much(puts: list[tuple[int, int]]) -> None:
+def test_total_is_the_sum_and_never_exceeded(puts: list[tuple[int, int]]) -> None:
     held = HeldBytes(300)
     links = [Link() for _ in range(6)]
     sizes = dict.fromkeys(range(6), 0)
@@ -81,7 +81,7 @@ def test_the_total_is_that_of_all_and_never_too_much(puts: list[tuple[int, int]]
         assert held.total_bytes == sum(sizes.values()) <= 300
 
 
-def test_at_the_end_all_let_go() -> None:
+def test_closing_releases_everything() -> None:
     held = HeldBytes()
     links = [Link(), Link()]
     for link in links:

@@ -70,7 +70,7 @@ async def works(port: Port) -> bool:
     return await asyncio.to_thread(ask)
 
 
-def test_a_peer_that_never_reads_what_it_is_pushed_is_closed_alone(
+def test_peer_that_never_reads_pushes_is_closed_alone(
     port: Port, crowd: ExitStack, unread_max_bytes: int
 ) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
@@ -106,7 +106,7 @@ async def read_slowly(lab: ListenerLab, port: Port, crowd: ExitStack, behind_byt
     assert not session.closed
 
 
-def test_a_slow_peer_that_reads_is_never_closed(
+def test_slow_reading_peer_is_never_closed(
     port: Port, crowd: ExitStack, unread_max_bytes: int
 ) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
@@ -115,9 +115,7 @@ def test_a_slow_peer_that_reads_is_never_closed(
     listening(port, use)
 
 
-def test_a_slow_peer_that_reads_is_never_closed_for_what_all_have_either(
-    port: Port, crowd: ExitStack
-) -> None:
+def test_slow_reading_peer_is_not_closed_at_the_common_limit(port: Port, crowd: ExitStack) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         await read_slowly(lab, port, crowd, 8 * MIB)
 
@@ -153,7 +151,7 @@ def test_requests_of_a_peer_that_does_not_read_stay_unread(port: Port, crowd: Ex
     listening(port, use)
 
 
-def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: ExitStack) -> None:
+def test_requests_waiting_for_a_reading_peer_are_counted(port: Port, crowd: ExitStack) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def take(session: Session, command: RemotingCommand) -> None:
             lab.taken += 1
@@ -176,9 +174,7 @@ def test_requests_that_wait_for_a_peer_to_read_are_counted(port: Port, crowd: Ex
     listening(port, use)
 
 
-def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
-    port: Port, crowd: ExitStack
-) -> None:
+def test_peer_with_many_requests_does_not_delay_others(port: Port, crowd: ExitStack) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         count = 3_000
         order: list[str] = []
@@ -206,7 +202,7 @@ def test_a_peer_with_much_to_ask_does_not_keep_the_others_waiting(
 
 
 @pytest.mark.parametrize("how", ["turn", "read", "paused"])
-def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
+def test_bug_while_resuming_does_not_leave_a_peer_unread(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
@@ -238,7 +234,7 @@ def test_a_bug_while_it_goes_on_does_not_leave_a_peer_unread(
     listening(port, use)
 
 
-def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack) -> None:
+def test_unfinished_frames_are_bounded_in_total(port: Port, crowd: ExitStack) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         announced = struct.pack(">I", 15 * MIB)
         socks = [connect(port, crowd) for _ in range(4)]
@@ -261,7 +257,7 @@ def test_frames_that_never_end_are_bounded_over_all(port: Port, crowd: ExitStack
     listening(port, use, held_max_bytes=(1200 << 10))
 
 
-def test_a_frame_that_is_only_announced_takes_no_memory(port: Port, crowd: ExitStack) -> None:
+def test_announced_frame_takes_no_memory(port: Port, crowd: ExitStack) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         socks = [connect(port, crowd) for _ in range(50)]
         for sock in socks:
@@ -273,7 +269,7 @@ def test_a_frame_that_is_only_announced_takes_no_memory(port: Port, crowd: ExitS
     listening(port, use)
 
 
-def test_closing_on_a_peer_that_does_not_read_takes_no_longer_than_a_moment(
+def test_closing_a_peer_that_does_not_read_is_quick(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tcp, "_LINGER_S", 0.05)
@@ -292,7 +288,7 @@ def test_closing_on_a_peer_that_does_not_read_takes_no_longer_than_a_moment(
     listening(port, use)
 
 
-def test_a_byte_at_a_time_is_answered_like_any_other(port: Port) -> None:
+def test_byte_by_byte_request_is_answered(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> bytes:
             frame = Connection().encode(RemotingCommand(7, body=b"slow"))
@@ -307,7 +303,7 @@ def test_a_byte_at_a_time_is_answered_like_any_other(port: Port) -> None:
     listening(port, use)
 
 
-def test_who_closes_its_half_gets_the_answers_to_what_it_asked(port: Port) -> None:
+def test_half_closed_peer_gets_its_answers(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> tuple[bytes, bool]:
             with TcpPeer(port.addr) as peer:
@@ -320,7 +316,7 @@ def test_who_closes_its_half_gets_the_answers_to_what_it_asked(port: Port) -> No
     listening(port, use)
 
 
-def test_a_reset_within_a_frame_is_no_offence(port: Port) -> None:
+def test_reset_within_a_frame_is_no_violation(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         with socket.create_connection((HOST, port.port), 5) as sock:
             sock.sendall(struct.pack(">I", MIB) + bytes(1000))
@@ -334,7 +330,7 @@ def test_a_reset_within_a_frame_is_no_offence(port: Port) -> None:
     listening(port, use)
 
 
-def test_without_descriptors_nobody_is_accepted_until_there_are_some(
+def test_connections_are_accepted_again_when_descriptors_are_free(
     port: Port, crowd: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener_module, "PAUSE_S", 0.05)
@@ -357,11 +353,11 @@ def test_without_descriptors_nobody_is_accepted_until_there_are_some(
     listening(port, use)
 
 
-def test_the_limit_is_that_of_this_process() -> None:
+def test_descriptor_limit_is_that_of_this_process() -> None:
     assert descriptor_limit() >= 256
 
 
-def test_a_flood_of_connections_leaves_nothing_behind(port: Port) -> None:
+def test_flood_of_connections_leaves_nothing_behind(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         gc.collect()  # what earlier tests left must not be closed while this one counts
         before = descriptors()

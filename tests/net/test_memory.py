@@ -69,7 +69,7 @@ def test_bytes_arrive_when_the_network_settles(lab: NetworkLab) -> None:
     assert not near.outside
 
 
-def test_order_is_that_of_writing(lab: NetworkLab) -> None:
+def test_bytes_arrive_in_write_order(lab: NetworkLab) -> None:
     one, two = lab.connect(), lab.connect()
     for code in range(6):
         (two if code % 2 else one).invoke_oneway(RemotingCommand(code))
@@ -77,7 +77,7 @@ def test_order_is_that_of_writing(lab: NetworkLab) -> None:
     assert [code for _, code in lab.requests] == list(range(6))
 
 
-def test_the_driver_is_told_once_until_it_settles(lab: NetworkLab) -> None:
+def test_driver_is_notified_once_until_the_network_settles(lab: NetworkLab) -> None:
     session = lab.connect()
     for code in range(3):
         session.invoke_oneway(RemotingCommand(code))
@@ -87,7 +87,7 @@ def test_the_driver_is_told_once_until_it_settles(lab: NetworkLab) -> None:
     assert lab.posts == 2
 
 
-def test_an_answer_given_while_settling_arrives_too(lab: NetworkLab) -> None:
+def test_answer_written_while_settling_arrives_too(lab: NetworkLab) -> None:
     hops = []
 
     def bounce(session: Session, command: RemotingCommand) -> None:
@@ -103,7 +103,7 @@ def test_an_answer_given_while_settling_arrives_too(lab: NetworkLab) -> None:
     assert hops == list(range(6))
 
 
-def test_nobody_listens(lab: NetworkLab) -> None:
+def test_connect_without_a_listener_is_refused(lab: NetworkLab) -> None:
     assert lab.network.knows(ADDR)
     lab.network.unlisten(ADDR)
     lab.network.unlisten(ADDR)
@@ -111,7 +111,7 @@ def test_nobody_listens(lab: NetworkLab) -> None:
     assert lab.network.connect(ADDR, "client", lab.accept) is None
 
 
-def test_what_speaks_another_language_uses_the_same_links(lab: NetworkLab) -> None:
+def test_other_protocols_use_the_same_links(lab: NetworkLab) -> None:
     echo, asker = Echo(), Echo(answers=False)
     lab.network.listen("127.0.0.1:2", echo.on)
     assert lab.network.connect("127.0.0.1:2", "client", asker.on) is asker
@@ -126,7 +126,7 @@ def test_what_speaks_another_language_uses_the_same_links(lab: NetworkLab) -> No
     assert (echo.lost, asker.lost) == ([], ["closed by the peer"]), "who closes is not told"
 
 
-def test_a_link_knows_the_nodes_at_its_ends(lab: NetworkLab) -> None:
+def test_link_knows_the_nodes_at_its_ends(lab: NetworkLab) -> None:
     near, far = Echo(), Echo()
     lab.network.listen("127.0.0.1:2", far.on, "namesrv-0")
     lab.network.connect("127.0.0.1:2", "broker-a-0", near.on)
@@ -139,7 +139,7 @@ def test_a_link_knows_the_nodes_at_its_ends(lab: NetworkLab) -> None:
     assert near.link.remote_addr == far.link.local_addr == "127.0.0.1:2"
 
 
-def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: NetworkLab) -> None:
+def test_close_arrives_after_written_data(lab: NetworkLab) -> None:
     near = lab.connect()
     near.invoke_oneway(RemotingCommand(7))
     near.close("done")
@@ -155,7 +155,7 @@ def test_closing_is_seen_by_the_other_end_after_what_was_written(lab: NetworkLab
     assert len(lab.requests) == 1
 
 
-def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: NetworkLab) -> None:
+def test_paused_link_keeps_data_until_resume(lab: NetworkLab) -> None:
     near = lab.connect()
     near.invoke_oneway(RemotingCommand(6))
     lab.network.settle()
@@ -173,7 +173,7 @@ def test_a_paused_link_keeps_what_arrives_until_it_resumes(lab: NetworkLab) -> N
     assert lab.closed == [near, far]
 
 
-def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: NetworkLab) -> None:
+def test_pause_in_the_middle_keeps_the_order(lab: NetworkLab) -> None:
     codes = []
 
     far = []
@@ -193,7 +193,7 @@ def test_what_a_pause_in_the_middle_leaves_stays_in_order(lab: NetworkLab) -> No
         far[0].resume()
 
 
-def test_an_error_while_settling_leaves_it_usable(lab: NetworkLab) -> None:
+def test_error_while_settling_leaves_the_network_usable(lab: NetworkLab) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
@@ -215,7 +215,7 @@ def test_an_error_while_settling_leaves_it_usable(lab: NetworkLab) -> None:
 # -- a paused node that is sent more than anybody keeps --------------------------------------
 
 
-def test_what_a_paused_end_is_sent_is_bounded(
+def test_data_for_a_paused_end_are_bounded(
     lab: NetworkLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "UNREAD_MAX_BYTES", 10_000)

@@ -65,7 +65,7 @@ def lab() -> OutboundLab:
     return OutboundLab()
 
 
-def test_the_clusters_own_nodes_are_reached_over_memory(lab: OutboundLab) -> None:
+def test_nodes_of_the_cluster_are_reached_over_memory(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.invoke(INSIDE)
     assert [reply is not None for reply in lab.replies] == [True, True]
@@ -74,7 +74,7 @@ def test_the_clusters_own_nodes_are_reached_over_memory(lab: OutboundLab) -> Non
     assert not lab.double.sessions[0].outside
 
 
-def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: OutboundLab) -> None:
+def test_other_addresses_are_reached_over_tcp_and_requests_wait_together(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
@@ -87,7 +87,7 @@ def test_any_other_address_over_tcp_and_requests_wait_for_it_together(lab: Outbo
     assert lab.out.session(OUTSIDE) is not None
 
 
-def test_nobody_answers(lab: OutboundLab) -> None:
+def test_unreachable_address_answers_none(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.invoke_oneway(OUTSIDE, RemotingCommand(8))
     lab.opening[0][1](False)
@@ -96,13 +96,13 @@ def test_nobody_answers(lab: OutboundLab) -> None:
     assert len(lab.opening) == 2, "the next request tries again"
 
 
-def test_without_tcp_there_is_nobody_outside(lab: OutboundLab) -> None:
+def test_outside_address_without_tcp_answers_none(lab: OutboundLab) -> None:
     out = Outbound(lab, lab.network)
     out.invoke(OUTSIDE, RemotingCommand(7), 3_000, lab.replies.append)
     assert lab.replies == [None]
 
 
-def test_a_connection_that_died_is_made_anew(lab: OutboundLab) -> None:
+def test_lost_connection_is_replaced(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.double.sessions[0].close("gone")
     lab.network.settle()
@@ -111,7 +111,7 @@ def test_a_connection_that_died_is_made_anew(lab: OutboundLab) -> None:
     assert len(lab.double.sessions) == 2
 
 
-def test_an_answer_that_does_not_come(lab: OutboundLab) -> None:
+def test_missing_answer_times_out(lab: OutboundLab) -> None:
     lab.double.answer = lambda request: None
     lab.invoke(INSIDE)
     assert lab.replies == []
@@ -127,7 +127,7 @@ def test_close_ends_every_connection(lab: OutboundLab) -> None:
     assert lab.out.session(INSIDE) is None
 
 
-def test_what_opens_after_the_close_is_closed(lab: OutboundLab) -> None:
+def test_connection_opened_after_the_close_is_closed(lab: OutboundLab) -> None:
     lab.invoke(OUTSIDE)
     lab.out.close("killed")
     assert lab.replies == [None]
@@ -139,7 +139,7 @@ def test_what_opens_after_the_close_is_closed(lab: OutboundLab) -> None:
     assert lab.out.session(OUTSIDE) is None
 
 
-def test_pause_and_resume(lab: OutboundLab) -> None:
+def test_connections_pause_and_resume(lab: OutboundLab) -> None:
     lab.invoke(INSIDE)
     lab.out.pause()
     lab.invoke(INSIDE)

@@ -23,7 +23,7 @@ class Replies(list[RemotingCommand | None]):
 # -- requests in ------------------------------------------------------------------------------
 
 
-def test_all_frames_of_one_batch_are_answered_by_one_write(lab: SessionLab) -> None:
+def test_frames_of_one_batch_are_answered_by_one_write(lab: SessionLab) -> None:
     lab.session.data_received(lab.frame(7, 1) + lab.frame(8, 2) + lab.frame(9, 3)[:5])
     assert [request.code for request in lab.requests] == [7, 8]
     assert len(lab.link.written) == 1
@@ -35,7 +35,7 @@ def test_all_frames_of_one_batch_are_answered_by_one_write(lab: SessionLab) -> N
     ]
 
 
-def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: SessionLab) -> None:
+def test_body_of_slices_is_copied_into_the_write_of_its_batch(lab: SessionLab) -> None:
     log = memoryview(bytearray(b"one two three"))
 
     def take(session: Session, command: RemotingCommand) -> None:
@@ -50,7 +50,7 @@ def test_a_body_of_slices_is_copied_into_the_one_write_of_its_batch(lab: Session
     assert [response.body for response in lab.sent()] == [b"onethree"] * 3
 
 
-def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: SessionLab) -> None:
+def test_violation_is_answered_and_then_closes_the_session(lab: SessionLab) -> None:
     lab.session.data_received(lab.frame(7) + b"\xff" * 16)
     assert len(lab.sent()) == 1
     assert lab.link.closed
@@ -61,7 +61,7 @@ def test_a_peer_that_breaks_the_protocol_is_answered_first_and_then_closed(lab: 
     assert len(lab.requests) == 1
 
 
-def test_a_request_that_cannot_even_be_answered_harms_no_other(lab: SessionLab) -> None:
+def test_unanswerable_request_affects_no_other(lab: SessionLab) -> None:
     def take(session: Session, command: RemotingCommand) -> None:
         if command.code == 8:
             raise ZeroDivisionError
@@ -109,7 +109,7 @@ class Greedy(SessionLab):
         return opaques
 
 
-def test_requests_wait_while_the_peer_does_not_read_the_answers_before_them() -> None:
+def test_requests_wait_until_the_peer_reads_earlier_answers() -> None:
     lab = Greedy(UNWRITTEN_MAX_BYTES // 2, blocked_by=1)
     lab.ask(10)
     assert len(lab.requests) == 3, "one look at what was written is enough"
@@ -122,14 +122,14 @@ def test_requests_wait_while_the_peer_does_not_read_the_answers_before_them() ->
     assert [command.opaque for command in lab.requests] == list(range(10))
 
 
-def test_a_peer_that_reads_is_answered_in_one_go() -> None:
+def test_reading_peer_is_answered_at_once() -> None:
     lab = Greedy(UNWRITTEN_MAX_BYTES, blocked_by=1 << 40)
     lab.ask(10)
     assert len(lab.sent()) == 10
     assert max(map(len, lab.link.written), default=0) < 3 * UNWRITTEN_MAX_BYTES
 
 
-def test_what_comes_meanwhile_is_handled_behind_what_waits() -> None:
+def test_later_requests_are_handled_after_waiting_ones() -> None:
     lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(3)
     lab.session.data_received(lab.frame(7, 3))
@@ -138,7 +138,7 @@ def test_what_comes_meanwhile_is_handled_behind_what_waits() -> None:
     assert [command.opaque for command in lab.requests] == [0, 1, 2, 3]
 
 
-def test_a_breach_behind_what_waits_is_noticed_when_its_turn_comes() -> None:
+def test_violation_behind_waiting_requests_is_reported_in_order() -> None:
     lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(2, b"\xff" * 8)
     assert lab.gone == []
@@ -147,7 +147,7 @@ def test_a_breach_behind_what_waits_is_noticed_when_its_turn_comes() -> None:
     assert [command.opaque for command in lab.requests] == [0, 1]
 
 
-def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
+def test_requests_of_a_closed_session_are_not_handled() -> None:
     lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(2)
     lab.session.connection_lost()
@@ -155,7 +155,7 @@ def test_nothing_is_handled_for_a_peer_that_has_gone() -> None:
     assert len(lab.requests) == 1
 
 
-def test_what_waits_is_counted_until_it_is_handled_or_its_peer_has_gone() -> None:
+def test_waiting_bytes_are_counted_until_handled_or_closed() -> None:
     lab = Greedy(2 * UNWRITTEN_MAX_BYTES, blocked_by=1)
     lab.ask(20)
     read_bytes = 20 * len(lab.frame(7))
@@ -173,7 +173,7 @@ def test_what_waits_is_counted_until_it_is_handled_or_its_peer_has_gone() -> Non
     assert lab.session._left == []
 
 
-def test_the_rest_of_many_requests_waits_for_its_turn(lab: SessionLab) -> None:
+def test_remaining_requests_wait_for_the_next_turn(lab: SessionLab) -> None:
     lab.link.turn_ends_at = 3
     lab.session.data_received(b"".join(lab.frame(7, opaque) for opaque in range(100)))
     assert [command.opaque for command in lab.requests] == list(range(24))
@@ -183,7 +183,7 @@ def test_the_rest_of_many_requests_waits_for_its_turn(lab: SessionLab) -> None:
     assert not lab.session.closed
 
 
-def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: SessionLab) -> None:
+def test_violation_behind_a_turn_is_reported_in_the_next(lab: SessionLab) -> None:
     lab.link.turn_ends_at = 1
     frames = b"".join(lab.frame(7, opaque) for opaque in range(10))
     lab.session.data_received(frames + b"\xff" * 8)
@@ -193,13 +193,13 @@ def test_a_breach_behind_a_turn_is_noticed_in_the_next(lab: SessionLab) -> None:
     assert len(lab.requests) == 10
 
 
-def test_a_long_reason_is_cut(lab: SessionLab) -> None:
+def test_long_reason_is_cut(lab: SessionLab) -> None:
     lab.session.close_for_violation("y" * 9000, "test")
     (closed,) = lab.journal.find(LinkClosed)
     assert len(closed.why) < 600
 
 
-def test_a_session_without_a_dispatcher_answers_nothing(lab: SessionLab) -> None:
+def test_session_without_a_dispatcher_answers_nothing(lab: SessionLab) -> None:
     session = Session(lab.link, lab, None)
     session.data_received(lab.frame(7))
     assert lab.link.written == []
@@ -208,7 +208,7 @@ def test_a_session_without_a_dispatcher_answers_nothing(lab: SessionLab) -> None
 # -- requests out -----------------------------------------------------------------------------
 
 
-def test_replies_find_who_asked(lab: SessionLab) -> None:
+def test_replies_are_matched_to_their_requests(lab: SessionLab) -> None:
     one, two = Replies(), Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, one.append)
     lab.session.invoke(RemotingCommand(8), 3_000, two.append)
@@ -223,7 +223,7 @@ def test_replies_find_who_asked(lab: SessionLab) -> None:
     assert not [timer for timer in lab.real.timers() if timer.kind == "rpc_timeout"]
 
 
-def test_an_answer_that_does_not_come_is_a_none(lab: SessionLab) -> None:
+def test_missing_reply_is_none(lab: SessionLab) -> None:
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
     lab.real.advance(2.999)
@@ -234,7 +234,7 @@ def test_an_answer_that_does_not_come_is_a_none(lab: SessionLab) -> None:
     assert replies == [None], "an answer that comes too late is nobody's"
 
 
-def test_a_lost_connection_is_a_none_for_all_who_wait(lab: SessionLab) -> None:
+def test_lost_connection_is_none_for_all_open_requests(lab: SessionLab) -> None:
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
     lab.session.invoke(RemotingCommand(8), 3_000, replies.append)
@@ -250,7 +250,7 @@ def test_a_lost_connection_is_a_none_for_all_who_wait(lab: SessionLab) -> None:
     assert lab.journal.find(LinkClosed)[0].why == "closed by the peer"
 
 
-def test_a_oneway_request_waits_for_nothing(lab: SessionLab) -> None:
+def test_oneway_request_expects_no_reply(lab: SessionLab) -> None:
     lab.session.invoke_oneway(RemotingCommand(7))
     (sent,) = lab.sent()
     assert sent.is_oneway
@@ -260,14 +260,14 @@ def test_a_oneway_request_waits_for_nothing(lab: SessionLab) -> None:
 # -- a paused node ----------------------------------------------------------------------------
 
 
-def test_a_paused_session_does_not_read(lab: SessionLab) -> None:
+def test_paused_session_does_not_read(lab: SessionLab) -> None:
     lab.session.pause()
     assert not lab.link.reading
     lab.session.resume()
     assert lab.link.reading
 
 
-def test_a_paused_session_can_be_closed(lab: SessionLab) -> None:
+def test_paused_session_can_be_closed(lab: SessionLab) -> None:
     lab.session.pause()
     lab.session.close("killed")
     assert lab.link.closed
@@ -279,7 +279,7 @@ def test_a_paused_session_can_be_closed(lab: SessionLab) -> None:
 # -- idleness ---------------------------------------------------------------------------------
 
 
-def test_idle_for_120_seconds_without_read_or_write(lab: SessionLab) -> None:
+def test_session_is_closed_after_120_idle_seconds(lab: SessionLab) -> None:
     lab.real.advance(100)
     lab.session.data_received(lab.frame(7))
     lab.real.advance(119.999)
@@ -293,7 +293,7 @@ def test_idle_for_120_seconds_without_read_or_write(lab: SessionLab) -> None:
     assert lab.journal.find(LinkClosed)[0].why == "idle for 120 s"
 
 
-def test_a_peer_outside_is_idle_in_real_time_only() -> None:
+def test_outside_session_is_idle_in_real_time_only() -> None:
     lab = SessionLab(outside=True)
     lab.real.advance("10h")
     assert lab.gone == []
@@ -302,7 +302,7 @@ def test_a_peer_outside_is_idle_in_real_time_only() -> None:
     assert lab.gone == [lab.session]
 
 
-def test_a_time_out_of_a_peer_outside_is_real_time() -> None:
+def test_time_out_of_an_outside_session_is_real_time() -> None:
     lab = SessionLab(outside=True)
     replies = Replies()
     lab.session.invoke(RemotingCommand(7), 3_000, replies.append)
@@ -313,7 +313,7 @@ def test_a_time_out_of_a_peer_outside_is_real_time() -> None:
     assert replies == [None]
 
 
-def test_what_it_says_of_itself(lab: SessionLab) -> None:
+def test_repr_shows_peer_and_state(lab: SessionLab) -> None:
     assert repr(lab.session) == "<session here:1 - there:2 inside>"
     assert repr(SessionLab(outside=True).session) == "<session here:1 - there:2 outside>"
     lab.session.close("done")
@@ -321,7 +321,7 @@ def test_what_it_says_of_itself(lab: SessionLab) -> None:
 
 
 @pytest.mark.parametrize("how", ["closed", "answered", "given up"])
-def test_a_reply_callback_that_fails_harms_nobody_else(how: str) -> None:
+def test_failing_reply_callback_affects_no_other(how: str) -> None:
     lab = SessionLab()
     heard: list[RemotingCommand | None] = []
     lab.session.invoke(RemotingCommand(1), 1000, lambda _: print(1 // 0))
@@ -342,7 +342,7 @@ def test_a_reply_callback_that_fails_harms_nobody_else(how: str) -> None:
     assert failed.error.startswith("ZeroDivisionError")
 
 
-def test_a_request_that_fits_no_frame_costs_the_connection() -> None:
+def test_oversized_request_closes_the_connection() -> None:
     lab = SessionLab()
     heard: list[RemotingCommand | None] = []
     lab.session.invoke(RemotingCommand(307, body=bytes(FRAME_MAX_BYTES)), 1000, heard.append)

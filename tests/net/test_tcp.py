@@ -23,7 +23,7 @@ from tests.support.listener_lab import TOO_MUCH, ListenerLab, listening, until
 from tests.support.tcp import HOST, TcpPeer, refuses
 
 
-def test_a_request_over_tcp(port: Port) -> None:
+def test_request_over_tcp_is_answered(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> tuple[bytes, str]:
             with TcpPeer(port.addr) as peer:
@@ -42,7 +42,7 @@ def test_a_request_over_tcp(port: Port) -> None:
     listening(port, use)
 
 
-def test_an_answer_that_fits_no_frame_closes_behind_those_before_it(port: Port) -> None:
+def test_oversized_answer_closes_after_earlier_answers(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def ask() -> bytes:
             connection = Connection()
@@ -64,7 +64,7 @@ def test_an_answer_that_fits_no_frame_closes_behind_those_before_it(port: Port) 
     listening(port, use)
 
 
-def test_what_is_sent_is_not_held_back_for_more(port: Port) -> None:
+def test_data_are_sent_without_delay(port: Port) -> None:
     # Else a request to a client waits for its acknowledgement of the last answer: 40 ms.
     async def use(lab: ListenerLab, listener: Listener) -> None:
         with TcpPeer(port.addr) as peer:
@@ -77,7 +77,7 @@ def test_what_is_sent_is_not_held_back_for_more(port: Port) -> None:
     listening(port, use)
 
 
-def test_a_connection_that_is_reset(port: Port) -> None:
+def test_reset_connection_is_reported(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def reset() -> None:
             peer = TcpPeer(port.addr)
@@ -92,7 +92,7 @@ def test_a_connection_that_is_reset(port: Port) -> None:
     listening(port, use)
 
 
-def test_who_connects_in_the_turn_of_the_close_is_closed(port: Port) -> None:
+def test_connection_in_the_turn_of_the_close_is_closed(port: Port) -> None:
     # By its own hand: both in one turn of the loop, as a busy machine has it.
     async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = listener._sock
@@ -108,7 +108,7 @@ def test_who_connects_in_the_turn_of_the_close_is_closed(port: Port) -> None:
     listening(port, use)
 
 
-def test_who_connects_just_before_a_restart_is_closed_too(port: Port) -> None:
+def test_connection_just_before_a_restart_is_closed(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = listener._sock
         assert sock is not None
@@ -124,7 +124,7 @@ def test_who_connects_just_before_a_restart_is_closed_too(port: Port) -> None:
     listening(port, use)
 
 
-def test_out_of_descriptors_nothing_is_accepted_for_a_while(port: Port) -> None:
+def test_accepting_pauses_when_descriptors_run_out(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         class Exhausted:
             def accept(self) -> None:
@@ -148,7 +148,7 @@ def answered(addr: str) -> bytes:
         return peer.ask(7, body=b"hello").body
 
 
-def test_connecting_to_somebody_outside(port: Port) -> None:
+def test_outside_address_is_connected_to(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
@@ -167,7 +167,7 @@ def test_connecting_to_somebody_outside(port: Port) -> None:
     listening(port, use)
 
 
-def test_what_waits_for_an_answer_is_held_until_it_has_one(port: Port) -> None:
+def test_waiting_request_is_held_until_answered(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         def park(session: Session, command: RemotingCommand) -> None:
             session.parked_bytes += command.code
@@ -192,7 +192,7 @@ def test_what_waits_for_an_answer_is_held_until_it_has_one(port: Port) -> None:
 
 
 @pytest.mark.parametrize("accepted_paused", [True, False])
-def test_a_paused_node_holds_its_peer_up_and_reads_all_when_it_goes_on(
+def test_paused_node_blocks_its_peer_and_reads_all_after_resume(
     port: Port, accepted_paused: bool
 ) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
@@ -219,7 +219,7 @@ def test_a_paused_node_holds_its_peer_up_and_reads_all_when_it_goes_on(
 
 
 @pytest.mark.parametrize("reset", [True, False])
-def test_a_peer_that_goes_meanwhile_is_missed_on_resuming(port: Port, reset: bool) -> None:
+def test_peer_that_left_meanwhile_is_noticed_on_resume(port: Port, reset: bool) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = socket.create_connection((HOST, port.port), 5)
         await until(lambda: len(lab.sessions) == 1)
@@ -242,7 +242,7 @@ def test_a_peer_that_goes_meanwhile_is_missed_on_resuming(port: Port, reset: boo
     listening(port, use)
 
 
-def test_a_peer_that_does_not_read_is_not_read_from_paused_or_not(port: Port) -> None:
+def test_peer_that_does_not_read_is_not_read_from(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         with socket.create_connection((HOST, port.port), 5) as sock:
             await until(lambda: len(lab.sessions) == 1)
@@ -267,7 +267,7 @@ def test_a_peer_that_does_not_read_is_not_read_from_paused_or_not(port: Port) ->
     listening(port, use)
 
 
-def test_a_write_that_fails_while_paused_is_noticed_on_resuming(port: Port) -> None:
+def test_failed_write_while_paused_is_noticed_on_resume(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
         sock = socket.create_connection((HOST, port.port), 5)
         await until(lambda: len(lab.sessions) == 1)
@@ -288,7 +288,7 @@ def test_a_write_that_fails_while_paused_is_noticed_on_resuming(port: Port) -> N
 # -- connecting -------------------------------------------------------------------------------
 
 
-def test_what_speaks_another_language_uses_the_same_links_and_listeners(port: Port) -> None:
+def test_other_protocols_use_the_same_links_and_listeners(port: Port) -> None:
     async def main() -> None:
         echo, asker = Echo(), Echo(answers=False)
         listener, connector = Listener(port, echo.on), TcpConnector()
@@ -314,7 +314,7 @@ def test_what_speaks_another_language_uses_the_same_links_and_listeners(port: Po
 
 
 @pytest.mark.parametrize("addr", ["127.0.0.1:1", "127.0.0.1:99999", "no port", "[::1"])
-def test_nobody_there(addr: str) -> None:
+def test_refused_connection_is_reported(addr: str) -> None:
     async def main() -> None:
         connector = TcpConnector()
         opened: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
@@ -325,7 +325,7 @@ def test_nobody_there(addr: str) -> None:
     asyncio.run(main())
 
 
-def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
+def test_closing_the_connector_ends_open_attempts() -> None:
     async def main() -> None:
         connector = TcpConnector()
         connector.open("127.0.0.1:1", ListenerLab().accept, lambda session: None)
@@ -335,7 +335,7 @@ def test_closing_the_connector_gives_up_what_is_being_opened() -> None:
     asyncio.run(main())
 
 
-def test_loops_of_two_threads_read_to_places_of_their_own() -> None:
+def test_loops_of_two_threads_have_separate_buffers() -> None:
     views = [_inbox.view, _inbox.view]
     thread = threading.Thread(target=lambda: views.append(_inbox.view))
     thread.start()

@@ -21,20 +21,20 @@ MEMBERS = st.lists(
 
 
 @given(MEMBERS)
-def test_both_ways(members: list[BatchMember]) -> None:
+def test_batch_is_decoded_as_encoded(members: list[BatchMember]) -> None:
     body = encode_batch(members)
     assert decode_batch(body) == members
     assert decode_batch(memoryview(body)) == members
 
 
-def test_layout() -> None:
+def test_batch_has_javas_layout() -> None:
     assert encode_batch([BatchMember(b"hi", b"a\x01b", 7)]).hex() == (
         "0000001b0000000000000000000000070000000268690003610162"
     )
 
 
 @given(MEMBERS.filter(bool))
-def test_a_batch_cut_short_is_refused(members: list[BatchMember]) -> None:
+def test_truncated_batch_is_refused(members: list[BatchMember]) -> None:
     body = encode_batch(members)
     last = len(encode_batch(members[-1:]))
     for end in range(len(body) - last + 1, len(body)):
@@ -47,7 +47,7 @@ def test_negative_lengths_are_refused() -> None:
         decode_batch(bytes(16) + b"\xff\xff\xff\xff\0\0")
 
 
-def test_properties_have_a_limit() -> None:
+def test_length_of_properties_is_limited() -> None:
     encode_batch([BatchMember(b"", b"p" * 32767)])
     with pytest.raises(LocalProtocolError):
         encode_batch([BatchMember(b"", b"p" * 32768)])
@@ -63,5 +63,7 @@ def test_properties_have_a_limit() -> None:
         (b"a\x01b\x02", b"c\x01d", b"a\x01b\x02c\x01d"),
     ],
 )
-def test_properties_of_the_batch_come_behind(own: bytes, of_batch: bytes, stored: bytes) -> None:
+def test_properties_of_the_batch_follow_those_of_the_member(
+    own: bytes, of_batch: bytes, stored: bytes
+) -> None:
     assert member_properties(own, of_batch) == stored

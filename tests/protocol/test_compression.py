@@ -29,14 +29,14 @@ def _a_low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_up_to_the_limit(name: str) -> None:
+def test_body_up_to_the_limit_is_decompressed(name: str) -> None:
     assert unpack(name, PACK[name](bytes(LIMIT))) == bytes(LIMIT)
     with pytest.raises(RemoteProtocolError, match="unpacks to over 100000 bytes"):
         unpack(name, PACK[name](bytes(LIMIT + 1)))
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_a_bomb_takes_no_more_memory_than_a_piece_may_make(name: str) -> None:
+def test_decompression_bomb_takes_limited_memory(name: str) -> None:
     bomb = PACK[name](bytes(60_000_000))
     tracemalloc.start()
     try:
@@ -49,7 +49,7 @@ def test_a_bomb_takes_no_more_memory_than_a_piece_may_make(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_what_ends_too_early_or_is_nothing(name: str) -> None:
+def test_truncated_or_invalid_data_are_refused(name: str) -> None:
     packed = PACK[name](b"hello" * 100)
     for cut in (packed[:-5], b""):
         with pytest.raises(RemoteProtocolError, match=f"is no {name}"):

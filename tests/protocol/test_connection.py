@@ -67,7 +67,7 @@ def frame(header: bytes, body: bytes = b"", mark: int | None = None) -> bytes:
 
 @given(st.lists(commands(), max_size=4), st.lists(st.integers(0, 2000), max_size=8))
 @settings(deadline=None)
-def test_what_one_end_sends_the_other_reads_in_any_pieces(
+def test_written_frames_are_read_in_any_pieces(
     sent: list[RemotingCommand], cuts: list[int]
 ) -> None:
     assert ConnectionPair().send(sent, cuts) == sent
@@ -75,14 +75,14 @@ def test_what_one_end_sends_the_other_reads_in_any_pieces(
 
 @given(commands())
 @settings(deadline=None, max_examples=30)
-def test_one_byte_at_a_time(command: RemotingCommand) -> None:
+def test_frames_are_read_byte_by_byte(command: RemotingCommand) -> None:
     pair = ConnectionPair()
     assert pair.send([command, command], list(range(4000))) == [command, command]
 
 
 @given(st.binary(max_size=60), st.booleans(), st.lists(st.integers(0, 100), max_size=3))
 @settings(deadline=None)
-def test_garbage_raises_remote_protocol_error_at_most(
+def test_any_bytes_raise_only_remote_protocol_error(
     data: bytes, framed: bool, cuts: list[int]
 ) -> None:
     connection = Connection()
@@ -97,9 +97,7 @@ def test_garbage_raises_remote_protocol_error_at_most(
 
 @given(st.binary(max_size=60), st.sampled_from(SerializeType))
 @settings(deadline=None)
-def test_garbage_header_raises_remote_protocol_error_at_most(
-    header: bytes, kind: SerializeType
-) -> None:
+def test_any_header_raises_only_remote_protocol_error(header: bytes, kind: SerializeType) -> None:
     connection = Connection()
     with suppress(RemoteProtocolError):
         connection.receive_data(frame(header, mark=kind << 24 | len(header)))
@@ -107,7 +105,7 @@ def test_garbage_header_raises_remote_protocol_error_at_most(
 
 @given(st.lists(commands(), max_size=3), st.binary(max_size=12), st.lists(st.integers(0, 999)))
 @settings(deadline=None)
-def test_a_breach_is_the_same_in_any_pieces(
+def test_violation_is_the_same_in_any_pieces(
     sent: list[RemotingCommand], tail: bytes, cuts: list[int]
 ) -> None:
     data = b"".join(Connection().encode(command) for command in sent) + tail
@@ -130,7 +128,7 @@ def test_a_breach_is_the_same_in_any_pieces(
 
 @given(st.integers(0, 40), st.binary(min_size=1, max_size=3), st.sampled_from(SerializeType))
 @settings(deadline=None)
-def test_a_damaged_frame_raises_remote_protocol_error_at_most(
+def test_damaged_frame_raises_only_remote_protocol_error(
     at: int, damage: bytes, kind: SerializeType
 ) -> None:
     command = RemotingCommand(10, ext_fields={"a": "b"}, remark="r", serialize_type=kind)
@@ -153,7 +151,7 @@ def test_a_damaged_frame_raises_remote_protocol_error_at_most(
     ],
 )
 @pytest.mark.parametrize("step", [1, 1000])
-def test_breaches_are_named_however_they_arrive(data: bytes, text: str, step: int) -> None:
+def test_violations_are_named_in_any_pieces(data: bytes, text: str, step: int) -> None:
     connection = Connection()
 
     def feed() -> None:
@@ -190,7 +188,7 @@ def test_other_protocols_are_named(data: bytes, text: str, step: int) -> None:
         feed()
 
 
-def test_good_frames_before_a_bad_one_are_given() -> None:
+def test_valid_frames_before_an_invalid_one_are_returned() -> None:
     connection = Connection()
     good = RemotingCommand(34, opaque=7)
     assert connection.receive_data(connection.encode(good) + b"GET / ") == [good]
@@ -199,7 +197,7 @@ def test_good_frames_before_a_bad_one_are_given() -> None:
         connection.receive_data(b"")
 
 
-def test_eof_within_a_frame() -> None:
+def test_eof_within_a_frame_is_an_error() -> None:
     connection = Connection()
     connection.receive_data(b"\x00\x00")
     with pytest.raises(TruncatedError, match="closed after 2 bytes of a frame"):
@@ -222,7 +220,7 @@ def test_largest_frame_in_small_pieces_is_read_in_linear_time() -> None:
         connection.encode(command)
 
 
-def test_opaque_counts_like_a_java_int() -> None:
+def test_opaque_wraps_like_a_java_int() -> None:
     connection = Connection()
     assert [connection.next_opaque() for _ in range(3)] == [0, 1, 2]
     connection._next_opaque = 2**31 - 1
@@ -235,7 +233,7 @@ def test_response_is_written_in_its_serialize_type() -> None:
         assert Connection().encode(response)[4] == kind
 
 
-def test_a_header_that_takes_too_long_to_read_is_not_read() -> None:
+def test_header_that_takes_too_long_to_parse_is_refused() -> None:
     length, mark = HEADER_MAX_BYTES + 1, (HEADER_MAX_BYTES + 1).to_bytes(4)
     with pytest.raises(RemoteProtocolError, match="a header of 2097153 bytes; 2097152 is the most"):
         Connection().receive_data((4 + length).to_bytes(4) + mark + b"[" * length)

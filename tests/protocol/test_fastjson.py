@@ -58,13 +58,13 @@ def comparable(tagged: Any) -> Any:
     return ["array", *map(comparable, tagged[1:])]
 
 
-def test_there_are_recorded_cases() -> None:
+def test_recorded_cases_exist() -> None:
     assert len(READ) > 150
     assert len(WRITTEN) > 30
 
 
 @pytest.mark.parametrize(("text", "expected"), READ, ids=[repr(text) for text, _ in READ])
-def test_reads_what_java_reads(text: str, expected: Any) -> None:
+def test_values_are_read_as_by_java(text: str, expected: Any) -> None:
     if expected == "error":
         with pytest.raises(JsonError):
             loads(text)
@@ -106,7 +106,7 @@ class OrderedSet(frozenset[Any]):
 @pytest.mark.parametrize(
     ("tree", "default", "pretty", "standard"), WRITTEN, ids=[repr(case[0]) for case in WRITTEN]
 )
-def test_writes_what_java_writes(tree: Any, default: str, pretty: str, standard: str) -> None:
+def test_values_are_written_as_by_java(tree: Any, default: str, pretty: str, standard: str) -> None:
     value = marked(tree)
     assert dumps(value) == default
     assert fastjson.dumps_pretty(value) == pretty
@@ -123,7 +123,7 @@ class Language(IntEnum):
     JAVA = 0
 
 
-def test_a_bean_is_written_sorted_without_nulls() -> None:
+def test_bean_is_written_sorted_without_nulls() -> None:
     queue = Queue("T", "b", 3)
     assert dumps(queue) == '{"brokerName":"b","queueId":3,"topic":"T"}'
     assert dumps(Queue("T", None)) == '{"queueId":0,"topic":"T"}'
@@ -133,7 +133,7 @@ def test_a_bean_is_written_sorted_without_nulls() -> None:
     )
 
 
-def test_the_standard_form_sorts_keys_as_java_compares_them() -> None:
+def test_standard_form_sorts_keys_as_java_compares_them() -> None:
     keys = {Queue("T", "b", 1): 1, Queue("T", "b", 0): 0}
     assert list(loads(fastjson.dumps_standard(keys)).values()) == [0, 1]
     assert fastjson.dumps_standard({10: 1, 9: 2}) == '{"9":2,"10":1}'
@@ -142,22 +142,22 @@ def test_the_standard_form_sorts_keys_as_java_compares_them() -> None:
     )
 
 
-def test_enums_are_their_names() -> None:
+def test_enum_is_written_by_name() -> None:
     assert dumps({"language": Language.JAVA}) == '{"language":"JAVA"}'
 
 
 @pytest.mark.parametrize("value", [object(), b"x", {"a": object()}])
-def test_what_has_no_json_is_our_mistake(value: object) -> None:
+def test_value_without_json_form_is_a_local_error(value: object) -> None:
     with pytest.raises(TypeError, match="no JSON for"):
         dumps(value)
 
 
-def test_bytes_of_a_body() -> None:
+def test_body_is_written_as_bytes() -> None:
     assert fastjson.encode({"a": "é\ud800"}) == '{"a":"é?"}'.encode()
     assert loads(b'{"a":"\xff"}') == {"a": "\ufffd"}
 
 
-def test_object_keys_are_values() -> None:
+def test_keys_may_be_objects() -> None:
     [(key, one)] = loads('{{"queueId":0,"topic":"T"}:1}').items()
     assert key == {"queueId": 0, "topic": "T"}
     assert isinstance(key, ObjectKey)
@@ -165,7 +165,7 @@ def test_object_keys_are_values() -> None:
     assert {key: 2}[ObjectKey(queueId=0, topic="T")] == 2
 
 
-def test_an_error_says_where_and_whose() -> None:
+def test_error_names_position_and_text() -> None:
     with pytest.raises(RemoteProtocolError, match="expected ':' behind a key at character 4 of 6"):
         loads('{"a" 1}'.replace(" ", "")[:4] + "?}")
 
@@ -177,7 +177,7 @@ def test_nesting_never_exhausts_the_stack(opening: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1" * 5000 + "L", "{" + "1" * 5000 + ":1}"])
-def test_endless_numbers_are_refused(text: str) -> None:
+def test_overlong_numbers_are_refused(text: str) -> None:
     with pytest.raises(JsonError, match="too long"):
         loads(text)
 
@@ -208,14 +208,14 @@ TREES = st.recursive(
 
 @given(TREES)
 @settings(deadline=None)
-def test_what_is_written_is_read_back(tree: Any) -> None:
+def test_written_value_is_read_back(tree: Any) -> None:
     assert loads(dumps(tree)) == tree
     assert loads(fastjson.dumps_pretty(tree)) == tree
 
 
 @given(TREES)
 @settings(deadline=None)
-def test_the_standard_form_is_for_everyone(tree: Any) -> None:
+def test_standard_form_is_read_by_standard_parsers(tree: Any) -> None:
     text = fastjson.dumps_standard(tree)
     assert text.isascii()
     with contextlib.suppress(AmbiguousKeysError):
@@ -240,13 +240,13 @@ def with_text_keys(tree: Any) -> Any:
 @given(st.text(alphabet="{}[]:,\"'\\ au01.-+eESL/*\n\u0000", max_size=30) | st.binary(max_size=30))
 @example("[ 1 /*")
 @settings(deadline=None, max_examples=300)
-def test_garbage_raises_one_kind_of_error(text: str | bytes) -> None:
+def test_any_text_raises_one_kind_of_error(text: str | bytes) -> None:
     with contextlib.suppress(JsonError):
         loads(text)
 
 
 @pytest.mark.parametrize("levels", [129, 600, 5000, 100_000])
-def test_deep_nesting_is_refused_however_standard(levels: int) -> None:
+def test_deep_nesting_is_refused_in_standard_json_too(levels: int) -> None:
     assert loads("[" * 129 + "]" * 129)
     with pytest.raises(JsonError, match="nested deeper than 128"):
         loads("[" * (levels + 1) + "]" * (levels + 1))

@@ -46,7 +46,7 @@ def without_empty_values(frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_frames_come_back_as_they_were(file: str) -> None:
+def test_frames_are_written_again_unchanged(file: str) -> None:
     for name, frame in frames(file):
         command = decode_frame(memoryview(frame))
         binary = command.serialize_type is SerializeType.ROCKETMQ
@@ -55,7 +55,7 @@ def test_frames_come_back_as_they_were(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_stream_reads_the_same_whole_and_byte_by_byte(file: str) -> None:
+def test_stream_reads_the_same_in_one_piece_and_byte_by_byte(file: str) -> None:
     stream = b"".join(frame for _, frame in frames(file)[:25])
     whole = Connection().receive_data(stream)
     connection = Connection()
@@ -68,7 +68,7 @@ def test_a_stream_reads_the_same_whole_and_byte_by_byte(file: str) -> None:
     assert bytewise == whole
 
 
-def test_a_real_broker_answers_some_binary_requests_in_json() -> None:
+def test_real_broker_answers_some_binary_requests_in_json() -> None:
     """Answers it writes itself, and those to a request that blew up, ignore the request's form."""
     in_json = {
         name

@@ -39,12 +39,12 @@ COMMAND = RemotingCommand(
 )
 
 
-def test_bytes_written_by_hand() -> None:
+def test_header_equals_bytes_written_by_hand() -> None:
     assert decode_binary_header(HEADER) == COMMAND
     assert encode_binary_header(COMMAND) == HEADER
 
 
-def test_nulls_have_length_zero_and_empty_strings_do_not_survive() -> None:
+def test_nulls_have_length_zero_and_empty_strings_become_null() -> None:
     empty = RemotingCommand(
         10, remark="", ext_fields={"a": "", "": "x"}, serialize_type=SerializeType.ROCKETMQ
     )
@@ -60,7 +60,7 @@ def test_unknown_language_is_other() -> None:
 
 
 @pytest.mark.parametrize("size", range(len(HEADER)))
-def test_every_shorter_header_is_truncated(size: int) -> None:
+def test_shortened_header_is_truncated(size: int) -> None:
     with pytest.raises(TruncatedError):
         decode_binary_header(HEADER[:size])
 
@@ -80,7 +80,7 @@ def test_negative_lengths_are_refused(at: int) -> None:
         RemotingCommand(10, ext_fields={"k" * 2**15: "v"}),
     ],
 )
-def test_what_does_not_fit_is_our_fault(command: RemotingCommand) -> None:
+def test_oversized_value_is_a_local_error(command: RemotingCommand) -> None:
     command.serialize_type = SerializeType.ROCKETMQ
     with pytest.raises(LocalProtocolError, match="does not fit a binary header"):
         encode_binary_header(command)
@@ -109,7 +109,7 @@ def commands(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> RemotingCommand:
 
 @given(commands(sound), st.binary(max_size=20), st.binary(max_size=20))
 @settings(deadline=None)
-def test_what_is_sound_needs_no_second_reading(
+def test_well_formed_header_is_parsed_once(
     command: RemotingCommand, before: bytes, behind: bytes
 ) -> None:
     header = encode_binary_header(command)
@@ -134,7 +134,7 @@ def test_short_ascii_is_written_in_one_piece(command: RemotingCommand) -> None:
     st.binary(max_size=20),
 )
 @settings(deadline=None, max_examples=500)
-def test_what_the_lean_reader_takes_the_declaration_reads_alike(
+def test_quick_reader_agrees_with_the_declaration(
     command: RemotingCommand, damage: list[tuple[int, int]], longer: int, behind: bytes
 ) -> None:
     data = bytearray(encode_binary_header(command))
@@ -150,11 +150,11 @@ def test_what_the_lean_reader_takes_the_declaration_reads_alike(
 
 @given(commands(st.text()))
 @settings(deadline=None)
-def test_half_a_surrogate_pair_is_written_as_java_does(command: RemotingCommand) -> None:
+def test_lone_surrogate_is_written_as_by_java(command: RemotingCommand) -> None:
     assert encode_binary_header(command) == _encode_any(command)
 
 
-def test_a_length_of_more_than_16_bits_is_never_taken_for_one_of_15() -> None:
+def test_length_of_more_than_16_bits_is_refused() -> None:
     field = (2**15).to_bytes(2) + b"k" * 2**15 + b"\0\0\0\1v"
     with pytest.raises(RemoteProtocolError, match="of -32768 bytes"):
         decode_binary_header(HEADER[:13] + bytes(4) + len(field).to_bytes(4) + field)

@@ -13,7 +13,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.header_json import decode_json_header, encode_json_header
 
 
-def test_written_in_java_s_order() -> None:
+def test_fields_are_in_javas_order() -> None:
     command = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=35, remark='aé"', ext_fields={"k": ""})
     assert encode_json_header(command).decode() == (
         '{"code":0,"extFields":{"k":""},"flag":1,"language":"JAVA","opaque":35,'
@@ -21,21 +21,21 @@ def test_written_in_java_s_order() -> None:
     )
 
 
-def test_ext_fields_are_there_even_empty_and_remark_only_if_any() -> None:
+def test_ext_fields_are_always_written_and_remark_only_if_set() -> None:
     assert encode_json_header(RemotingCommand(34)).decode() == (
         '{"code":34,"extFields":{},"flag":0,"language":"JAVA","opaque":0,'
         '"serializeTypeCurrentRPC":"JSON","version":407}'
     )
 
 
-def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+def test_lone_surrogate_becomes_a_question_mark() -> None:
     command = RemotingCommand(1, remark="a\ud800", ext_fields={"\udc00": "x\ud800"})
     text = encode_json_header(command).decode()
     assert '"remark":"a?"' in text
     assert '"extFields":{"?":"x?"}' in text
 
 
-def test_missing_fields_are_java_s_defaults() -> None:
+def test_missing_fields_have_javas_defaults() -> None:
     command = decode_json_header(b"{}")
     assert command == RemotingCommand(0, version=0)
 
@@ -52,21 +52,21 @@ def test_missing_fields_are_java_s_defaults() -> None:
         ("3", LanguageCode.PYTHON),
     ],
 )
-def test_languages(language: str, code: LanguageCode) -> None:
+def test_languages_are_read_by_name_and_number(language: str, code: LanguageCode) -> None:
     assert decode_json_header(b'{"language":%s}' % language.encode()).language is code
 
 
-def test_a_language_of_a_number_that_is_none_is_an_error() -> None:
+def test_invalid_language_number_is_an_error() -> None:
     with pytest.raises(RemoteProtocolError, match="no language has the number 99"):
         decode_json_header(b'{"language":99}')
 
 
-def test_unquoted_and_single_quoted_names() -> None:
+def test_unquoted_and_single_quoted_names_are_read() -> None:
     command = decode_json_header(b"{code:10,'language':'GO',}")
     assert (command.code, command.language) == (10, LanguageCode.GO)
 
 
-def test_ext_values_of_other_types_become_java_s_strings() -> None:
+def test_ext_values_of_other_types_become_javas_strings() -> None:
     header = b'{"code":10,"extFields":{"a":1,"b":null,"c":true,"e":{"x":1},"f":[1,2]}}'
     assert decode_json_header(header).ext_fields == {
         "a": "1",
@@ -89,16 +89,16 @@ def test_ext_values_of_other_types_become_java_s_strings() -> None:
         (' \n{"code":10} ', 10),
     ],
 )
-def test_codes_fastjson_makes_ints_of(header: str, code: int) -> None:
+def test_codes_are_converted_as_by_fastjson(header: str, code: int) -> None:
     assert decode_json_header(header.encode()).code == code
 
 
-def test_remark_may_be_anything() -> None:
+def test_remark_may_have_any_type() -> None:
     assert decode_json_header(b'{"remark":5}').remark == "5"
     assert decode_json_header(b'{"remark":{"q":1}}').remark == '{"q":1}'
 
 
-def test_bad_utf8_is_replaced() -> None:
+def test_invalid_utf8_is_replaced() -> None:
     assert decode_json_header(b'{"remark":"a\xff"}').remark == "a�"
 
 
@@ -119,6 +119,6 @@ def test_bad_utf8_is_replaced() -> None:
     ],
     ids=lambda header: header[:20],
 )
-def test_what_fastjson_refuses_closes_the_connection(header: str) -> None:
+def test_header_that_fastjson_refuses_closes_the_connection(header: str) -> None:
     with pytest.raises(RemoteProtocolError):
         decode_json_header(header.encode())

@@ -57,7 +57,7 @@ def test_every_java_header_exists_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", JAVA_HEADERS)
-def test_fields_are_java_s(name: str) -> None:
+def test_fields_equal_javas(name: str) -> None:
     cls, java = CLASSES[name], JAVA_HEADERS[name]
     assert cls.fast is ("FAST" in java)
     specs = {wire: (attr, converter) for wire, attr, converter in cls.field_specs()}
@@ -83,7 +83,7 @@ def test_fields_are_java_s(name: str) -> None:
 @pytest.mark.parametrize("cls", CLASSES.values())
 @given(data=st.data())
 @settings(deadline=None, max_examples=5)
-def test_what_is_encoded_is_decoded(cls: type[Header], data: st.DataObject) -> None:
+def test_encoded_header_is_decoded(cls: type[Header], data: st.DataObject) -> None:
     values: dict[object, st.SearchStrategy[str | int | bool]] = {
         str: st.text(),
         parse_int: st.integers(-(2**31), 2**31 - 1),
@@ -95,7 +95,7 @@ def test_what_is_encoded_is_decoded(cls: type[Header], data: st.DataObject) -> N
     assert cls.decode(header.encode()) == header
 
 
-def test_v2_becomes_v1_and_back() -> None:
+def test_v2_header_becomes_v1_and_back() -> None:
     values = ("g", "t", "d", "4", "1", "0", "99", "5", "p", "2", "true", "16", "true", "b")
     fields = dict(zip("abcdefghijklmn", values, strict=True))
     short = SendMessageRequestHeaderV2.decode(fields)
@@ -120,7 +120,7 @@ def test_v2_becomes_v1_and_back() -> None:
     assert SendMessageRequestHeaderV2.from_v1(long).encode() == fields
 
 
-def test_v1_keeps_absent_fields_absent() -> None:
+def test_v1_header_keeps_absent_fields_absent() -> None:
     long = SendMessageRequestHeaderV2.decode({"a": "g"}).to_v1()
     assert long.producer_group == "g"
     assert long.properties is None
@@ -128,7 +128,7 @@ def test_v1_keeps_absent_fields_absent() -> None:
         _ = long.topic
 
 
-def test_bad_number_escapes_from_a_fast_header_only() -> None:
+def test_invalid_number_escapes_from_a_fast_header_only() -> None:
     assert GetMaxOffsetRequestHeader.decode({"topic": "t", "queueId": "x"}).topic == "t"
     with pytest.raises(NumberFormatError, match='For input string: "x"'):
         SendMessageRequestHeaderV2.decode({"e": "x"})

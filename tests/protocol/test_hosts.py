@@ -20,14 +20,14 @@ HOSTS = st.tuples(st.ip_addresses().map(str), st.integers(min_value=-(2**31), ma
 
 
 @given(HOSTS)
-def test_what_is_packed_is_unpacked(host: tuple[str, int]) -> None:
+def test_packed_host_is_unpacked(host: tuple[str, int]) -> None:
     packed = pack_host(host)
     assert len(packed) == (20 if ":" in host[0] else 8)
     assert unpack_host(packed) == host
     assert parse_host(format_host(host)) == host
 
 
-def test_layout() -> None:
+def test_host_has_javas_layout() -> None:
     assert pack_host(("127.0.0.1", 10911)).hex() == "7f00000100002a9f"
     assert format_host(("::1", 1)) == "[::1]:1"
     assert parse_host("::1:80") == ("::1", 80)
@@ -37,13 +37,13 @@ def test_layout() -> None:
     "host",
     [("localhost", 1), ("1.2.3", 1), ("1.2.3.256", 1), ("", 0), ("::g", 1), ("1.2.3.4", 1 << 31)],
 )
-def test_what_is_no_address_is_refused(host: tuple[str, int]) -> None:
+def test_invalid_address_is_refused(host: tuple[str, int]) -> None:
     with pytest.raises(LocalProtocolError, match="no IP address and port"):
         pack_host(host)
 
 
 @pytest.mark.parametrize("text", ["", "1.2.3.4", "1.2.3.4:x", "host:1"])
-def test_what_is_not_written_as_a_host_is_refused(text: str) -> None:
+def test_invalid_host_text_is_refused(text: str) -> None:
     with pytest.raises(LocalProtocolError):
         parse_host(text)
 

@@ -38,12 +38,12 @@ JAVA_HASHES = {
 
 
 @pytest.mark.parametrize(("text", "expected"), JAVA_HASHES.items())
-def test_string_hash_is_javas(text: str, expected: int) -> None:
+def test_string_hash_equals_javas(text: str, expected: int) -> None:
     assert java_string_hash(text) == expected
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=[]), max_size=200))
-def test_string_hash_is_the_definition(text: str) -> None:
+def test_string_hash_equals_its_definition(text: str) -> None:
     expected = 0
     encoded = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(encoded[::2], encoded[1::2], strict=True):
@@ -51,7 +51,7 @@ def test_string_hash_is_the_definition(text: str) -> None:
     assert java_string_hash(text) == expected
 
 
-def test_number_hashes() -> None:
+def test_number_hashes_equal_javas() -> None:
     assert java_hash(-1) == -1
     assert java_hash(1 << 32) == 1
     assert java_hash(0x7FFF_FFFF) == 0x7FFF_FFFF
@@ -81,14 +81,14 @@ JOINED_KEY_SETS = {
 
 
 @pytest.mark.parametrize(("capacity", "size"), JOINED_KEY_SETS)
-def test_hash_map_order_is_javas(capacity: int, size: int) -> None:
+def test_hash_map_order_equals_javas(capacity: int, size: int) -> None:
     keys = [f"topic-{index * 7919 % size}-x" for index in range(size)]
     ordered = java_hash_map_order(keys, capacity)
     assert sorted(ordered) == sorted(keys)
     assert java_string_hash(",".join(ordered)) == JOINED_KEY_SETS[capacity, size]
 
 
-def test_hash_map_order_of_property_names() -> None:
+def test_hash_map_order_of_property_names_equals_javas() -> None:
     names = "MSG_REGION TRACE_ON UNIQ_KEY WAIT TAGS KEYS CLUSTER DELAY MIN_OFFSET MAX_OFFSET"
     ordered = "MIN_OFFSET TRACE_ON MAX_OFFSET MSG_REGION KEYS UNIQ_KEY CLUSTER WAIT DELAY TAGS"
     assert java_hash_map_order(names.split(" ")) == ordered.split(" ")
@@ -101,7 +101,7 @@ def test_hash_map_order_of_property_names() -> None:
     assert java_hash_map_order(names.split(" ")) == ordered.split(" ")
 
 
-def test_hash_set_order_of_numbers_is_javas() -> None:
+def test_hash_set_order_of_numbers_equals_javas() -> None:
     codes = [java_string_hash(f"tag{index}") * (-1 if index % 2 else 1) for index in range(40)]
     assert java_hash_map_order(codes) == [
         *(110118744, -110118745, 110118746, -110118747, 110118748, -110118749, 110118750),
@@ -113,7 +113,7 @@ def test_hash_set_order_of_numbers_is_javas() -> None:
     ]
 
 
-def test_a_repeated_key_keeps_its_place() -> None:
+def test_repeated_key_keeps_its_place() -> None:
     assert java_hash_map_order(["a", "b", "a"]) == ["a", "b"]
     assert java_hash_map_order([]) == []
 

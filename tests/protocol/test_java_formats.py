@@ -43,7 +43,7 @@ def golden(pattern: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("line", recorded("record"))
-def test_records(line: str) -> None:
+def test_records_equal_javas(line: str) -> None:
     born, store, offset_id, digits = line.split(" ")
     record = bytes.fromhex(digits)
     message = decode_record(record)
@@ -64,7 +64,7 @@ def test_records(line: str) -> None:
     assert check_record(record).status is RecordStatus.OK
 
 
-def test_batches() -> None:
+def test_batches_equal_javas() -> None:
     [digits] = recorded("batch")
     body = bytes.fromhex(digits)
     members = decode_batch(body)
@@ -76,14 +76,14 @@ def test_batches() -> None:
 
 
 @pytest.mark.parametrize("line", recorded("subscription"))
-def test_subscriptions(line: str) -> None:
+def test_subscriptions_equal_javas(line: str) -> None:
     text, _, json = line.partition(" {")
     subscription = build_subscription_data("T", fastjson.loads(text))
     assert fastjson.dumps(subscription) == "{" + json
 
 
 @pytest.mark.parametrize("line", recorded("unique"))
-def test_unique_ids(line: str) -> None:
+def test_unique_ids_equal_javas(line: str) -> None:
     text, ip, pid = line.split(" ")
     unique = decode_unique_id(text)
     assert unique.ip == {"2001:db8:0:0:0:0:0:7": "2001:db8::7"}.get(ip, ip)
@@ -91,7 +91,7 @@ def test_unique_ids(line: str) -> None:
     assert unique[2:] == (0x18B4AAC2, 0x1234, 1)
 
 
-def test_offset_ids() -> None:
+def test_offset_ids_equal_javas() -> None:
     [line] = recorded("offset")
     text, host, offset = line.split(" ")
     store_host, physical_offset = decode_offset_id(text)
@@ -99,7 +99,7 @@ def test_offset_ids() -> None:
     assert physical_offset == int(offset)
 
 
-def test_golden_files() -> None:
+def test_golden_files_are_read_and_written() -> None:
     for records in golden("records*.bin"):
         assert b"".join(map(encoded_again, decode_records(records))) == records
     for batch in golden("batch*.bin"):

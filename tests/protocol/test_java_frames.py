@@ -53,7 +53,7 @@ def test_every_header_was_written_in_both_types() -> None:
 
 
 @pytest.mark.parametrize("at", range(len(OF_HEADERS)))
-def test_java_s_frame_is_read_and_written_again(at: int) -> None:
+def test_javas_frame_is_read_and_written_again(at: int) -> None:
     name, kind, frame = OF_HEADERS[at]
     data = bytes.fromhex(frame)
     cls, connection = CLASSES[name], Connection()
@@ -76,7 +76,7 @@ def header_of(frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("name", "kind", "frame"), PLAIN)
-def test_response_without_a_header(name: str, kind: str, frame: str) -> None:
+def test_response_without_a_header_is_read(name: str, kind: str, frame: str) -> None:
     assert name == "-"
     [command] = Connection().receive_data(bytes.fromhex(frame))
     assert command == RemotingCommand(

@@ -66,7 +66,7 @@ def a_record(**changed: Any) -> bytes:
 
 @given(FIELDS)
 @settings(deadline=None)
-def test_both_ways(fields: dict[str, Any]) -> None:
+def test_record_is_decoded_as_encoded(fields: dict[str, Any]) -> None:
     record = encode_record(**fields)
     message = decode_record(b"??" + record, 2)
     v6_bits = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
@@ -85,7 +85,7 @@ def test_both_ways(fields: dict[str, Any]) -> None:
     assert (check.status, check.size_bytes, check.reason) == (RecordStatus.OK, len(record), "")
 
 
-def test_layout() -> None:
+def test_record_has_javas_layout() -> None:
     record = a_record(
         queue_offset=1,
         physical_offset=2,
@@ -105,7 +105,7 @@ def test_layout() -> None:
     assert len(record) == 91 + len(b"hello" + b"T" + b"TAGS=a")
 
 
-def test_a_message_knows_its_ids_and_properties() -> None:
+def test_message_has_its_ids_and_properties() -> None:
     message = decode_record(a_record(physical_offset=0x10, properties="KEYS\x01a b\x02TAGS\x01t"))
     assert message.offset_msg_id == "7F00000100002A9F0000000000000010"
     assert message.msg_id == message.offset_msg_id
@@ -115,7 +115,7 @@ def test_a_message_knows_its_ids_and_properties() -> None:
     assert decode_record(a_record(properties="UNIQ_KEY\x01u")).msg_id == "u"
 
 
-def test_records_follow_each_other() -> None:
+def test_records_are_decoded_one_after_another() -> None:
     records = a_record(body=b"a") + a_record(body=b"", properties="") + a_record(body=b"c" * 500)
     assert [message.body for message in decode_records(records)] == [b"a", b"", b"c" * 500]
     assert decode_records(b"") == []
@@ -124,7 +124,7 @@ def test_records_follow_each_other() -> None:
             decode_records(records[:end])
 
 
-def test_what_no_record_can_carry() -> None:
+def test_invalid_record_values_are_refused() -> None:
     for changed in (
         {"topic": "t" * 128},
         {"properties": "p" * 32768},
@@ -135,7 +135,7 @@ def test_what_no_record_can_carry() -> None:
             a_record(**changed)
 
 
-def test_a_lie_about_the_size_is_found() -> None:
+def test_wrong_size_is_found() -> None:
     record = bytearray(a_record())
     record[3] += 1
     with pytest.raises(RemoteProtocolError, match=r"a record of 103 bytes at 0 says it has 104"):
@@ -143,7 +143,7 @@ def test_a_lie_about_the_size_is_found() -> None:
     assert check_record(record).status is RecordStatus.BAD
 
 
-def test_checking_finds_the_blank_and_the_damage() -> None:
+def test_check_finds_blank_and_damage() -> None:
     blank = check_record(b"xx" + build_blank(77), 2)
     assert (blank.status, blank.size_bytes, blank.message) == (RecordStatus.BLANK, 77, None)
     record = bytearray(a_record())
@@ -159,7 +159,7 @@ def test_checking_finds_the_blank_and_the_damage() -> None:
 
 @given(st.binary(max_size=120), st.integers(0, 102), st.integers(0, 255))
 @settings(deadline=None)
-def test_checking_never_raises(garbage: bytes, at: int, value: int) -> None:
+def test_check_never_raises(garbage: bytes, at: int, value: int) -> None:
     check_record(garbage)
     record = bytearray(a_record())
     record[at] = value
@@ -184,7 +184,7 @@ def test_bodies_are_decompressed() -> None:
         assert message.body == zlib.compress(b"hello" * 100)
 
 
-def test_a_body_that_is_not_compressed_as_said() -> None:
+def test_body_of_another_compression_is_an_error() -> None:
     with pytest.raises(RemoteProtocolError, match="is no zlib"):
         decompressed_body(compressed(b"hello", 0))
     with pytest.raises(RemoteProtocolError, match="compression type 5"):
@@ -198,7 +198,7 @@ def test_a_body_that_is_not_compressed_as_said() -> None:
         (MessageSysFlag.COMPRESSION_ZSTD_TYPE, "zstandard", "zstandard"),
     ],
 )
-def test_a_missing_module_and_its_extra_are_named(
+def test_missing_module_and_its_extra_are_named(
     monkeypatch: pytest.MonkeyPatch, bits: int, module: str, name: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
@@ -228,6 +228,6 @@ def test_bodies_of_a_java_producer_are_decompressed(name: str, sys_flag: str, bo
 
 
 @pytest.mark.parametrize("bits", [0x100, 0x200, 0x300])
-def test_what_is_none_of_these_is_said_so(bits: int) -> None:
+def test_unknown_compression_is_named(bits: int) -> None:
     with pytest.raises(RemoteProtocolError, match="is no "):
         decompressed_body(compressed(b"not compressed at all", bits))

@@ -16,7 +16,7 @@ PART = st.text(
 
 
 @given(st.dictionaries(PART, PART, max_size=20))
-def test_what_is_written_is_read_back(written: dict[str, str]) -> None:
+def test_written_properties_are_read_back(written: dict[str, str]) -> None:
     text = encode_properties_as_java(written)
     assert decode_properties(text) == written
     assert list(decode_properties(text)) == list(java_hash_map_order(written))
@@ -45,7 +45,7 @@ def test_java_order_is_that_of_a_hash_map() -> None:
         ("a\x011\x02b\x012\x02a\x013", {"a": "3", "b": "2"}),
     ],
 )
-def test_odd_strings_read_as_in_java(text: str, expected: dict[str, str]) -> None:
+def test_unusual_texts_are_read_as_by_java(text: str, expected: dict[str, str]) -> None:
     assert decode_properties(text) == expected
 
 

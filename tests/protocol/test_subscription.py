@@ -14,7 +14,7 @@ from fakemq.protocol.subscription import (
 
 
 @pytest.mark.parametrize("text", [None, "", "*"])
-def test_all(text: str | None) -> None:
+def test_subscription_to_everything_has_no_tags(text: str | None) -> None:
     data = build_subscription_data("T", text)
     assert (data.topic, data.sub_string, data.expression_type) == ("T", "*", "TAG")
     assert data.tags_set == []
@@ -22,24 +22,24 @@ def test_all(text: str | None) -> None:
     assert data.class_filter_mode is False
 
 
-def test_tags_are_trimmed_and_counted_once() -> None:
+def test_tags_are_trimmed_and_deduplicated() -> None:
     data = build_subscription_data("T", "a || b||a||  ||\tc ")
     assert data.sub_string == "a || b||a||  ||\tc "
     assert data.tags_set == ["a", "b", "c"]
     assert data.code_set == [java_string_hash(tag) for tag in "abc"]
 
 
-def test_only_what_java_trims_is_trimmed() -> None:
+def test_only_javas_whitespace_is_trimmed() -> None:
     data = build_subscription_data("T", "\u00a0a\u3000 || \x01b\x1f")
     assert set(data.tags_set) == {"\u00a0a\u3000", "b"}
 
 
-def test_blank_words_leave_no_tags() -> None:
+def test_blank_words_are_no_tags() -> None:
     assert build_subscription_data("T", " || ").tags_set == []
 
 
 @pytest.mark.parametrize("text", ["||", "||||"])
-def test_nothing_but_separators_is_an_error(text: str) -> None:
+def test_separators_alone_are_an_error(text: str) -> None:
     with pytest.raises(SubscriptionError, match="subString split error"):
         build_subscription_data("T", text)
 
@@ -55,7 +55,7 @@ def test_other_types_keep_their_text() -> None:
         build_subscription("T", "", "SQL92")
 
 
-def test_tag_types() -> None:
+def test_null_and_empty_type_are_tags() -> None:
     assert is_tag_type(None)
     assert is_tag_type("")
     assert is_tag_type("TAG")

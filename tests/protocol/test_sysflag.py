@@ -15,7 +15,7 @@ from fakemq.protocol.sysflag import (
 )
 
 
-def test_transaction_types() -> None:
+def test_transaction_types_are_bits() -> None:
     flag = MessageSysFlag.COMPRESSED | MessageSysFlag.TRANSACTION_PREPARED_TYPE
     assert transaction_type(flag) == MessageSysFlag.TRANSACTION_PREPARED_TYPE
     flag = with_transaction_type(flag, MessageSysFlag.TRANSACTION_COMMIT_TYPE)
@@ -25,17 +25,17 @@ def test_transaction_types() -> None:
 @pytest.mark.parametrize(
     ("bits", "name"), [(0, "zlib"), (0x100, "lz4"), (0x200, "zstd"), (0x300, "zlib")]
 )
-def test_compression_names(bits: int, name: str) -> None:
+def test_compression_types_have_names(bits: int, name: str) -> None:
     assert compression_name(bits | MessageSysFlag.COMPRESSED) == name
 
 
 @pytest.mark.parametrize("bits", [0x400, 0x500, 0x600, 0x700])
-def test_unknown_compression_is_the_peers_fault(bits: int) -> None:
+def test_unknown_compression_is_a_remote_error(bits: int) -> None:
     with pytest.raises(RemoteProtocolError, match=f"compression type {bits >> 8}"):
         compression_name(bits)
 
 
-def test_permissions_print_as_in_java() -> None:
+def test_permissions_are_printed_as_by_java() -> None:
     assert perm_to_string(PermName.READ | PermName.WRITE) == "RW-"
     assert perm_to_string(7) == "RWX"
     assert perm_to_string(PermName.PRIORITY) == "---"

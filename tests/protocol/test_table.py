@@ -18,7 +18,7 @@ def test_every_code_has_one_row_under_its_own_name_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_annotation_names_the_classes_that_are_loaded(name: str) -> None:
+def test_annotations_name_the_loaded_classes(name: str) -> None:
     def called(header: type[Header]) -> str:
         module = header.__module__.removeprefix("fakemq.protocol.headers.")
         return "NoHeader" if header is NoHeader else f"{module}.{header.__name__}"
@@ -28,6 +28,6 @@ def test_annotation_names_the_classes_that_are_loaded(name: str) -> None:
     assert table.__annotations__[name] == loaded
 
 
-def test_row_shows_what_it_is() -> None:
+def test_repr_of_a_row_shows_its_code() -> None:
     assert repr(table.HEART_BEAT) == "<HEART_BEAT (34) - ->"
     assert "send.SendMessageRequestHeaderV2" in repr(table.SEND_MESSAGE_V2)

@@ -28,7 +28,7 @@ def sorted_again(tree: Any) -> Any:
 
 @settings(deadline=None)
 @given(st.dictionaries(st.text("tT"), MORE, max_size=3), MORE, MORE)
-def test_what_was_read_is_written_again(
+def test_unknown_fields_are_written_again(
     topics: dict[str, dict[str, Any]], version: dict[str, Any], outside: dict[str, Any]
 ) -> None:
     topic = {
@@ -54,7 +54,7 @@ def test_what_was_read_is_written_again(
     assert fastjson.dumps_pretty(with_unknown(bean, unknown_fields(bean, raw))) == text
 
 
-def test_what_went_takes_its_fields_along_and_what_changed_keeps_them() -> None:
+def test_removed_bean_loses_its_unknown_fields_and_a_changed_one_keeps_them() -> None:
     raw = fastjson.loads(
         '{"subscriptionGroupTable":{"a":{"groupName":"a","new":1},"b":{"groupName":"b","new":2}}}'
     )
@@ -68,7 +68,7 @@ def test_what_went_takes_its_fields_along_and_what_changed_keeps_them() -> None:
     assert written["subscriptionGroupTable"]["b"]["retryQueueNums"] == 7
 
 
-def test_nothing_unknown_costs_nothing() -> None:
+def test_bean_without_unknown_fields_has_no_cost() -> None:
     bean = SubscriptionGroupWrapper()
     assert unknown_fields(bean, {"dataVersion": {"counter": 0}}) == {}
     assert with_unknown(bean, NONE) is bean

@@ -47,7 +47,7 @@ def notices(peer: TcpPeer) -> list[str]:
     return told
 
 
-def test_a_notice_is_lost_for_one_of_them(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_notification_is_lost_for_one_member(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.drop_call("NOTIFY_CONSUMER_IDS_CHANGED", group="g", client="one", times=2)
     with TcpPeer(mq.broker("broker-a").addr) as other:
         beat(peer, "10.0.0.1@one", "g")
@@ -58,7 +58,7 @@ def test_a_notice_is_lost_for_one_of_them(mq: fakemq.Cluster, peer: TcpPeer) -> 
         assert notices(peer) == ["g"]
 
 
-def test_a_notice_comes_late(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_notification_is_delayed(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.delay_call(NOTIFY, "10s")
     beat(peer, "one", "g")
     assert notices(peer) == []
@@ -66,13 +66,13 @@ def test_a_notice_comes_late(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert notices(peer) == ["g"]
 
 
-def test_a_notice_comes_three_times(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_notification_is_repeated(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.duplicate_call(40, copies=3)
     beat(peer, "one", "g")
     assert notices(peer) == ["g"] * 3
 
 
-def test_notices_come_the_other_way_round(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_notifications_are_reordered(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     fault = mq.faults.reorder_calls(NOTIFY, 3)
     beat(peer, "one", "g1", "g2")
     assert (notices(peer), fault.waiting) == ([], 2)
@@ -81,14 +81,14 @@ def test_notices_come_the_other_way_round(mq: fakemq.Cluster, peer: TcpPeer) -> 
     assert (fault.fired, fault.waiting, fault.pending) == (3, 0, False)
 
 
-def test_who_removes_the_fault_sends_what_is_held(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_removing_the_fault_sends_held_notifications(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     with mq.faults.reorder_calls(NOTIFY, 3, times=2) as fault:
         beat(peer, "one", "g1", "g2")
         mq.wait_for(lambda: fault.waiting == 2)
     assert notices(peer) == ["g1", "g2"]
 
 
-def test_what_a_broker_held_is_gone_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_held_calls_end_with_their_broker(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     fault = mq.faults.reorder_calls(NOTIFY, 2, always=True)
     beat(peer, "one", "g1")
     mq.wait_for(lambda: fault.waiting == 1)
@@ -110,7 +110,7 @@ def test_what_a_broker_held_is_gone_with_it(mq: fakemq.Cluster, peer: TcpPeer) -
         lambda faults: faults.reorder_calls("GET_CONSUMER_RUNNING_INFO", group="g"),
     ],
 )
-def test_who_waits_for_the_answer_to_a_call_that_is_not_sent_waits_as_long_as_ever(
+def test_dropped_call_times_out_as_usual(
     mq: fakemq.Cluster, peer: TcpPeer, place: Callable[[Faults], Fault]
 ) -> None:
     mq.clock.unfreeze()
@@ -126,7 +126,7 @@ def test_who_waits_for_the_answer_to_a_call_that_is_not_sent_waits_as_long_as_ev
     assert RequestCode.GET_CONSUMER_RUNNING_INFO not in [one.code for one in peer.requests]
 
 
-def test_a_reply_is_pushed_twice_and_stored_once(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_repeated_push_stores_the_reply_once(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     beat(peer, "asker", produces="p")
     mq.faults.duplicate_call("PUSH_REPLY_MESSAGE_TO_CLIENT", topic="orders", client="asker")
     header = send_header(properties="REPLY_TO_CLIENT\x01asker\x02")
@@ -151,7 +151,7 @@ def fakemq_answer(opaque: int) -> bytes:
     return Connection().encode(RemotingCommand(0, flag=FLAG_RESPONSE, opaque=opaque))
 
 
-def test_checks_are_of_their_message() -> None:
+def test_check_fault_is_scoped_by_topic() -> None:
     lab = BrokerLab()
     broker = lab.broker()
     peer = producer(lab, broker)
@@ -168,9 +168,7 @@ def test_checks_are_of_their_message() -> None:
 
 @given(st.integers(2, 4), st.lists(st.integers(), max_size=20), st.integers(0, 20))
 @settings(max_examples=50)
-def test_whatever_is_reordered_nothing_is_lost(
-    count: int, calls: list[int], released_after: int
-) -> None:
+def test_reordering_loses_nothing(count: int, calls: list[int], released_after: int) -> None:
     sent: list[int] = []
     lab = BrokerLab()
     broker = lab.broker()
@@ -197,6 +195,6 @@ def test_whatever_is_reordered_nothing_is_lost(
         (lambda f: f.drop_call(40, topic="orders"), "says no topic"),
     ],
 )
-def test_what_makes_no_sense(mq: fakemq.Cluster, place: Any, why: str) -> None:
+def test_contradicting_options_are_refused(mq: fakemq.Cluster, place: Any, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         place(mq.faults)

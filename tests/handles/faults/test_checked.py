@@ -63,14 +63,14 @@ def mq() -> Iterator[fakemq.Cluster]:
         (lambda f: f.disk_full("broker-a", must_fire="no"), f"must_fire='no': {TRUTH}"),
     ],
 )
-def test_a_value_that_cannot_be(mq: fakemq.Cluster, place: Place, text: str) -> None:
+def test_invalid_value_is_refused(mq: fakemq.Cluster, place: Place, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         place(mq.faults)
     assert not mq.journal.find(FaultPlaced)
 
 
 @pytest.mark.parametrize("code", ["SUCCESS", "FLUSH_DISK_TIMEOUT", "SLAVE_NOT_AVAILABLE", 12])
-def test_no_error_is_what_clients_read_a_header_of(mq: fakemq.Cluster, code: Any) -> None:
+def test_error_codes_that_need_a_header_are_refused(mq: fakemq.Cluster, code: Any) -> None:
     with pytest.raises(ConfigError, match=r"no error of a SEND_MESSAGE_V2.*see reply\("):
         mq.faults.error(SEND, code=code)
     with pytest.raises(ConfigError, match="no error of a PULL_MESSAGE"):
@@ -93,13 +93,13 @@ def test_no_error_is_what_clients_read_a_header_of(mq: fakemq.Cluster, code: Any
         (lambda f: f.partition("namesrv-0", "namesrv-1"), "there is no link"),
     ],
 )
-def test_where_it_can_never_apply(mq: fakemq.Cluster, place: Place, text: str) -> None:
+def test_fault_that_can_never_apply_is_refused(mq: fakemq.Cluster, place: Place, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         place(mq.faults)
     assert not mq.faults.placed()
 
 
-def test_what_may_apply_after_all(mq: fakemq.Cluster) -> None:
+def test_fault_that_may_apply_later_is_accepted(mq: fakemq.Cluster) -> None:
     faults = mq.faults
     for placed in (
         faults.error(999_999, code=2),  # nobody knows the code, and a client may ask it
@@ -113,7 +113,7 @@ def test_what_may_apply_after_all(mq: fakemq.Cluster) -> None:
     mq.reset()  # which has no test fail for what it left unused
 
 
-def test_a_fault_that_there_is_not(mq: fakemq.Cluster) -> None:
+def test_unknown_fault_is_refused(mq: fakemq.Cluster) -> None:
     with pytest.raises(AttributeError, match=r"no fault 'drop_request'; there are: .*, drop,"):
         mq.faults.drop_request  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean partition"):

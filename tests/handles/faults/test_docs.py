@@ -35,7 +35,7 @@ def test_every_example_can_be_placed() -> None:
                 assert len(mq.faults.all()) == before + 1
 
 
-def test_every_fault_is_shown_to_a_real_java_client() -> None:
+def test_every_fault_is_tested_with_a_real_java_client() -> None:
     placings = {
         name
         for name, method in inspect.getmembers(Faults, inspect.isfunction)

@@ -35,7 +35,7 @@ def locked(peer: TcpPeer, client: str, *queues: int) -> list[int]:
     return sorted(queue["queueId"] for queue in json.loads(answer.body)["lockOKMQSet"])
 
 
-def test_two_consumers_believe_to_be_alone(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_two_consumers_see_different_member_lists(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     fault = mq.faults.consumer_list("g", client="one", hide=["two"])
     again = mq.faults.consumer_list("g", client="10.0.0.1@two", show=["two", "ghost"], times=1)
     with TcpPeer(mq.broker("broker-a").addr) as other:
@@ -54,7 +54,7 @@ def test_two_consumers_believe_to_be_alone(mq: fakemq.Cluster, peer: TcpPeer) ->
         assert [type(one.event) for one in entries if one.cause == hit.seq] == [RequestHandled]
 
 
-def test_locks_run_out(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_locks_expire_on_request(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert locked(peer, "one", 0, 1) == [0, 1]
     assert locked(peer, "two", 0, 1) == []
     fault = mq.faults.expire_locks("g", queue=0)
@@ -68,7 +68,7 @@ def test_locks_run_out(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert len(mq.faults.all()) == 2
 
 
-def test_a_client_is_put_out(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_client_is_expired_on_request(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as other:
         beat(peer, "10.0.0.1@one", "g")
         beat(other, "10.0.0.1@two", "g")
@@ -83,7 +83,7 @@ def test_a_client_is_put_out(mq: fakemq.Cluster, peer: TcpPeer) -> None:
         mq.faults.expire_client("one")
 
 
-def test_a_broker_is_forgotten_until_it_registers_again() -> None:
+def test_broker_is_expired_until_it_registers_again() -> None:
     with fakemq.Cluster(namesrvs=2, clock="frozen") as mq:
         fault = mq.faults.expire_broker("broker-a", namesrv=1)
         assert [gone.node for gone in mq.journal.find(BrokerGone, why="expired")] == ["namesrv-1"]
@@ -103,6 +103,6 @@ def test_a_broker_is_forgotten_until_it_registers_again() -> None:
         (lambda f: f.expire_locks(""), "group=''"),
     ],
 )
-def test_what_makes_no_sense(mq: fakemq.Cluster, place: Any, why: str) -> None:
+def test_contradicting_options_are_refused(mq: fakemq.Cluster, place: Any, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         place(mq.faults)

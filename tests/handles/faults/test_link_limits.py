@@ -77,7 +77,7 @@ def send_until_full(peer: TcpPeer, frame: bytes) -> int:
     return sent
 
 
-def test_who_writes_into_a_hold_is_not_read_from(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_writer_into_a_held_link_is_not_read_from(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     hold = mq.faults.hold("clients", "broker-a", one_way=True)
     frame = Connection().encode(RemotingCommand(CODE, body=bytes(100_000)))
     sent = send_until_full(peer, frame)
@@ -88,7 +88,7 @@ def test_who_writes_into_a_hold_is_not_read_from(mq: fakemq.Cluster, peer: TcpPe
     assert held_bytes(mq) < FULL_BYTES
 
 
-def test_a_broker_that_is_not_heard_is_asked_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_unread_broker_gets_no_more_requests(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     hold = mq.faults.hold("broker-a", "clients", one_way=True)
     count = 3000
     frames = Connection().encode(RemotingCommand(CODE)) * count
@@ -106,7 +106,7 @@ def test_a_broker_that_is_not_heard_is_asked_no_more(mq: fakemq.Cluster, peer: T
 
 
 @pytest.mark.parametrize("end", ["closes", "resets"])
-def test_a_peer_that_goes_meanwhile_is_missed_afterwards(
+def test_peer_that_leaves_meanwhile_is_noticed_after_the_hold(
     mq: fakemq.Cluster, peer: TcpPeer, end: str
 ) -> None:
     hold = mq.faults.hold("clients", "broker-a", one_way=True)
@@ -125,7 +125,7 @@ def test_a_peer_that_goes_meanwhile_is_missed_afterwards(
     poll(lambda: held_bytes(mq) == 0)
 
 
-def test_what_was_written_before_the_end_comes_before_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_data_before_the_end_arrive_before_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     hold = mq.faults.hold("broker-a", "clients", one_way=True)
     peer.send(CODE)
     mq.wait_for(lambda: hold.used)
@@ -138,9 +138,7 @@ def test_what_was_written_before_the_end_comes_before_it(mq: fakemq.Cluster, pee
     assert answer.is_response
 
 
-def test_a_paused_broker_takes_what_was_late_when_it_goes_on(
-    mq: fakemq.Cluster, peer: TcpPeer
-) -> None:
+def test_paused_broker_takes_late_data_after_resume(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     hold = mq.faults.hold("clients", "broker-a", one_way=True)
     opaque = peer.send(CODE)
     mq.wait_for(lambda: hold.used)
@@ -152,7 +150,7 @@ def test_a_paused_broker_takes_what_was_late_when_it_goes_on(
     assert peer.receive(opaque).body
 
 
-def test_a_cluster_is_stopped_with_a_connection_on_hold() -> None:
+def test_cluster_stops_with_a_held_connection() -> None:
     with fakemq.Cluster() as mq:
         peer = TcpPeer(mq.broker("broker-a").addr)
         hold = mq.faults.hold("broker-a", "clients", one_way=True)
@@ -164,7 +162,7 @@ def test_a_cluster_is_stopped_with_a_connection_on_hold() -> None:
             pass
 
 
-def test_a_node_that_writes_too_much_into_a_hold_gives_up(
+def test_node_that_writes_too_much_into_a_hold_closes(
     mq: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "UNREAD_MAX_BYTES", 10_000)
@@ -180,9 +178,7 @@ def test_a_node_that_writes_too_much_into_a_hold_gives_up(
 
 
 @pytest.mark.parametrize("bytes_", [1, 1000])
-def test_a_client_goes_from_a_link_on_which_nothing_is_on_its_way(
-    mq: fakemq.Cluster, peer: TcpPeer, bytes_: int
-) -> None:
+def test_client_leaves_an_idle_link_at_once(mq: fakemq.Cluster, peer: TcpPeer, bytes_: int) -> None:
     mq.faults.slice("clients", "broker-a", bytes=bytes_)
     peer.ask(CODE)
     peer.sock.close()
@@ -193,9 +189,7 @@ def test_a_client_goes_from_a_link_on_which_nothing_is_on_its_way(
     assert mq.journal.find(HandlerFailed) == []
 
 
-def test_the_last_bytes_before_a_cut_are_held_as_others_are(
-    mq: fakemq.Cluster, peer: TcpPeer
-) -> None:
+def test_last_bytes_before_a_cut_are_held_like_others(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     hold = mq.faults.hold("clients", "broker-a", one_way=True)
     frame = Connection().encode(RemotingCommand(CODE))
     cut = mq.faults.cut("clients", "broker-a", after_bytes=len(frame))
@@ -219,9 +213,7 @@ def clients_that_go(mq: fakemq.Cluster, count: int) -> None:
 
 
 @pytest.mark.parametrize("end", ["idle", "kill", "pause and kill"])
-def test_who_has_gone_from_behind_a_partition_is_not_kept_for_ever(
-    mq: fakemq.Cluster, end: str
-) -> None:
+def test_peer_that_left_behind_a_partition_is_dropped(mq: fakemq.Cluster, end: str) -> None:
     mq.clock.freeze()
     with mq.faults.partition("clients", "broker-a"):
         clients_that_go(mq, 5)
@@ -238,7 +230,7 @@ def test_who_has_gone_from_behind_a_partition_is_not_kept_for_ever(
     assert mq.journal.find(HandlerFailed) == []
 
 
-def test_who_is_still_there_hears_of_a_kill_when_it_heals_or_goes_itself(
+def test_kill_is_noticed_after_the_partition_or_when_the_peer_leaves(
     mq: fakemq.Cluster, peer: TcpPeer
 ) -> None:
     partition = mq.faults.partition("clients", "broker-a")
@@ -258,7 +250,7 @@ def test_who_is_still_there_hears_of_a_kill_when_it_heals_or_goes_itself(
     poll(lambda: wires(mq) == 0)
 
 
-def test_a_link_inside_is_gone_once_both_ends_are(mq: fakemq.Cluster) -> None:
+def test_internal_link_ends_when_both_ends_have(mq: fakemq.Cluster) -> None:
     mq.clock.freeze()
     mq.faults.hold("broker-a", "namesrv-0")
     mq.clock.advance("31s")
@@ -269,7 +261,7 @@ def test_a_link_inside_is_gone_once_both_ends_are(mq: fakemq.Cluster) -> None:
     assert wires(mq) == 0
 
 
-def test_a_cut_that_has_not_come_ends_with_its_node(mq: fakemq.Cluster) -> None:
+def test_pending_cut_ends_with_its_node(mq: fakemq.Cluster) -> None:
     mq.faults.hold("clients", "broker-a", one_way=True)
     cut = mq.faults.cut("clients", "broker-a", after_bytes=10)
     clients_that_go(mq, 1)
@@ -279,9 +271,7 @@ def test_a_cut_that_has_not_come_ends_with_its_node(mq: fakemq.Cluster) -> None:
     poll(lambda: wires(mq) == 0)
 
 
-def test_no_lanes_are_kept_for_a_fault_that_was_spent_elsewhere(
-    mq: fakemq.Cluster, peer: TcpPeer
-) -> None:
+def test_spent_fault_keeps_no_lanes(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as other:
         mq.wait_for(lambda: len(mq.journal.find(LinkOpened, node="broker-a-0", outside=True)) == 2)
         fault = mq.faults.latency("clients", "broker-a", "1ms", times=1)

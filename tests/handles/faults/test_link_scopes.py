@@ -32,7 +32,7 @@ def with_slave() -> fakemq.Cluster:
     return fakemq.Cluster(slaves=1, role="SYNC_MASTER", clock="frozen", topics={"orders": 1})
 
 
-def test_a_reset_of_a_connection_to_come() -> None:
+def test_reset_applies_to_the_next_connection() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         fault = mq.faults.reset("clients", "broker-a")
         with TcpPeer(mq.broker("broker-a").addr) as peer:
@@ -45,7 +45,7 @@ def test_a_reset_of_a_connection_to_come() -> None:
         assert fault.fired == 1
 
 
-def test_what_comes_late_is_owed_to_the_fault() -> None:
+def test_late_data_are_caused_by_the_fault() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         mq.faults.latency("broker-a", "namesrv-0", "50ms")
         mq.create_topic("T1")
@@ -55,7 +55,7 @@ def test_what_comes_late_is_owed_to_the_fault() -> None:
         assert [entry.cause for entry in came].count(hit.seq) == 1
 
 
-def test_what_comes_late_after_that_is_owed_to_what_it_is_owed_to_in_time() -> None:
+def test_later_data_keep_their_own_cause() -> None:
     with with_slave() as mq, TcpPeer(mq.broker("broker-a").addr) as peer:
         mq.faults.latency("broker-a", "broker-a-1", "50ms", link="ha")
         for number in (1, 2):
@@ -71,7 +71,7 @@ def test_what_comes_late_after_that_is_owed_to_what_it_is_owed_to_in_time() -> N
 
 
 @pytest.mark.parametrize("limits", [{"on_call": 2}, {"probability": 1.0}])
-def test_a_partition_that_chooses_connections_swallows_no_connects(limits: Often) -> None:
+def test_partition_of_chosen_connections_drops_no_connects(limits: Often) -> None:
     with with_slave() as mq:
         partition = mq.faults.partition("broker-a", "broker-a-1", link="ha", **limits)
         mq.broker("broker-a-1").restart()
@@ -80,7 +80,7 @@ def test_a_partition_that_chooses_connections_swallows_no_connects(limits: Often
         assert not [one for one in mq.journal.find(FaultHit) if one.on.startswith("connect")]
 
 
-def test_swallowed_connects_are_forgotten_when_they_have_failed() -> None:
+def test_dropped_connects_are_forgotten_after_failing() -> None:
     with with_slave() as mq:
         mq.faults.partition("broker-a", "broker-a-1", link="ha")
         mq.broker("broker-a-1").restart()
@@ -91,7 +91,7 @@ def test_swallowed_connects_are_forgotten_when_they_have_failed() -> None:
         assert len(plan._dials) <= 1
 
 
-def test_connects_into_a_partition() -> None:
+def test_connects_into_a_partition_time_out() -> None:
     """They fail after 3 s, and those under way are made when it heals."""
     with with_slave() as mq:
         partition = mq.partition("broker-a", "broker-a-1")
@@ -107,7 +107,7 @@ def test_connects_into_a_partition() -> None:
         assert mq.journal.find(Replicated, node="broker-a-1")
 
 
-def test_a_partition_of_one_language_only() -> None:
+def test_partition_can_be_limited_to_one_language() -> None:
     with with_slave() as mq:
         fault = mq.faults.partition("broker-a-0", "broker-a-1", link="remoting")
         mq.clock.advance("11s")  # metadata is asked for each 10 s
@@ -117,7 +117,7 @@ def test_a_partition_of_one_language_only() -> None:
         assert fault.what == "partition broker-a-0 – broker-a-1 (remoting)"
 
 
-def test_a_broker_that_its_name_server_does_not_hear_expires() -> None:
+def test_broker_unheard_by_its_name_server_expires() -> None:
     with fakemq.Cluster(masters=2, clock="frozen", topics={"orders": 1}) as mq:
         partition = mq.partition("broker-a", "namesrv-0")
 
@@ -137,7 +137,7 @@ def test_a_broker_that_its_name_server_does_not_hear_expires() -> None:
 
 
 @pytest.mark.parametrize("what", ["stop", "kill", "pause"])
-def test_a_node_whose_links_are_partitioned_goes_and_comes(what: str) -> None:
+def test_partitioned_node_is_stopped_and_started(what: str) -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}) as mq:
         mq.partition("broker-a", "broker-a-1")
         mq.partition("clients", "broker-a")
@@ -152,7 +152,7 @@ def test_a_node_whose_links_are_partitioned_goes_and_comes(what: str) -> None:
 
 
 @pytest.mark.slow  # 3.5 s, which name servers have to answer; the clock cannot count them
-def test_stopping_a_broker_that_no_name_server_hears() -> None:
+def test_broker_stops_without_reachable_name_servers() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         fault = mq.partition("broker-a", "namesrv-0")
         mq.broker("broker-a").stop()
@@ -160,7 +160,7 @@ def test_stopping_a_broker_that_no_name_server_hears() -> None:
         assert fault.used
 
 
-def test_a_cluster_with_links_on_hold_is_reset_and_stopped() -> None:
+def test_cluster_with_held_links_is_reset_and_stopped() -> None:
     with with_slave() as mq:
         for a, b in (
             ("clients", "broker-a"),
@@ -181,7 +181,7 @@ def test_a_cluster_with_links_on_hold_is_reset_and_stopped() -> None:
         mq.faults.hold("broker-a", "namesrv-0", must_fire=False)
 
 
-def test_a_client_that_has_said_who_it_is() -> None:
+def test_fault_can_be_limited_to_a_client_id() -> None:
     beat = b'{"clientID":"c@1","producerDataSet":[{"groupName":"G"}],"consumerDataSet":[]}'
     with fakemq.Cluster() as mq, TcpPeer(mq.broker("broker-a").addr) as peer:
         early = mq.faults.slice("c@1", "broker-a", must_fire=False)
@@ -195,7 +195,7 @@ def test_a_client_that_has_said_who_it_is() -> None:
         assert (early.fired, late.fired, other.fired) == (1, 1, 0)
 
 
-def test_the_narrowest_of_one_kind_and_all_of_other_kinds() -> None:
+def test_narrowest_of_one_kind_and_all_of_other_kinds_apply() -> None:
     with fakemq.Cluster(clock="frozen") as mq, TcpPeer(mq.broker("broker-a").addr) as peer:
         own = "{}:{}".format(*peer.sock.getsockname())
         wide = mq.faults.latency("clients", "broker-a", "1h")
@@ -210,7 +210,7 @@ def test_the_narrowest_of_one_kind_and_all_of_other_kinds() -> None:
         assert [one.fired for one in (wide, narrow, hosts, sliced)] == [0, 1, 0, 1]
 
 
-def test_so_many_connections() -> None:
+def test_fault_can_be_limited_to_a_number_of_connections() -> None:
     with fakemq.Cluster() as mq:
         addr = mq.broker("broker-a").addr
         fault = mq.faults.cut("clients", "broker-a", after_bytes=0, times=2)
@@ -227,7 +227,7 @@ def test_so_many_connections() -> None:
         assert not mq.faults.pending()
 
 
-def test_a_link_without_faults_has_no_lanes() -> None:
+def test_link_without_faults_has_no_lanes() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         links = list(mq._core.network.links)
         assert [link.way for link in links if isinstance(link, MemoryLink)] == [None]
@@ -266,7 +266,7 @@ def test_a_link_without_faults_has_no_lanes() -> None:
         (lambda f: f.hold("broker-a", "clients", times=0), ConfigError, "times=0"),
     ],
 )
-def test_what_cannot_be(
+def test_contradicting_options_are_refused(
     place: Callable[[Faults], Fault], error: type[Exception], text: str
 ) -> None:
     with fakemq.Cluster(masters=2) as mq, pytest.raises(error, match=text):

@@ -169,7 +169,7 @@ def assert_kept_back(link: Link, fault: Fault, forth: bool) -> None:
 
 
 @BOTH
-def test_latency(link: Link, forth: bool) -> None:
+def test_latency_delays_data(link: Link, forth: bool) -> None:
     mq = link.mq
     fault = mq.faults.latency(*ends(link, forth), "50ms", one_way=True)
     link.send()
@@ -184,7 +184,7 @@ def test_latency(link: Link, forth: bool) -> None:
     assert fault.pending
 
 
-def test_latency_of_both_ways_and_jitter(link: Link) -> None:
+def test_latency_of_both_directions_and_jitter_add_up(link: Link) -> None:
     mq = link.mq
     fault = mq.faults.latency(link.a, link.b, "50ms", jitter="10ms")
     link.send()
@@ -198,7 +198,7 @@ def test_latency_of_both_ways_and_jitter(link: Link) -> None:
 
 
 @BOTH
-def test_bandwidth(link: Link, forth: bool) -> None:
+def test_bandwidth_spreads_data_over_time(link: Link, forth: bool) -> None:
     mq = link.mq
     rate = "1KiB" if isinstance(link, ToBroker) and not forth else "40B"
     fault = mq.faults.bandwidth(*ends(link, forth), rate, one_way=True, link=link.language)
@@ -215,7 +215,7 @@ def test_bandwidth(link: Link, forth: bool) -> None:
     link.wait(lambda: link.answered())
 
 
-def test_slices(link: Link) -> None:
+def test_slices_cut_data(link: Link) -> None:
     fault = link.mq.faults.slice(link.a, link.b, bytes=1)
     link.send()
     link.wait(lambda: link.came())
@@ -225,7 +225,7 @@ def test_slices(link: Link) -> None:
 
 @BOTH
 @pytest.mark.parametrize("kind", ["hold", "partition"])
-def test_what_is_kept_back_comes_when_that_ends(link: Link, forth: bool, kind: str) -> None:
+def test_held_data_arrive_when_the_hold_ends(link: Link, forth: bool, kind: str) -> None:
     mq = link.mq
     fault: Fault = getattr(mq.faults, kind)(*ends(link, forth), one_way=True)
     link.send()
@@ -243,7 +243,7 @@ def test_what_is_kept_back_comes_when_that_ends(link: Link, forth: bool, kind: s
     assert [type(e.event) for e in mq.journal if isinstance(e.event, kinds)] == list(kinds)
 
 
-def test_a_reset(link: Link) -> None:
+def test_reset_closes_both_ends(link: Link) -> None:
     mq = link.mq
     link.send()
     link.wait(lambda: link.answered())
@@ -266,7 +266,7 @@ def closed_by(mq: fakemq.Cluster, fault: Fault) -> list[LinkClosed]:
 
 
 @BOTH
-def test_a_cut(link: Link, forth: bool) -> None:
+def test_cut_closes_after_its_bytes(link: Link, forth: bool) -> None:
     mq = link.mq
     fault = mq.faults.cut(*ends(link, forth), after_bytes=5, link=link.language)
     assert not fault.used

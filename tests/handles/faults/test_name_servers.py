@@ -57,7 +57,7 @@ BOTH = {"broker-a": 4, "broker-b": 4}
 # -- what they hear ---------------------------------------------------------------------------
 
 
-def test_a_broker_is_silent_towards_one_of_them(three: fakemq.Cluster) -> None:
+def test_broker_is_silent_to_one_name_server(three: fakemq.Cluster) -> None:
     mq = three
     fault = mq.faults.silence("broker-a", namesrv=1)
     assert not fault.used
@@ -70,14 +70,14 @@ def test_a_broker_is_silent_towards_one_of_them(three: fakemq.Cluster) -> None:
     assert "broker-a-0" in addrs(mq, 1)
 
 
-def test_silence_outlives_a_restart_and_says_no_farewell(three: fakemq.Cluster) -> None:
+def test_silence_survives_a_restart_and_sends_no_unregistration(three: fakemq.Cluster) -> None:
     mq = three
     mq.faults.silence("broker-b")
     mq.broker("broker-b").restart()
     assert mq.journal.find(BrokerGone, why="unregistered") == []
 
 
-def test_registrations_take_effect_later(three: fakemq.Cluster) -> None:
+def test_registrations_become_effective_later(three: fakemq.Cluster) -> None:
     mq = three
     fault = mq.faults.lag_registrations("20s", namesrv="namesrv-2", broker="broker-a")
     mq.create_topic("new", 1)
@@ -94,7 +94,7 @@ def test_registrations_take_effect_later(three: fakemq.Cluster) -> None:
     assert fault.fired >= 3
 
 
-def test_a_registration_that_lags_is_answered_once(mq: fakemq.Cluster) -> None:
+def test_delayed_registration_is_answered_once(mq: fakemq.Cluster) -> None:
     with TcpPeer(mq.namesrv_addr) as peer:
         mq.faults.lag_registrations("20s")
         opaque = peer.send(
@@ -115,7 +115,7 @@ def test_a_registration_that_lags_is_answered_once(mq: fakemq.Cluster) -> None:
     assert len(mq.journal.find(BrokerGone, why="unregistered")) == 1
 
 
-def test_a_slave_of_a_lagging_name_server_keeps_its_master(three: fakemq.Cluster) -> None:
+def test_slave_of_a_lagging_name_server_keeps_its_master(three: fakemq.Cluster) -> None:
     mq = three
     mq.faults.lag_registrations("1h")
     mq.clock.advance("60s")
@@ -129,7 +129,7 @@ def test_a_slave_of_a_lagging_name_server_keeps_its_master(three: fakemq.Cluster
 # -- what they show ---------------------------------------------------------------------------
 
 
-def test_one_of_them_shows_the_past(three: fakemq.Cluster) -> None:
+def test_one_name_server_shows_the_past(three: fakemq.Cluster) -> None:
     mq = three
     fault = mq.faults.stale_routes(namesrv=0)
     assert queues(mq, 0) == BOTH
@@ -147,7 +147,7 @@ def test_one_of_them_shows_the_past(three: fakemq.Cluster) -> None:
     assert queues(mq, 0) == {"broker-b": 4}
 
 
-def test_one_of_them_hides_a_broker(three: fakemq.Cluster) -> None:
+def test_one_name_server_hides_a_broker(three: fakemq.Cluster) -> None:
     mq = three
     with mq.faults.hide_broker("broker-a", namesrv=0):
         assert (queues(mq, 0), queues(mq, 1)) == ({"broker-b": 4}, BOTH)
@@ -159,7 +159,7 @@ def test_one_of_them_hides_a_broker(three: fakemq.Cluster) -> None:
     assert len(addrs(mq, 0)) == 4
 
 
-def test_one_of_them_hides_a_topic_or_some_queues(three: fakemq.Cluster) -> None:
+def test_one_name_server_hides_a_topic_or_some_queues(three: fakemq.Cluster) -> None:
     mq = three
     with mq.faults.hide_topic("orders", namesrv=0):
         assert (queues(mq, 0), queues(mq, 1)) == ({}, BOTH)
@@ -171,7 +171,7 @@ def test_one_of_them_hides_a_topic_or_some_queues(three: fakemq.Cluster) -> None
     assert mq.faults.unused() == []
 
 
-def test_one_of_them_shows_another_address(three: fakemq.Cluster) -> None:
+def test_one_name_server_shows_another_address(three: fakemq.Cluster) -> None:
     mq = three
     with mq.faults.show_addr("broker-a", "127.0.0.1:1", namesrv=0):
         assert addrs(mq, 0)["broker-a-0"] == "127.0.0.1:1"
@@ -184,7 +184,7 @@ def test_one_of_them_shows_another_address(three: fakemq.Cluster) -> None:
 # -- their lives ------------------------------------------------------------------------------
 
 
-def test_one_of_them_dies_and_comes_back(three: fakemq.Cluster) -> None:
+def test_one_name_server_is_killed_and_restarted(three: fakemq.Cluster) -> None:
     mq = three
     one = mq.name_server(1)
     one.kill()
@@ -199,7 +199,7 @@ def test_one_of_them_dies_and_comes_back(three: fakemq.Cluster) -> None:
     assert [stop.how for stop in mq.journal.find(NodeStopped, node="namesrv-1")] == ["kill"]
 
 
-def test_one_of_them_stands_still(three: fakemq.Cluster) -> None:
+def test_one_name_server_is_paused(three: fakemq.Cluster) -> None:
     mq = three
     one = mq.name_server("namesrv-1")
     one.pause()
@@ -213,7 +213,7 @@ def test_one_of_them_stands_still(three: fakemq.Cluster) -> None:
     assert queues(mq, 1) == BOTH  # what had come meanwhile was read before what was due
 
 
-def test_clients_go_to_the_next(three: fakemq.Cluster) -> None:
+def test_clients_ask_the_next_name_server(three: fakemq.Cluster) -> None:
     mq = three
     for number in (0, 1):
         mq.name_server(number).stop()
@@ -224,7 +224,7 @@ def test_clients_go_to_the_next(three: fakemq.Cluster) -> None:
         client.send(Message("orders", b"two"))
 
 
-def test_a_reset_brings_all_of_them_back(three: fakemq.Cluster) -> None:
+def test_reset_restores_all_name_servers(three: fakemq.Cluster) -> None:
     mq = three
     mq.name_server(0).kill()
     mq.name_server(1).pause()
@@ -233,7 +233,7 @@ def test_a_reset_brings_all_of_them_back(three: fakemq.Cluster) -> None:
     assert [queues(mq, number) for number in range(3)] == [BOTH] * 3
 
 
-def test_asynchronous_tests_have_the_same(three: fakemq.Cluster) -> None:
+def test_asynchronous_cluster_has_the_same_methods(three: fakemq.Cluster) -> None:
     face = fakemq.AsyncCluster.of(three)
     face.name_server(0).kill()
     assert three.name_server(0).state == "stopped"
@@ -249,7 +249,7 @@ def test_asynchronous_tests_have_the_same(three: fakemq.Cluster) -> None:
         (lambda f: f.show_addr("broker-a", "here"), "expected host:port"),
     ],
 )
-def test_what_makes_no_sense(three: fakemq.Cluster, place: Any, why: str) -> None:
+def test_contradicting_options_are_refused(three: fakemq.Cluster, place: Any, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         place(three.faults)
     with pytest.raises(LookupError, match="no name server 7; there are: namesrv-0, namesrv-1"):

@@ -28,7 +28,7 @@ def pair(**config: str) -> ClusterLab:
 # -- holding a slave --------------------------------------------------------------------------
 
 
-def test_a_slave_that_is_held_appends_nothing_and_stays() -> None:
+def test_held_slave_appends_nothing_and_stays_connected() -> None:
     with pair() as lab:
         assert lab.send(b"before") == OK
         at = lab.end_of(SLAVE)
@@ -46,7 +46,7 @@ def test_a_slave_that_is_held_appends_nothing_and_stays() -> None:
 
 
 @pytest.mark.parametrize("bytes_more", [0, 1, 100, 1_000])
-def test_a_slave_that_is_held_at_an_offset_has_all_before_it(bytes_more: int) -> None:
+def test_slave_held_at_an_offset_has_everything_before_it(bytes_more: int) -> None:
     with pair() as lab:
         lab.send()
         limit = lab.end_of(SLAVE) + bytes_more
@@ -64,7 +64,7 @@ def test_a_slave_that_is_held_at_an_offset_has_all_before_it(bytes_more: int) ->
 
 
 @pytest.mark.parametrize("order", [(50, 150), (150, 50)])
-def test_of_two_holds_the_smaller_offset_counts(order: tuple[int, int]) -> None:
+def test_smaller_offset_of_two_holds_counts(order: tuple[int, int]) -> None:
     with pair() as lab:
         lab.send()
         at = lab.end_of(SLAVE)
@@ -82,7 +82,7 @@ def test_of_two_holds_the_smaller_offset_counts(order: tuple[int, int]) -> None:
         assert lab.end_of(SLAVE) == lab.end_of(MASTER)
 
 
-def test_a_hold_outlives_restarts_and_too_much_behind_is_no_slave() -> None:
+def test_hold_survives_restarts_and_a_distant_slave_counts_as_missing() -> None:
     with pair(haSlaveFallbehindMax="1000") as lab:
         lab.send()
         at = lab.end_of(SLAVE)
@@ -99,7 +99,7 @@ def test_a_hold_outlives_restarts_and_too_much_behind_is_no_slave() -> None:
         assert lab.send() == OK
 
 
-def test_a_slave_that_is_held_leaves_the_most_to_its_master() -> None:
+def test_held_slave_leaves_transfers_at_its_master() -> None:
     with ClusterLab(slaves=1, config={"mappedFileSizeCommitLog": 32 << 20}) as lab:
         with lab.mq.faults.hold_slave(SLAVE):
             lab.mq.seed("orders", [bytes(1 << 20)] * 12)
@@ -116,7 +116,7 @@ def test_a_slave_that_is_held_leaves_the_most_to_its_master() -> None:
 
 
 @pytest.mark.parametrize("broker", [SLAVE, "broker-a"])
-def test_acks_that_are_withheld(broker: str) -> None:
+def test_acks_are_withheld(broker: str) -> None:
     with pair() as lab:
         with lab.mq.faults.withhold_acks(broker) as fault:
             opaque = lab.begin()
@@ -132,7 +132,7 @@ def test_acks_that_are_withheld(broker: str) -> None:
         assert last.peer.startswith("memory:")
 
 
-def test_one_of_two_slaves_is_heard() -> None:
+def test_acks_of_one_of_two_slaves_are_withheld() -> None:
     with ClusterLab(slaves=2, role="SYNC_MASTER") as lab, lab.mq.faults.withhold_acks(SLAVE):
         assert lab.send() == OK
 
@@ -141,7 +141,7 @@ def test_one_of_two_slaves_is_heard() -> None:
 
 
 @pytest.mark.parametrize("at_byte", [0, 1, 12, 13, 60, 1_000_000])
-def test_a_transfer_that_is_torn_is_sent_again(at_byte: int) -> None:
+def test_torn_transfer_is_sent_again(at_byte: int) -> None:
     with pair() as lab:
         lab.send()
         at = lab.end_of(SLAVE)
@@ -161,7 +161,7 @@ def test_a_transfer_that_is_torn_is_sent_again(at_byte: int) -> None:
         assert lab.send() == OK
 
 
-def test_only_the_transfer_that_is_meant_is_torn() -> None:
+def test_only_the_chosen_transfer_is_torn() -> None:
     with pair() as lab:
         fault = lab.mq.faults.tear_transfer("broker-a", at_byte=5, on_call=3)
         assert [lab.send() for _ in range(2)] == [OK, OK]
@@ -182,7 +182,7 @@ def commit(mq: fakemq.Cluster, offset: int) -> None:
         assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == OK
 
 
-def test_an_old_answer_after_a_new_one() -> None:
+def test_stale_sync_answer_is_taken_after_a_newer_one() -> None:
     with pair() as lab:
         slave = lab.mq._core.broker(SLAVE)
         known = []
@@ -196,7 +196,7 @@ def test_an_old_answer_after_a_new_one() -> None:
         assert not fault.pending
 
 
-def test_a_topic_that_comes_late_is_owed_to_the_fault() -> None:
+def test_late_topic_is_caused_by_the_fault() -> None:
     with pair() as lab:
         lab.mq.faults.reorder_metadata(SLAVE, "topics")
         lab.mq.create_topic("bills")
@@ -219,7 +219,7 @@ def test_a_topic_that_comes_late_is_owed_to_the_fault() -> None:
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_a_slave_that_lost_its_end_goes_on_from_there(
+def test_truncated_slave_continues_from_its_end(
     tmp_path_factory: pytest.TempPathFactory, how: str, on_disk: bool
 ) -> None:
     store = str(tmp_path_factory.mktemp("store")) if on_disk else "memory"
@@ -241,7 +241,7 @@ def test_a_slave_that_lost_its_end_goes_on_from_there(
         assert lab.send() == OK
 
 
-def test_truncating_at_once_and_to_the_beginning() -> None:
+def test_truncation_works_at_once_and_to_the_beginning() -> None:
     with pair() as lab:
         lab.send()
         lab.mq.faults.truncate_slave(SLAVE, to_offset=0, at_once=True)
@@ -255,7 +255,7 @@ def test_truncating_at_once_and_to_the_beginning() -> None:
 # -- roles ------------------------------------------------------------------------------------
 
 
-def test_an_old_master_that_was_ahead_never_agrees_again() -> None:
+def test_old_master_that_was_ahead_never_agrees_again() -> None:
     """Nothing compares logs; the two have other bytes in one place, as in RocketMQ."""
     with pair() as lab:
         lab.send(b"a")
@@ -275,7 +275,7 @@ def test_an_old_master_that_was_ahead_never_agrees_again() -> None:
         assert stored == {MASTER: [b"a", b"t", b"c", b"d"], SLAVE: [b"a", b"b", b"c", b"d"]}
 
 
-def test_the_old_master_back_before_the_slave_is_promoted() -> None:
+def test_old_master_returns_before_the_slave_is_promoted() -> None:
     with pair() as lab:
         lab.send(b"a")
         lab.mq.broker(MASTER).demote(2)
@@ -302,19 +302,19 @@ def test_the_old_master_back_before_the_slave_is_promoted() -> None:
         lambda faults: faults.truncate_slave(SLAVE, lose_bytes=-1),
     ],
 )
-def test_what_makes_no_sense(place: Callable[[Faults], Fault]) -> None:
+def test_contradicting_options_are_refused(place: Callable[[Faults], Fault]) -> None:
     with ClusterLab(slaves=1) as lab:
         with pytest.raises(ConfigError):
             place(lab.mq.faults)
         assert lab.mq.faults.all() == []
 
 
-def test_who_is_no_slave_is_told_who_is() -> None:
+def test_broker_that_is_no_slave_is_refused_with_the_slaves_names() -> None:
     with ClusterLab(masters=2, slaves=1) as lab:
         slaves = "broker-a-0 is no slave; there are: broker-a-1, broker-b-1"
         with pytest.raises(ConfigError, match=slaves):
             lab.mq.faults.truncate_slave("broker-a", lose_bytes=1)
 
 
-def test_frames_of_these_faults_are_those_of_replication() -> None:
+def test_frame_sizes_are_those_of_replication() -> None:
     assert (TRANSFER_HEADER.size, SLAVE_ACK.size) == (12, 8)

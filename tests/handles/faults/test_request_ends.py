@@ -15,7 +15,7 @@ from tests.handles.faults.test_requests import SEND, bodies, send
 from tests.support.tcp import TcpPeer
 
 
-def test_what_waits_at_a_node_dies_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_held_requests_of_a_node_end_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     gate = mq.faults.park(SEND)
     mq.faults.delay(SEND, "1s")
     for _ in range(2):
@@ -29,7 +29,7 @@ def test_what_waits_at_a_node_dies_with_it(mq: fakemq.Cluster, peer: TcpPeer) ->
 
 
 @pytest.mark.parametrize("kind", ["park", "delay"])
-def test_what_a_node_had_asked_for_is_gone_with_it(mq: fakemq.Cluster, kind: str) -> None:
+def test_requests_made_by_a_node_end_with_it(mq: fakemq.Cluster, kind: str) -> None:
     faults, farewell = mq.faults, RequestCode.UNREGISTER_BROKER
     fault = faults.park(farewell) if kind == "park" else faults.delay(farewell, "1h")
     stop = threading.Thread(target=mq.broker("broker-a").stop)
@@ -45,7 +45,7 @@ def test_what_a_node_had_asked_for_is_gone_with_it(mq: fakemq.Cluster, kind: str
     assert not mq.journal.find(RequestHandled, code=farewell)
 
 
-def test_a_cluster_stops_though_no_farewell_is_answered() -> None:
+def test_cluster_stops_without_answered_unregistrations() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
         fault = mq.faults.drop("UNREGISTER_BROKER", always=True, must_fire=False)
         gate = mq.faults.park("REGISTER_BROKER", at="before_reply", must_fire=False)

@@ -42,7 +42,7 @@ def bodies(mq: fakemq.Cluster) -> list[bytes]:
 
 @pytest.mark.parametrize("paused", [False, True])
 @pytest.mark.parametrize("fault", ["delay", "park", "pause"])
-def test_no_request_comes_late_into_what_a_reset_begins(
+def test_request_delayed_before_a_reset_is_dropped(
     mq: fakemq.Cluster, peer: TcpPeer, fault: str, paused: bool
 ) -> None:
     place: dict[str, Callable[[], object]] = {
@@ -65,7 +65,7 @@ def test_no_request_comes_late_into_what_a_reset_begins(
 # -- what happens -----------------------------------------------------------------------------
 
 
-def test_an_error_twice_and_then_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_error_applies_twice_and_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     fault = mq.faults.error("SEND_MESSAGE_V2", topic="orders", code="SYSTEM_BUSY", times=2)
     assert [status_of(peer) for _ in range(3)] == [2, 2, 0]
     assert bodies(mq) == [b"one"]
@@ -74,7 +74,7 @@ def test_an_error_twice_and_then_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> N
 
 
 @pytest.mark.parametrize("at", ["before_store", "before_reply"])
-def test_a_node_stands_still_with_a_request(mq: fakemq.Cluster, peer: TcpPeer, at: At) -> None:
+def test_node_pauses_with_a_request(mq: fakemq.Cluster, peer: TcpPeer, at: At) -> None:
     fault = mq.faults.pause("SEND_MESSAGE_V2", node="broker-a", on_call=2, at=at)
     assert status_of(peer) == 0
     opaque = send(peer, b"two")
@@ -86,7 +86,7 @@ def test_a_node_stands_still_with_a_request(mq: fakemq.Cluster, peer: TcpPeer, a
     assert bodies(mq) == [b"one", b"two"]
 
 
-def test_an_error_carries_its_remark(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_error_carries_its_remark(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.error(SEND, code=ResponseCode.NO_PERMISSION, remark="not today")
     mq.faults.error(310, code=2)
     answers = [peer.ask(SEND, send_header(), b"x") for _ in range(2)]
@@ -96,7 +96,7 @@ def test_an_error_carries_its_remark(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     ]
 
 
-def test_an_error_before_the_reply_has_its_message_stored(
+def test_error_before_the_reply_leaves_the_message_stored(
     mq: fakemq.Cluster, peer: TcpPeer
 ) -> None:
     mq.faults.error(SEND, code="FLUSH_DISK_TIMEOUT", at="before_reply")
@@ -106,7 +106,7 @@ def test_an_error_before_the_reply_has_its_message_stored(
     assert hit.on.startswith("SEND_MESSAGE_V2 of 127.0.0.1:")
 
 
-def test_a_reply_is_replaced_in_part(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_fields_of_a_reply_are_replaced(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.reply(SEND, fields={"queueOffset": 77}, at="before_reply")
     answer = peer.ask(SEND, send_header(), b"one")
     header = SendMessageResponseHeader.decode(answer.ext_fields)
@@ -118,14 +118,14 @@ def test_a_reply_is_replaced_in_part(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert bodies(mq) == [b"one"]
 
 
-def test_a_refusal_is_replaced_too(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_refusal_is_replaced_too(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.reply(SEND, remark="other words", at="before_reply")
     answer = peer.ask(SEND, send_header(topic="a b"), b"one")
     assert (answer.code, answer.remark) == (1, "other words")
 
 
 @pytest.mark.parametrize(("at", "stored"), [("before_store", []), ("before_reply", [b"late"])])
-def test_a_delay_holds_while_the_clock_stands_still(
+def test_delay_does_not_end_while_the_clock_is_frozen(
     mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: list[bytes]
 ) -> None:
     mq.faults.delay(SEND, "3s", at=at)
@@ -138,7 +138,7 @@ def test_a_delay_holds_while_the_clock_stands_still(
     assert sorted(bodies(mq)) == [b"another", b"late"]
 
 
-def test_what_was_delayed_is_handled_though_its_client_has_gone(mq: fakemq.Cluster) -> None:
+def test_delayed_request_is_handled_when_its_client_has_left(mq: fakemq.Cluster) -> None:
     mq.faults.delay(SEND, "1s")
     with TcpPeer(mq.broker("broker-a").addr) as gone:
         send(gone)
@@ -149,7 +149,7 @@ def test_what_was_delayed_is_handled_though_its_client_has_gone(mq: fakemq.Clust
 
 
 @pytest.mark.parametrize(("at", "stored"), [("before_store", []), ("before_reply", [b"one"])])
-def test_a_drop_answers_nothing(
+def test_dropped_request_gets_no_answer(
     mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: list[bytes]
 ) -> None:
     mq.faults.drop(SEND, at=at)
@@ -161,7 +161,7 @@ def test_a_drop_answers_nothing(
 
 
 @pytest.mark.parametrize(("at", "stored"), [("before_store", []), ("before_reply", [b"one"])])
-def test_a_connection_is_closed(
+def test_connection_is_closed(
     mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: list[bytes]
 ) -> None:
     mq.faults.close(SEND, at=at)
@@ -173,7 +173,9 @@ def test_a_connection_is_closed(
 
 
 @pytest.mark.parametrize(("at", "stored"), [("before_store", 0), ("before_reply", 2)])
-def test_a_gate(mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: int) -> None:
+def test_gate_holds_requests_until_it_is_opened(
+    mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: int
+) -> None:
     gate = mq.faults.park(SEND, at=at, times=2)
     opaques = [send(peer, body) for body in (b"one", b"two")]
     mq.wait_for(lambda: gate.waiting == 2)
@@ -185,14 +187,16 @@ def test_a_gate(mq: fakemq.Cluster, peer: TcpPeer, at: Any, stored: int) -> None
     assert sorted(bodies(mq)) == [b"one", b"three", b"two"]
 
 
-def test_who_removes_a_gate_opens_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_removing_a_gate_opens_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     with mq.faults.park(SEND) as gate:
         opaque = send(peer)
         mq.wait_for(lambda: gate.waiting == 1)
     assert peer.receive(opaque).code == 0
 
 
-def test_a_paused_node_lets_through_when_it_goes_on(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_paused_node_handles_released_requests_after_resume(
+    mq: fakemq.Cluster, peer: TcpPeer
+) -> None:
     gate = mq.faults.park(SEND)
     opaque = send(peer)
     mq.wait_for(lambda: gate.waiting == 1)
@@ -204,7 +208,7 @@ def test_a_paused_node_lets_through_when_it_goes_on(mq: fakemq.Cluster, peer: Tc
     assert peer.receive(opaque).code == 0
 
 
-def test_a_held_pull_is_met_when_it_is_answered(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_held_pull_is_affected_when_answered(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     opaque = peer.send(RequestCode.PULL_MESSAGE, pull_header(sys_flag=6))
     mq.wait_for(lambda: mq._core.broker("broker-a").holds.snapshot())
     gate = mq.faults.park(
@@ -217,12 +221,12 @@ def test_a_held_pull_is_met_when_it_is_answered(mq: fakemq.Cluster, peer: TcpPee
     assert (answer.code, b"one" in answer.body) == (0, True)
 
 
-def test_an_unknown_code(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_fault_applies_to_an_unknown_code(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.error(999, code="SYSTEM_BUSY")
     assert [peer.ask(999).code for _ in range(2)] == [2, 3]
 
 
-def test_a_name_server(mq: fakemq.Cluster) -> None:
+def test_fault_applies_at_a_name_server(mq: fakemq.Cluster) -> None:
     mq.faults.error("GET_ROUTEINFO_BY_TOPIC", node="namesrv-0", topic="orders", code=17)
     with TcpPeer(mq.namesrv_addr) as peer:
         from fakemq.protocol.headers.namesrv import GetRouteInfoRequestHeader
@@ -232,7 +236,7 @@ def test_a_name_server(mq: fakemq.Cluster) -> None:
     assert codes == [17, 0]
 
 
-def test_a_oneway_request_is_lost(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_oneway_request_is_dropped(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.error(SEND, code="SYSTEM_BUSY")
     peer.send(SEND, send_header(), b"lost", oneway=True)
     peer.send(SEND, send_header(), b"kept", oneway=True)
@@ -240,9 +244,7 @@ def test_a_oneway_request_is_lost(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert bodies(mq) == [b"kept"]
 
 
-def test_a_header_that_cannot_be_read_is_met_all_the_same(
-    mq: fakemq.Cluster, peer: TcpPeer
-) -> None:
+def test_request_with_an_unreadable_header_is_affected(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     mq.faults.error(SEND, code="SYSTEM_BUSY")
     header = send_header()
     vars(header)["queue_id"] = "none"
@@ -252,7 +254,7 @@ def test_a_header_that_cannot_be_read_is_met_all_the_same(
 # -- the client core sees it ------------------------------------------------------------------
 
 
-def test_a_lost_answer_is_a_message_sent_twice(mq: fakemq.Cluster) -> None:
+def test_lost_answer_makes_a_client_send_twice(mq: fakemq.Cluster) -> None:
     mq.clock.unfreeze()
     mq.faults.close(SEND, at="before_reply")
     with Client(mq.namesrv_addr) as client:
@@ -260,7 +262,7 @@ def test_a_lost_answer_is_a_message_sent_twice(mq: fakemq.Cluster) -> None:
     assert bodies(mq) == [b"one", b"one"]
 
 
-def test_an_error_reaches_who_sends(mq: fakemq.Cluster) -> None:
+def test_error_reaches_the_sender(mq: fakemq.Cluster) -> None:
     mq.faults.error(SEND, code="MESSAGE_ILLEGAL", remark="no")
     with (
         Client(mq.namesrv_addr) as client,
@@ -286,7 +288,7 @@ def pair() -> Iterator[fakemq.Cluster]:
         ("before_replicate", True, [b"one"], []),
     ],
 )
-def test_a_master_dies(
+def test_master_is_killed_at_a_request(
     pair: fakemq.Cluster, at: Any, told: bool, on_master: list[bytes], on_slave: list[bytes]
 ) -> None:
     mq = pair
@@ -304,7 +306,7 @@ def test_a_master_dies(
     assert bodies(mq) == on_master
 
 
-def test_a_sync_master_dies_with_its_answer_unsent() -> None:
+def test_sync_master_is_killed_before_its_answer() -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", clock="frozen", topics={"orders": 1}) as mq:
         mq.faults.kill(SEND, at="before_reply")
         with TcpPeer(mq.broker("broker-a").addr) as peer:
@@ -315,7 +317,7 @@ def test_a_sync_master_dies_with_its_answer_unsent() -> None:
             mq.faults.kill(SEND, at="before_replicate", node="broker-a")
 
 
-def test_a_name_server_dies(mq: fakemq.Cluster) -> None:
+def test_name_server_is_killed_at_a_request(mq: fakemq.Cluster) -> None:
     mq.faults.kill("GET_ROUTEINFO_BY_TOPIC")
     with Client(mq.namesrv_addr) as client, pytest.raises(FakemqError):
         client.send(Message("orders", b"one"))

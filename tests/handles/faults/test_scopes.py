@@ -16,7 +16,7 @@ from tests.handles.faults.test_requests import SEND, status_of
 from tests.support.tcp import TcpPeer
 
 
-def test_scopes(mq: fakemq.Cluster, peer: TcpPeer) -> None:
+def test_fault_applies_within_its_scope(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     there = peer.sock.getsockname()
     scopes: list[dict[str, Any]] = [
         {"topic": "bills"},
@@ -42,9 +42,7 @@ def test_scopes(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     assert status_of(peer) == 0
 
 
-def test_a_heartbeat_is_of_all_its_groups_and_of_its_client(
-    mq: fakemq.Cluster, peer: TcpPeer
-) -> None:
+def test_heartbeat_matches_all_its_groups_and_its_client(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     body = (
         b'{"clientID":"10.0.0.1@one","producerDataSet":[{"groupName":"p"}],"consumerDataSet":'
         b'[{"groupName":"c","subscriptionDataSet":[{"topic":"orders"}]}]}'
@@ -64,7 +62,7 @@ def test_a_heartbeat_is_of_all_its_groups_and_of_its_client(
     assert status_of(peer) == 2
 
 
-def test_locks_are_of_their_queues() -> None:
+def test_lock_requests_match_their_queues() -> None:
     body = (
         b'{"clientId":"c","consumerGroup":"g","mqSet":'
         b'[{"topic":"orders","brokerName":"broker-a","queueId":3}]}'
@@ -76,7 +74,7 @@ def test_locks_are_of_their_queues() -> None:
 
 
 @given(st.sampled_from(list(RequestCode)), st.binary(max_size=40))
-def test_no_body_is_too_odd_to_have_a_scope(code: RequestCode, body: bytes) -> None:
+def test_invalid_bodies_have_a_scope(code: RequestCode, body: bytes) -> None:
     assert happening("n", code, None, body, ["c"]).code == code
 
 
@@ -103,13 +101,13 @@ def test_no_body_is_too_odd_to_have_a_scope(code: RequestCode, body: bytes) -> N
         (lambda f: f.park("SEND_MESSAGE", times=0), "times=0"),
     ],
 )
-def test_what_makes_no_sense(mq: fakemq.Cluster, place: Any, why: str) -> None:
+def test_contradicting_scopes_are_refused(mq: fakemq.Cluster, place: Any, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         place(mq.faults)
     assert mq.faults.all() == []
 
 
-def test_what_is_not_there(mq: fakemq.Cluster) -> None:
+def test_unknown_names_are_refused(mq: fakemq.Cluster) -> None:
     with pytest.raises(LookupError, match="name servers: namesrv-0; did you mean namesrv-0"):
         mq.faults.drop(SEND, node="namesrv-1")
     with pytest.raises(TypeError, match="no topics=; did you mean topic"):
@@ -129,7 +127,7 @@ def test_what_is_not_there(mq: fakemq.Cluster) -> None:
         lambda faults: faults.tear_last_write("broker-a", tims=2),
     ],
 )
-def test_no_family_takes_an_option_that_there_is_not(mq: fakemq.Cluster, place: Any) -> None:
+def test_unknown_options_are_refused(mq: fakemq.Cluster, place: Any) -> None:
     with pytest.raises(TypeError, match="a fault has no tims=; did you mean times"):
         place(mq.faults)
     assert mq.faults.all() == []

@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 # -- full disks -------------------------------------------------------------------------------
 
 
-def test_a_disk_that_is_full_refuses_at_once_and_until_it_is_removed(store: str) -> None:
+def test_full_disk_refuses_until_the_fault_is_removed(store: str) -> None:
     with ClusterLab(store=store) as lab:
         assert lab.send() == OK
         with lab.mq.faults.disk_full("broker-a") as fault:
@@ -42,7 +42,7 @@ def test_a_disk_that_is_full_refuses_at_once_and_until_it_is_removed(store: str)
         assert len(lab.bodies()) == 2
 
 
-def test_a_disk_is_full_until_the_last_fault_that_fills_it_is_removed() -> None:
+def test_disk_is_full_until_the_last_such_fault_is_removed() -> None:
     with ClusterLab() as lab:
         with lab.mq.faults.disk_full("broker-a"):
             with lab.mq.faults.disk_full("broker-a", must_fire=False):
@@ -51,7 +51,7 @@ def test_a_disk_is_full_until_the_last_fault_that_fills_it_is_removed() -> None:
         assert lab.send() == OK
 
 
-def test_a_disk_that_is_full_takes_what_a_master_sends(store: str) -> None:
+def test_full_disk_of_a_slave_takes_transfers(store: str) -> None:
     with ClusterLab(store=store, slaves=1, role="SYNC_MASTER") as lab:
         fault = lab.mq.faults.disk_full(SLAVE, must_fire=False)
         assert lab.send() == OK
@@ -64,7 +64,7 @@ def test_a_disk_that_is_full_takes_what_a_master_sends(store: str) -> None:
 
 
 @pytest.mark.parametrize("kept_bytes", [None, 0, 3, 8, 40, 89])
-def test_a_last_write_that_is_torn_is_cut(store: str, kept_bytes: int | None) -> None:
+def test_torn_last_write_is_cut_at_start(store: str, kept_bytes: int | None) -> None:
     with ClusterLab(store=store) as lab:
         for body in (b"one", b"two", b"three"):
             lab.send(body)
@@ -85,7 +85,7 @@ def test_a_last_write_that_is_torn_is_cut(store: str, kept_bytes: int | None) ->
         assert lab.bodies() == [b"one", b"two", b"four"]
 
 
-def test_a_tear_waits_for_a_kill_and_for_a_record(store: str) -> None:
+def test_tear_waits_for_a_kill_and_a_record(store: str) -> None:
     with ClusterLab(store=store) as lab:
         fault = lab.mq.faults.tear_last_write("broker-a")
         broker = lab.mq.broker("broker-a")
@@ -106,7 +106,7 @@ def test_a_tear_waits_for_a_kill_and_for_a_record(store: str) -> None:
 # -- flushes ----------------------------------------------------------------------------------
 
 
-def test_a_flush_that_is_lost_was_acknowledged_and_is_gone(tmp_path: Path) -> None:
+def test_lost_flush_is_acknowledged_and_its_data_are_lost(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         assert lab.send(b"safe") == OK
         safe = lab.end_of(MASTER)
@@ -121,7 +121,7 @@ def test_a_flush_that_is_lost_was_acknowledged_and_is_gone(tmp_path: Path) -> No
         assert lab.bodies() == [b"safe"]
 
 
-def test_a_later_flush_makes_up_for_a_lost_one(tmp_path: Path) -> None:
+def test_later_flush_repairs_a_lost_one(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.lose_flush("broker-a", on_call=2)
         assert [lab.send(b"%d" % number) for number in range(3)] == [OK] * 3
@@ -131,7 +131,7 @@ def test_a_later_flush_makes_up_for_a_lost_one(tmp_path: Path) -> None:
         assert lab.bodies() == [b"0", b"1", b"2"]
 
 
-def test_a_flush_that_fails(tmp_path: Path) -> None:
+def test_failed_flush_is_answered(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.fail_flush("broker-a")
         assert lab.send(b"one") == DISK_TIMEOUT
@@ -143,7 +143,7 @@ def test_a_flush_that_fails(tmp_path: Path) -> None:
         assert lab.bodies() == [b"one", b"three"]
 
 
-def test_a_flush_that_fails_behind_the_answer(tmp_path: Path) -> None:
+def test_failed_flush_after_the_answer_is_journalled(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path)) as lab:
         lab.mq.faults.fail_flush("broker-a")
         assert lab.send(b"one") == OK
@@ -151,7 +151,7 @@ def test_a_flush_that_fails_behind_the_answer(tmp_path: Path) -> None:
         assert lab.send(b"two") == REFUSED
 
 
-def test_a_flush_that_is_slow(tmp_path: Path) -> None:
+def test_slow_flush_delays_the_answer(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "2s")
         first, second = lab.begin(b"one"), lab.begin(b"two")
@@ -161,7 +161,7 @@ def test_a_flush_that_is_slow(tmp_path: Path) -> None:
         assert (fault.fired, lab.send(b"three")) == (1, OK)
 
 
-def test_a_flush_that_takes_longer_than_anybody_waits(tmp_path: Path) -> None:
+def test_slow_flush_times_out(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), flush=SYNC_FLUSH) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "8s", always=True)
         assert lab.send(b"one", "5s") == DISK_TIMEOUT
@@ -177,7 +177,7 @@ def test_a_flush_that_takes_longer_than_anybody_waits(tmp_path: Path) -> None:
         assert len(lab.bodies()) == 4
 
 
-def test_slow_flushes_of_who_does_not_wait(tmp_path: Path) -> None:
+def test_slow_flush_does_not_delay_sends_without_wait(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path)) as lab:
         fault = lab.mq.faults.slow_flush("broker-a", "30s")
         lab.mq.clock.advance("1s")
@@ -191,7 +191,7 @@ def test_slow_flushes_of_who_does_not_wait(tmp_path: Path) -> None:
 # -- flipped bytes ----------------------------------------------------------------------------
 
 
-def test_a_byte_of_a_body_flips(store: str) -> None:
+def test_byte_of_a_body_is_flipped(store: str) -> None:
     """It is delivered so; a start after a crash, or a clean one, reads as far as there."""
     with ClusterLab(store=store) as lab:
         for body in (b"one", b"two", b"three"):
@@ -206,7 +206,7 @@ def test_a_byte_of_a_body_flips(store: str) -> None:
         assert any("crc" in repair.why.lower() for repair in lab.mq.journal.find(StoreRepaired))
 
 
-def test_a_byte_flips_back_and_at_the_slave_only(store: str) -> None:
+def test_byte_is_flipped_back_and_at_the_slave_only(store: str) -> None:
     with ClusterLab(store=store, slaves=1, role="SYNC_MASTER") as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
@@ -220,7 +220,7 @@ def test_a_byte_flips_back_and_at_the_slave_only(store: str) -> None:
         assert next(stores[SLAVE].messages_in_queue("orders", 0)).body == b"one"
 
 
-def test_a_byte_of_a_queues_entry_flips(store: str) -> None:
+def test_byte_of_a_queue_entry_is_flipped(store: str) -> None:
     with ClusterLab(store=store) as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
@@ -235,7 +235,7 @@ def test_a_byte_of_a_queues_entry_flips(store: str) -> None:
         assert lab.bodies() == []
 
 
-def test_a_byte_of_the_index_flips(store: str) -> None:
+def test_byte_of_the_index_is_flipped(store: str) -> None:
     with ClusterLab(store=store) as lab:
         (message,) = lab.mq.seed("orders", [b"one"], keys="k1 k2")
         assert [lab_found(lab, key) for key in ("k1", "k2")] == [True, True]
@@ -250,7 +250,7 @@ def lab_found(lab: ClusterLab, key: str) -> bool:
     return lab.peer.ask(RequestCode.QUERY_MESSAGE, header).code == ResponseCode.SUCCESS
 
 
-def test_a_byte_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_byte_is_refused(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path), slaves=1) as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
@@ -278,12 +278,12 @@ def test_a_byte_that_is_not_there(tmp_path: Path) -> None:
         lambda faults: faults.slow_flush("broker-a", "1s"),
     ],
 )
-def test_a_store_in_memory_flushes_nothing(place: Callable[[Faults], Fault]) -> None:
+def test_memory_store_refuses_flush_faults(place: Callable[[Faults], Fault]) -> None:
     with ClusterLab() as lab, pytest.raises(ConfigError, match="store of broker-a-0 is in memory"):
         place(lab.mq.faults)
 
 
-def test_values_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_values_are_refused(tmp_path: Path) -> None:
     with ClusterLab(store=str(tmp_path)) as lab:
         with pytest.raises(ConfigError, match="kept_bytes=-1"):
             lab.mq.faults.tear_last_write("broker-a", kept_bytes=-1)

@@ -13,7 +13,7 @@ def add(peer: Peer, **fields: str) -> dict[str, str]:
     return response.ext_fields
 
 
-def test_the_permission_becomes_6_whatever_it_was(peer: Peer) -> None:
+def test_permission_becomes_6(peer: Peer) -> None:
     register(peer, topic("T", perm=4), topic("TBW102", perm=7))
     register(peer, topic("T", perm=4), name="broker-b", addr="10.0.0.2:10911")
     assert add(peer, brokerName="broker-a") == {"addTopicCount": "2"}
@@ -21,7 +21,7 @@ def test_the_permission_becomes_6_whatever_it_was(peer: Peer) -> None:
     assert perms(peer, "TBW102") == {"broker-a": 6}
 
 
-def test_an_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
+def test_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
     register(peer, topic("T"))
     assert add(peer, brokerName="nobody") == {"addTopicCount": "0"}
     assert add(peer) == {"addTopicCount": "0"}

@@ -11,7 +11,7 @@ def delete(peer: Peer, **fields: str) -> int:
     return peer.ask(RequestCode.DELETE_KV_CONFIG, ext_fields=fields).code
 
 
-def test_a_deleted_value_is_gone_and_its_neighbour_is_not(peer: Peer) -> None:
+def test_deleted_value_is_removed_and_its_neighbour_stays(peer: Peer) -> None:
     put_kv(peer, "N", "k", "v")
     put_kv(peer, "N", "l", "w")
     assert delete(peer, namespace="N", key="k") == 0
@@ -19,6 +19,6 @@ def test_a_deleted_value_is_gone_and_its_neighbour_is_not(peer: Peer) -> None:
     assert get_kv(peer, "N", "l").ext_fields == {"value": "w"}
 
 
-def test_deleting_what_is_not_there_succeeds(peer: Peer) -> None:
+def test_deleting_an_unknown_key_succeeds(peer: Peer) -> None:
     assert delete(peer, namespace="nowhere", key="k") == 0
     assert delete(peer) == 0

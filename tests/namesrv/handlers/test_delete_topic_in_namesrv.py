@@ -11,7 +11,7 @@ def delete(peer: Peer, **fields: str) -> int:
     return peer.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, ext_fields=fields).code
 
 
-def test_without_a_cluster_the_topic_goes_everywhere(lab: NamesrvLab, peer: Peer) -> None:
+def test_topic_is_deleted_everywhere_when_no_cluster_is_named(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"), topic("U"))
     assert delete(peer, topic="T") == 0
     assert route(peer, "T") is None
@@ -20,7 +20,7 @@ def test_without_a_cluster_the_topic_goes_everywhere(lab: NamesrvLab, peer: Peer
     assert lab.servers[0].tables.topic_queue_table == {}
 
 
-def test_with_a_cluster_only_its_brokers_lose_it(lab: NamesrvLab, peer: Peer) -> None:
+def test_topic_is_deleted_at_the_brokers_of_the_named_cluster(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"))
     register(peer, topic("T"), name="broker-b", addr="10.0.0.2:10911", cluster="Other")
     assert delete(peer, topic="T", clusterName="Other") == 0
@@ -31,7 +31,7 @@ def test_with_a_cluster_only_its_brokers_lose_it(lab: NamesrvLab, peer: Peer) ->
     assert lab.servers[0].tables.topic_queue_table == {}
 
 
-def test_what_is_not_there_is_a_success(peer: Peer) -> None:
+def test_unknown_topic_is_a_success(peer: Peer) -> None:
     register(peer, topic("T"))
     assert delete(peer, topic="nothing") == 0
     assert delete(peer, topic="nothing", clusterName="DefaultCluster") == 0
@@ -40,7 +40,7 @@ def test_what_is_not_there_is_a_success(peer: Peer) -> None:
     assert route(peer, "T") is not None
 
 
-def test_the_next_data_version_brings_it_back(peer: Peer) -> None:
+def test_next_data_version_registers_the_topic_again(peer: Peer) -> None:
     register(peer, topic("T"))
     delete(peer, topic="T")
     register(peer, topic("T"))

@@ -10,7 +10,7 @@ from tests.support.peer import Peer
 
 
 @pytest.mark.parametrize("version", [36, 407])
-def test_all_brokers_by_name_and_cluster(peer: Peer, version: int) -> None:
+def test_brokers_are_listed_by_name_and_cluster(peer: Peer, version: int) -> None:
     register(peer, topic("T"))
     register(peer, broker_id=1, addr="10.0.0.2:10911")
     register(peer, name="broker-b", addr="10.0.0.3:10911", cluster="Other")
@@ -26,6 +26,6 @@ def test_all_brokers_by_name_and_cluster(peer: Peer, version: int) -> None:
     )
 
 
-def test_nobody_there(peer: Peer) -> None:
+def test_tables_are_empty_when_no_broker_is_registered(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
     assert response.body == b'{"brokerAddrTable":{},"clusterAddrTable":{}}'

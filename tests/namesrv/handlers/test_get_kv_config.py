@@ -7,7 +7,7 @@ from tests.support.namesrv_lab import get_kv, put_kv
 from tests.support.peer import Peer
 
 
-def test_what_is_not_there_is_not_found(peer: Peer) -> None:
+def test_unknown_key_is_not_found(peer: Peer) -> None:
     put_kv(peer, "N", "k", "v")
     for namespace, key in (("N", "other"), ("M", "k")):
         response = get_kv(peer, namespace, key)
@@ -15,6 +15,6 @@ def test_what_is_not_there_is_not_found(peer: Peer) -> None:
         assert (response.code, response.remark, response.ext_fields) == (22, expected, {})
 
 
-def test_a_missing_field_reads_as_null(peer: Peer) -> None:
+def test_missing_field_is_read_as_null(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_KV_CONFIG)
     assert (response.code, response.remark) == (22, "No config item, Namespace: null Key: null")

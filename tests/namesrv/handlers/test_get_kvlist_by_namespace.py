@@ -7,7 +7,7 @@ from tests.support.namesrv_lab import list_kv, put_kv
 from tests.support.peer import Peer
 
 
-def test_a_namespace_is_listed_with_all_it_has(peer: Peer) -> None:
+def test_all_values_of_a_namespace_are_listed(peer: Peer) -> None:
     put_kv(peer, "N", "a", "1")
     put_kv(peer, "N", "b", "2")
     put_kv(peer, "M", "c", "3")
@@ -15,7 +15,7 @@ def test_a_namespace_is_listed_with_all_it_has(peer: Peer) -> None:
     assert (response.code, response.body) == (0, b'{"table":{"a":"1","b":"2"}}')
 
 
-def test_an_emptied_namespace_is_still_there_and_an_unknown_one_is_not(peer: Peer) -> None:
+def test_emptied_namespace_exists_and_an_unknown_one_does_not(peer: Peer) -> None:
     put_kv(peer, "N", "k", "v")
     peer.ask(RequestCode.DELETE_KV_CONFIG, ext_fields={"namespace": "N", "key": "k"})
     assert list_kv(peer, "N").body == b'{"table":{}}'
@@ -23,6 +23,6 @@ def test_an_emptied_namespace_is_still_there_and_an_unknown_one_is_not(peer: Pee
     assert (response.code, response.remark) == (22, "No config item, Namespace: M")
 
 
-def test_a_missing_namespace_reads_as_null(peer: Peer) -> None:
+def test_missing_namespace_is_read_as_null(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_KVLIST_BY_NAMESPACE)
     assert (response.code, response.remark) == (22, "No config item, Namespace: null")

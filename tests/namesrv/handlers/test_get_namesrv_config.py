@@ -6,7 +6,7 @@ from tests.support.namesrv_lab import namesrv_config
 from tests.support.peer import Peer
 
 
-def test_both_of_java_s_config_objects_are_in_it_as_java_s_hash_table_walks_them(
+def test_config_has_both_java_objects_in_hash_table_order(
     peer: Peer,
 ) -> None:
     config = namesrv_config(peer)

@@ -35,7 +35,7 @@ def register_pair(peer: Peer) -> None:
         (0, "TRUE", STANDARD),
     ],
 )
-def test_the_dialect_is_that_of_the_client(
+def test_json_dialect_depends_on_the_client(
     peer: Peer, version: int, standard_only: str | None, expected: bytes
 ) -> None:
     register_pair(peer)
@@ -46,7 +46,7 @@ def test_the_dialect_is_that_of_the_client(
     assert (response.code, response.remark, response.body) == (0, None, expected)
 
 
-def test_standard_json_has_no_letter_beyond_ascii(peer: Peer) -> None:
+def test_standard_json_is_ascii(peer: Peer) -> None:
     register(peer, topic("T"), name="брокер")
     fields = {"topic": "T"}
     body = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext_fields=fields).body
@@ -55,7 +55,7 @@ def test_standard_json_has_no_letter_beyond_ascii(peer: Peer) -> None:
     assert "брокер".encode() in old
 
 
-def test_an_unknown_topic_has_no_route(peer: Peer) -> None:
+def test_unknown_topic_has_no_route(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext_fields={"topic": "T"})
     assert response.code == 17
     assert response.remark == (
@@ -64,14 +64,14 @@ def test_an_unknown_topic_has_no_route(peer: Peer) -> None:
     )
 
 
-def test_a_missing_topic_reads_as_null(peer: Peer) -> None:
+def test_missing_topic_is_read_as_null(peer: Peer) -> None:
     response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC)
     assert response.code == 17
     assert response.remark is not None
     assert "for the topic: null\n" in response.remark
 
 
-def test_the_answer_comes_in_the_request_s_serialisation(peer: Peer) -> None:
+def test_answer_has_the_serialisation_of_the_request(peer: Peer) -> None:
     register_pair(peer)
     response = peer.ask(
         RequestCode.GET_ROUTEINFO_BY_TOPIC,
@@ -82,7 +82,7 @@ def test_the_answer_comes_in_the_request_s_serialisation(peer: Peer) -> None:
     assert response.body == STANDARD
 
 
-def test_the_order_config_is_in_it_only_if_enabled(lab: NamesrvLab) -> None:
+def test_order_config_is_included_when_enabled(lab: NamesrvLab) -> None:
     ordered = lab.peer(lab.name_server(NamesrvConfig(order_message_enable=True)))
     plain = lab.peer(lab.name_server())
     fields = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T", "value": "broker-a:4"}
@@ -98,7 +98,7 @@ def test_the_order_config_is_in_it_only_if_enabled(lab: NamesrvLab) -> None:
         assert "orderTopicConf" not in without
 
 
-def test_brokers_come_in_the_order_of_java_s_hash_table(peer: Peer) -> None:
+def test_brokers_are_in_hash_table_order(peer: Peer) -> None:
     for number, name in enumerate(("broker-c", "broker-b", "broker-a")):
         register(peer, topic("T"), name=name, addr=f"10.0.0.{number}:10911")
     found = route(peer, "T")

@@ -9,7 +9,7 @@ from tests.support.namesrv_lab import get_kv, list_kv, put_kv
 from tests.support.peer import Peer
 
 
-def test_a_value_is_kept_and_replaced(peer: Peer) -> None:
+def test_value_is_stored_and_replaced(peer: Peer) -> None:
     stored = put_kv(peer, "N", "k", "v")
     assert (stored.code, stored.remark, stored.body) == (0, None, b"")
     assert get_kv(peer, "N", "k").ext_fields == {"value": "v"}
@@ -17,13 +17,13 @@ def test_a_value_is_kept_and_replaced(peer: Peer) -> None:
     assert get_kv(peer, "N", "k").ext_fields == {"value": "w"}
 
 
-def test_a_missing_namespace_or_key_is_refused(peer: Peer) -> None:
+def test_missing_namespace_or_key_is_refused(peer: Peer) -> None:
     for fields in ({"key": "k", "value": "v"}, {"namespace": "N", "value": "v"}, {}):
         response = peer.ask(RequestCode.PUT_KV_CONFIG, ext_fields=fields)
         assert (response.code, response.remark) == (1, "namespace or key is null")
 
 
-def test_a_missing_value_removes_the_key_and_leaves_a_namespace(peer: Peer) -> None:
+def test_missing_value_removes_the_key_and_leaves_the_namespace(peer: Peer) -> None:
     put_kv(peer, "N", "k", "v")
     fields = {"namespace": "N", "key": "k"}
     assert peer.ask(RequestCode.PUT_KV_CONFIG, ext_fields=fields).code == 0

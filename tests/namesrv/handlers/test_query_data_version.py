@@ -14,12 +14,12 @@ def query(peer: Peer, body: bytes) -> RemotingCommand:
     return peer.ask(RequestCode.QUERY_DATA_VERSION, body=body, ext_fields=broker_fields())
 
 
-def test_an_unknown_broker_has_changed(peer: Peer) -> None:
+def test_unknown_broker_counts_as_changed(peer: Peer) -> None:
     response = query(peer, SAME)
     assert (response.code, response.ext_fields, response.body) == (0, {"changed": "true"}, b"")
 
 
-def test_the_known_version_comes_back(peer: Peer) -> None:
+def test_known_version_is_returned(peer: Peer) -> None:
     register(peer, topic("T"))
     response = query(peer, SAME)
     assert (response.ext_fields, response.body) == ({"changed": "false"}, SAME)
@@ -28,7 +28,7 @@ def test_the_known_version_comes_back(peer: Peer) -> None:
         assert (response.ext_fields, response.body) == ({"changed": "true"}, SAME)
 
 
-def test_an_unchanged_version_is_as_good_as_a_registration(lab: NamesrvLab, peer: Peer) -> None:
+def test_unchanged_version_counts_as_a_registration(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"))
     for _ in range(10):
         lab.clock.advance("60s")
@@ -36,7 +36,7 @@ def test_an_unchanged_version_is_as_good_as_a_registration(lab: NamesrvLab, peer
     assert route(peer, "T") is not None
 
 
-def test_a_changed_version_does_not_keep_a_broker_alive(lab: NamesrvLab, peer: Peer) -> None:
+def test_changed_version_does_not_keep_a_broker_alive(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"))
     asker = lab.peer()
     for _ in range(3):
@@ -45,7 +45,7 @@ def test_a_changed_version_does_not_keep_a_broker_alive(lab: NamesrvLab, peer: P
     assert route(asker, "T") is None
 
 
-def test_no_body_is_code_1(peer: Peer) -> None:
+def test_missing_body_is_code_1(peer: Peer) -> None:
     register(peer, topic("T"))
     assert query(peer, b"").code == 1
 

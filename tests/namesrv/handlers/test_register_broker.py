@@ -24,7 +24,7 @@ def length_prefixed(text: str) -> bytes:
     return struct.pack(">i", len(data)) + data
 
 
-def test_a_registered_topic_has_a_route(lab: NamesrvLab, peer: Peer) -> None:
+def test_registered_topic_has_a_route(lab: NamesrvLab, peer: Peer) -> None:
     response = register(peer, topic("T", queues=3), filter_servers=["10.0.0.9:1"])
     assert (response.code, response.remark) == (0, None)
     assert (response.ext_fields, response.body) == ({}, b"")
@@ -51,20 +51,20 @@ def test_a_registered_topic_has_a_route(lab: NamesrvLab, peer: Peer) -> None:
     assert [event.broker_addr for event in registered] == ["10.0.0.1:10911"]
 
 
-def test_a_body_with_another_checksum_is_refused(peer: Peer) -> None:
+def test_body_with_another_checksum_is_refused(peer: Peer) -> None:
     response = ask(peer, b'{"filterServerList":[]}', bodyCrc32="1")
     assert (response.code, response.remark) == (1, "crc32 not match")
     response = ask(peer, b"", bodyCrc32="1")
     assert (response.code, response.remark) == (1, "crc32 not match")
 
 
-def test_checksum_zero_means_that_there_is_none(peer: Peer) -> None:
+def test_checksum_zero_is_not_checked(peer: Peer) -> None:
     body = json.dumps({"topicConfigSerializeWrapper": wrapper(topic("T"))}).encode()
     assert ask(peer, body, bodyCrc32="0").code == 0
     assert route(peer, "T") is not None
 
 
-def test_a_compressed_body_is_read(peer: Peer) -> None:
+def test_compressed_body_is_read(peer: Peer) -> None:
     plain = length_prefixed('{"counter":1,"timestamp":7}')
     plain += struct.pack(">i", 2)
     plain += length_prefixed("T 3 5 6 SINGLE_TAG") + length_prefixed("U 1 1 4 SINGLE_TAG")
@@ -80,7 +80,7 @@ def test_a_compressed_body_is_read(peer: Peer) -> None:
     assert route(peer, "U") is not None
 
 
-def test_a_body_that_cannot_be_read_is_code_1(peer: Peer) -> None:
+def test_unreadable_body_is_code_1(peer: Peer) -> None:
     for compressed in ("true", "false"):
         response = ask(peer, b"\x01garbage", compressed=compressed)
         assert response.code == 1
@@ -91,7 +91,7 @@ def test_a_body_that_cannot_be_read_is_code_1(peer: Peer) -> None:
         )
 
 
-def test_without_a_body_a_broker_is_registered_with_data_version_0(peer: Peer) -> None:
+def test_missing_body_registers_data_version_0(peer: Peer) -> None:
     assert ask(peer, b"").code == 0
     response = peer.ask(
         RequestCode.QUERY_DATA_VERSION,
@@ -101,7 +101,7 @@ def test_without_a_body_a_broker_is_registered_with_data_version_0(peer: Peer) -
     assert response.ext_fields == {"changed": "false"}
 
 
-def test_before_3_0_11_the_body_is_the_wrapper_alone(lab: NamesrvLab, peer: Peer) -> None:
+def test_body_before_3_0_11_is_the_wrapper_alone(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, topic("T"), filter_servers=["10.0.0.9:1"])
     body = json.dumps(wrapper(topic("U"), counter=2)).encode()
     assert ask(peer, body, version=36).code == 0
@@ -124,19 +124,19 @@ def test_queues_change_with_the_data_version_only(peer: Peer) -> None:
     assert perms() == [4]
 
 
-def test_a_topic_the_broker_no_longer_has_stays_routed(peer: Peer) -> None:
+def test_removed_topic_stays_routed(peer: Peer) -> None:
     register(peer, topic("T"), topic("U"))
     register(peer, topic("T"), counter=2)
     assert route(peer, "U") is not None
 
 
-def test_an_address_new_to_its_id_brings_its_queues_whatever_the_version(peer: Peer) -> None:
+def test_new_address_of_an_id_registers_its_queues_for_any_version(peer: Peer) -> None:
     register(peer, topic("T"), counter=1)
     register(peer, topic("U"), counter=1, addr="10.0.0.2:10911")
     assert route(peer, "U") is not None
 
 
-def test_a_slave_learns_its_living_master(lab: NamesrvLab) -> None:
+def test_slave_receives_its_masters_address(lab: NamesrvLab) -> None:
     master, slave = lab.peer(), lab.peer()
     first = register(slave, topic("S"), broker_id=1, addr="10.0.0.2:10911")
     assert first.ext_fields == {}
@@ -157,7 +157,7 @@ def test_a_slave_learns_its_living_master(lab: NamesrvLab) -> None:
     assert register(slave, broker_id=1, addr="10.0.0.2:10911").ext_fields == {}
 
 
-def test_a_slave_that_became_master_is_under_one_id_only(peer: Peer) -> None:
+def test_slave_that_became_master_has_one_id_only(peer: Peer) -> None:
     register(peer, broker_id=1)
     register(peer, topic("T"), broker_id=0)
     found = route(peer, "T")
@@ -165,20 +165,20 @@ def test_a_slave_that_became_master_is_under_one_id_only(peer: Peer) -> None:
     assert found["brokerDatas"][0]["brokerAddrs"] == {"0": "10.0.0.1:10911"}
 
 
-def test_filter_servers_go_with_an_empty_list(lab: NamesrvLab, peer: Peer) -> None:
+def test_empty_list_removes_filter_servers(lab: NamesrvLab, peer: Peer) -> None:
     register(peer, filter_servers=["10.0.0.9:1"])
     register(peer)
     assert lab.servers[0].tables.filter_server_table == {}
 
 
-def test_the_answer_carries_the_order_topics(peer: Peer) -> None:
+def test_answer_has_the_order_topics(peer: Peer) -> None:
     fields = {"namespace": "ORDER_TOPIC_CONFIG", "key": "T", "value": "broker-a:4"}
     peer.ask(RequestCode.PUT_KV_CONFIG, ext_fields=fields)
     content: dict[str, Any] = json.loads(register(peer).body)
     assert content == {"table": {"T": "broker-a:4"}}
 
 
-def test_a_missing_broker_id_is_code_1_and_registers_nothing(lab: NamesrvLab, peer: Peer) -> None:
+def test_missing_broker_id_is_code_1_and_registers_nothing(lab: NamesrvLab, peer: Peer) -> None:
     fields = broker_fields() | {"haServerAddr": "10.0.0.1:10912"}
     del fields["brokerId"]
     response = peer.ask(RequestCode.REGISTER_BROKER, ext_fields=fields)
@@ -188,7 +188,7 @@ def test_a_missing_broker_id_is_code_1_and_registers_nothing(lab: NamesrvLab, pe
     assert lab.servers[0].tables.broker_live_table == {}
 
 
-def test_routes_repeat_what_a_broker_of_5x_says_of_itself(peer: Peer) -> None:
+def test_route_repeats_the_extra_fields_of_a_5_x_broker(peer: Peer) -> None:
     body = json.dumps({"topicConfigSerializeWrapper": wrapper(topic("T"), counter=1)}).encode()
     for text, said in (("false", False), ("true", True)):
         assert ask(peer, body, enableActingMaster=text).code == 0

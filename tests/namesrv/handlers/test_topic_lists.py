@@ -18,7 +18,7 @@ def listed(peer: Peer, code: RequestCode, **fields: str) -> list[str]:
     return names
 
 
-def test_all_topics_once_each(peer: Peer) -> None:
+def test_every_topic_is_listed_once(peer: Peer) -> None:
     assert peer.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER).body == b'{"topicList":[]}'
     register(peer, topic("T"), topic("U"))
     register(peer, topic("T"), topic("V"), name="broker-b", addr="10.0.0.2:10911")
@@ -26,7 +26,7 @@ def test_all_topics_once_each(peer: Peer) -> None:
     assert names == ["T", "U", "V"]
 
 
-def test_topics_of_a_cluster(peer: Peer) -> None:
+def test_topics_of_a_cluster_are_listed(peer: Peer) -> None:
     register(peer, topic("T"), topic("U"))
     register(peer, topic("T"), topic("V"), name="broker-b", addr="10.0.0.2:1", cluster="Other")
     code = RequestCode.GET_TOPICS_BY_CLUSTER
@@ -55,7 +55,9 @@ def test_system_topics_are_the_names_of_clusters_and_brokers(peer: Peer) -> None
         (RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, ["sub"]),
     ],
 )
-def test_topics_by_unit_bits(peer: Peer, code: RequestCode, expected: list[str]) -> None:
+def test_topics_are_selected_by_unit_bits(
+    peer: Peer, code: RequestCode, expected: list[str]
+) -> None:
     register(
         peer,
         topic("plain"),
@@ -66,7 +68,7 @@ def test_topics_by_unit_bits(peer: Peer, code: RequestCode, expected: list[str])
     assert sorted(listed(peer, code)) == expected
 
 
-def test_one_broker_s_queue_data_decides_about_the_unit_bits(peer: Peer) -> None:
+def test_queue_data_of_one_broker_decides_about_the_unit_bits(peer: Peer) -> None:
     register(peer, topic("T", sys_flag=0))
     register(peer, topic("T", sys_flag=1), name="broker-b", addr="10.0.0.2:10911")
     assert listed(peer, RequestCode.GET_UNIT_TOPIC_LIST) == ["T"], "Java meets broker-b first"

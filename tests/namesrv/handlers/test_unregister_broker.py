@@ -13,7 +13,9 @@ def unregister(peer: Peer, *, name: str = "broker-a", addr: str = "10.0.0.1:1091
     return peer.ask(RequestCode.UNREGISTER_BROKER, ext_fields=fields).code
 
 
-def test_the_last_of_a_name_takes_its_queues_and_its_cluster(lab: NamesrvLab, peer: Peer) -> None:
+def test_last_broker_of_a_name_removes_its_queues_and_its_cluster(
+    lab: NamesrvLab, peer: Peer
+) -> None:
     register(peer, topic("T"), filter_servers=["10.0.0.9:1"])
     assert unregister(peer) == 0
     assert route(peer, "T") is None
@@ -45,7 +47,7 @@ def test_other_brokers_keep_their_queues_of_a_shared_topic(peer: Peer) -> None:
     assert [data["brokerName"] for data in found["queueDatas"]] == ["broker-b"]
 
 
-def test_an_unknown_broker_is_a_success(lab: NamesrvLab, peer: Peer) -> None:
+def test_unknown_broker_is_a_success(lab: NamesrvLab, peer: Peer) -> None:
     assert unregister(peer) == 0
     register(peer, topic("T"))
     assert unregister(peer, name="nobody", addr="10.0.0.7:10911") == 0
@@ -53,7 +55,7 @@ def test_an_unknown_broker_is_a_success(lab: NamesrvLab, peer: Peer) -> None:
     assert lab.journal.find(BrokerGone) == []
 
 
-def test_name_and_id_are_enough_and_an_address_alone_is_not(peer: Peer) -> None:
+def test_name_and_id_identify_a_broker_and_an_address_does_not(peer: Peer) -> None:
     register(peer, topic("T"))
     fields = broker_fields()
     address_only = {"brokerAddr": fields["brokerAddr"], "brokerId": "0"}
@@ -64,7 +66,7 @@ def test_name_and_id_are_enough_and_an_address_alone_is_not(peer: Peer) -> None:
     assert route(peer, "T") is None
 
 
-def test_a_missing_broker_id_is_code_1(peer: Peer) -> None:
+def test_missing_broker_id_is_code_1(peer: Peer) -> None:
     fields = broker_fields()
     del fields["brokerId"]
     assert peer.ask(RequestCode.UNREGISTER_BROKER, ext_fields=fields).code == 1

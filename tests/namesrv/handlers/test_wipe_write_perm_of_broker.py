@@ -13,7 +13,7 @@ def wipe(peer: Peer, **fields: str) -> dict[str, str]:
     return response.ext_fields
 
 
-def test_the_other_bits_and_the_other_brokers_stay(peer: Peer) -> None:
+def test_other_bits_and_other_brokers_are_unchanged(peer: Peer) -> None:
     register(peer, topic("T"), topic("TBW102", perm=7))
     register(peer, topic("T"), name="broker-b", addr="10.0.0.2:10911")
     assert wipe(peer, brokerName="broker-a") == {"wipeTopicCount": "2"}
@@ -21,7 +21,7 @@ def test_the_other_bits_and_the_other_brokers_stay(peer: Peer) -> None:
     assert perms(peer, "TBW102") == {"broker-a": 5}
 
 
-def test_it_holds_until_the_data_version_changes(peer: Peer) -> None:
+def test_permission_holds_until_the_data_version_changes(peer: Peer) -> None:
     register(peer, topic("T"))
     wipe(peer, brokerName="broker-a")
     register(peer, topic("T"))
@@ -30,7 +30,7 @@ def test_it_holds_until_the_data_version_changes(peer: Peer) -> None:
     assert perms(peer, "T") == {"broker-a": 6}
 
 
-def test_an_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
+def test_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
     register(peer, topic("T"))
     assert wipe(peer, brokerName="nobody") == {"wipeTopicCount": "0"}
     assert wipe(peer) == {"wipeTopicCount": "0"}

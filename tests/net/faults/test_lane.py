@@ -66,7 +66,7 @@ def run() -> Run:
     return Run()
 
 
-def test_as_it_is_it_does_nothing(run: Run) -> None:
+def test_unchanged_lane_has_no_effect(run: Run) -> None:
     run.lane.put(b"one", 7)
     run.lane.put(b"two")
     assert run.out == [(0, b"one"), (0, b"two")]
@@ -75,7 +75,7 @@ def test_as_it_is_it_does_nothing(run: Run) -> None:
     assert not run.clock.timers()
 
 
-def test_latency_waits_for_the_clock(run: Run) -> None:
+def test_latency_follows_the_clock(run: Run) -> None:
     run.lane.set(Conditions(latency_ms=50))
     run.lane.put(b"a")
     run.clock.advance_ms(20)
@@ -98,7 +98,7 @@ def test_jitter_keeps_the_order(run: Run) -> None:
     assert min(late_ms) < 50 < max(late_ms) <= 100
 
 
-def test_bandwidth_brings_bytes_bit_by_bit(run: Run) -> None:
+def test_bandwidth_spreads_bytes_over_time(run: Run) -> None:
     run.lane.set(Conditions(bytes_per_s=1000))
     run.lane.put(bytes(1000))
     run.clock.advance_ms(500)
@@ -110,19 +110,19 @@ def test_bandwidth_brings_bytes_bit_by_bit(run: Run) -> None:
     assert len(run.heard) == 2000
 
 
-def test_a_narrow_line_does_not_cut_for_ever(run: Run) -> None:
+def test_narrow_lane_does_not_cut_without_end(run: Run) -> None:
     run.lane.set(Conditions(bytes_per_s=1))
     run.lane.put(bytes(1 << 20))
     assert len(run.lane._items) <= 1001
 
 
-def test_slices(run: Run) -> None:
+def test_slices_cut_data(run: Run) -> None:
     run.lane.set(Conditions(slice_bytes=2))
     run.lane.put(b"abcde")
     assert [data for _, data in run.out] == [b"ab", b"cd", b"e"]
 
 
-def test_what_is_blocked_goes_on_at_once(run: Run) -> None:
+def test_blocked_data_continue_at_once_after_the_block(run: Run) -> None:
     run.lane.set(Conditions(blocked=True, latency_ms=10))
     run.lane.put(b"a")
     run.clock.advance_ms(1000)
@@ -133,14 +133,14 @@ def test_what_is_blocked_goes_on_at_once(run: Run) -> None:
     assert (run.heard, ended) == (b"a", [1])
 
 
-def test_a_latency_that_is_taken_away_keeps_nothing_back(run: Run) -> None:
+def test_removed_latency_holds_nothing_back(run: Run) -> None:
     run.lane.set(Conditions(latency_ms=1000))
     run.lane.put(b"a")
     run.lane.set(CLEAR)
     assert run.out == [(0, b"a")]
 
 
-def test_a_receiver_that_takes_nothing() -> None:
+def test_blocked_receiver_stops_delivery() -> None:
     takes = False
     run = Run(ready=lambda: takes)
     run.lane.put(bytes(FULL_BYTES + 1))
@@ -152,7 +152,7 @@ def test_a_receiver_that_takes_nothing() -> None:
     assert state == (False, 0, True)
 
 
-def test_a_receiver_that_stops_between_slices() -> None:
+def test_receiver_may_block_between_slices() -> None:
     takes = [True, True, False]
     run = Run(ready=lambda: bool(takes) and takes.pop(0))
     run.lane.set(Conditions(slice_bytes=1))
@@ -163,7 +163,7 @@ def test_a_receiver_that_stops_between_slices() -> None:
     assert run.heard == b"abc"
 
 
-def test_what_is_dropped_is_lost_and_leaves_no_timer(run: Run) -> None:
+def test_dropped_data_are_lost_and_leave_no_timer(run: Run) -> None:
     run.lane.set(Conditions(latency_ms=5))
     run.lane.put(b"a")
     run.lane.drop()
@@ -173,7 +173,9 @@ def test_what_is_dropped_is_lost_and_leaves_no_timer(run: Run) -> None:
 
 
 @given(CONDITIONS, WRITES)
-def test_in_order_whole_and_never_early(like: Conditions, writes: list[tuple[bytes, int]]) -> None:
+def test_data_arrive_in_order_complete_and_never_early(
+    like: Conditions, writes: list[tuple[bytes, int]]
+) -> None:
     run = Run()
     run.lane.set(like)
     put_ms: list[int] = []  # of each byte

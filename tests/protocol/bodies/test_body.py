@@ -72,7 +72,7 @@ def field_values(field: inspect.Field) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize("cls", CLASSES)
 @given(data=st.data())
 @settings(deadline=None, max_examples=15)
-def test_what_is_written_is_read_by_both_readers(cls: type[Any], data: st.DataObject) -> None:
+def test_written_body_is_read_by_both_readers(cls: type[Any], data: st.DataObject) -> None:
     body = data.draw(values_of(inspect.type_info(cls)))
     assert cls.decode(body.encode()) == body
     assert to_bean(fastjson.loads(body.encode()), cls) == body
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_by_both_readers(cls: type[Any], data: st.DataOb
 @pytest.mark.parametrize("cls", CLASSES)
 @given(data=st.binary(max_size=30) | st.text("{}[]:,\"'0123nulltrue ", max_size=30))
 @settings(deadline=None, max_examples=20)
-def test_garbage_raises_body_error_at_most(cls: type[Any], data: bytes | str) -> None:
+def test_any_bytes_are_a_body_or_a_body_error(cls: type[Any], data: bytes | str) -> None:
     try:
         cls.decode(data.encode() if isinstance(data, str) else data)
     except BodyError as error:
@@ -89,21 +89,21 @@ def test_garbage_raises_body_error_at_most(cls: type[Any], data: bytes | str) ->
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "5", '"x"', '{"table":{"a":"b"}', "{} x"])
-def test_what_fastjson_refuses_or_takes_for_null(text: str) -> None:
+def test_bytes_that_fastjson_refuses_or_reads_as_null(text: str) -> None:
     with pytest.raises(BodyError, match=r"no KVTable in a body of|KVTable is null"):
         KVTable.decode(text.encode())
     assert issubclass(BodyError, HeaderError)
 
 
 @pytest.mark.parametrize("text", ["null", "[]", " [] "])
-def test_null_is_for_the_processor_to_mind(text: str) -> None:
+def test_null_body_is_passed_to_the_processor(text: str) -> None:
     with pytest.raises(NullBodyError, match="TopicConfig is null"):
         TopicConfig.decode(text.encode())
     assert TopicConfig.decode_or_null(text.encode()) is None
 
 
 @pytest.mark.parametrize(("text", "problem"), [("", "is null"), ("{}", r"topicName is null")])
-def test_no_body_and_no_name_are_never_taken_for_null(text: str, problem: str) -> None:
+def test_missing_body_and_missing_name_are_not_null(text: str, problem: str) -> None:
     with pytest.raises(NullBodyError, match=problem):
         TopicConfig.decode_or_null(text.encode())
 
@@ -127,7 +127,7 @@ def test_null_fields_and_unknown_fields_leave_defaults() -> None:
         ('{"topicName":"t","order":2,"perm":null}', TopicConfig("t")),
     ],
 )
-def test_values_of_another_type_are_made_to_fit(text: str, config: TopicConfig) -> None:
+def test_values_of_another_type_are_converted(text: str, config: TopicConfig) -> None:
     assert TopicConfig.decode(text.encode()) == config
 
 
@@ -141,12 +141,12 @@ def test_values_of_another_type_are_made_to_fit(text: str, config: TopicConfig) 
         ('{"order":[]}', r"\$\.order: expected a boolean"),
     ],
 )
-def test_values_that_do_not_fit(text: str, why: str) -> None:
+def test_unconvertible_values_are_refused(text: str, why: str) -> None:
     with pytest.raises(BodyError, match=why):
         TopicConfig.decode(b'{"topicName":"t",' + text[1:].encode())
 
 
-def test_nested_values_that_do_not_fit() -> None:
+def test_nested_unconvertible_values_are_refused() -> None:
     for text in (
         b'{"topicConfigTable":[]}',
         b'{"topicConfigTable":{"a":5}}',
@@ -158,18 +158,18 @@ def test_nested_values_that_do_not_fit() -> None:
         HeartbeatData.decode(b'{"producerDataSet":{}}')
 
 
-def test_empty_array_is_null_where_an_object_belongs() -> None:
+def test_empty_array_is_null_for_an_object() -> None:
     assert TopicConfigSerializeWrapper.decode(b'{"dataVersion":[]}').data_version.counter == 0
 
 
-def test_a_table_of_strings_takes_anything() -> None:
+def test_table_of_strings_takes_any_value() -> None:
     assert KVTable.decode(b'{"table":{"a":1,"b":null,"c":{"q":1}}}').table == {
         "a": "1",
         "c": '{"q":1}',
     }
 
 
-def test_heartbeat_as_clients_send_it() -> None:
+def test_heartbeat_is_read_as_clients_send_it() -> None:
     text = (
         '{"clientID":"1.2.3.4@5","consumerDataSet":[{"consumeFromWhere":'
         '"CONSUME_FROM_LAST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"g",'
@@ -187,7 +187,7 @@ def test_heartbeat_as_clients_send_it() -> None:
     assert heartbeat.encode().decode() == text
 
 
-def test_heartbeat_with_strings_for_numbers_and_nulls_in_sets() -> None:
+def test_heartbeat_with_string_numbers_and_nulls_in_sets_is_read() -> None:
     text = (
         b'{"clientID":"c","producerDataSet":null,"consumerDataSet":[{"groupName":"g",'
         b'"subscriptionDataSet":[{"topic":"t","codeSet":["1",2],"tagsSet":[3,null],'
@@ -199,12 +199,12 @@ def test_heartbeat_with_strings_for_numbers_and_nulls_in_sets() -> None:
     )
 
 
-def test_5x_heartbeat_has_more_fields() -> None:
+def test_heartbeat_of_5_x_with_more_fields_is_read() -> None:
     text = b'{"clientID":"c","heartbeatFingerprint":0,"withoutSub":false,"producerDataSet":[]}'
     assert HeartbeatData.decode(text) == HeartbeatData("c")
 
 
-def test_nothing_is_written_for_null() -> None:
+def test_null_is_not_written() -> None:
     assert GetConsumerListByGroupResponseBody().encode() == b"{}"
     assert CheckClientRequestBody("c").encode() == b'{"clientId":"c"}'
 
@@ -213,19 +213,19 @@ def test_maps_keep_their_order() -> None:
     assert KVTable({"b": "1", "a": "2"}).encode() == b'{"table":{"b":"1","a":"2"}}'
 
 
-def test_what_java_would_index_with_must_be_there() -> None:
+def test_map_keys_that_java_indexes_by_are_required() -> None:
     with pytest.raises(BodyError, match=r"TopicConfig\.topicName is null"):
         TopicConfig.decode(b'{"perm":6}')
 
 
 @pytest.mark.parametrize(("field", "levels"), [("clientID", 600), ("clientID", 5000), ("x", 5000)])
-def test_a_body_that_nests_too_deep_is_none(field: str, levels: int) -> None:
+def test_deeply_nested_body_is_refused(field: str, levels: int) -> None:
     body = f'{{"{field}":{"[" * levels}{"]" * levels}}}'.encode()
     with pytest.raises(BodyError, match="nested deeper than 128"):
         HeartbeatData.decode(body)
 
 
-def test_a_long_key_costs_no_more_than_itself() -> None:
+def test_long_key_takes_linear_time() -> None:
     # It took 16 s when each value below it had a text that said where it stands.
     values = b",".join(b"%d:0" % number for number in range(20_000))
     data = b'{"offsetTable":{"%s":{%s}}}' % (b"k" * 4_000_000, values)

@@ -11,7 +11,7 @@ def test_queue_is_a_value() -> None:
     assert [queue.queue_id for queue in sorted(queues)] == [2, 3, 1]
 
 
-def test_lock_bodies() -> None:
+def test_lock_bodies_are_read_and_written() -> None:
     request = b'{"clientId":"c","consumerGroup":"g","mqSet":[{"topic":"t","queueId":"1"}]}'
     assert LockBatchRequestBody.decode(request) == LockBatchRequestBody(
         "g", "c", [MessageQueue("t", None, 1)]

@@ -19,7 +19,7 @@ ROUTE = TopicRouteData(
 QUEUE = '{"brokerName":"b","perm":0,"readQueueNums":0,"topicSysFlag":0,"writeQueueNums":0}'
 
 
-def test_java_s_own_dialect() -> None:
+def test_javas_own_dialect_is_written() -> None:
     assert ROUTE.encode().decode() == (
         '{"brokerDatas":[{"brokerAddrs":{0:"z",17:"w",2:"y",10:"x"},"brokerName":"b",'
         '"cluster":"c"}],"filterServerTable":{"zz":["p"],"bb":["q"]},'
@@ -27,7 +27,7 @@ def test_java_s_own_dialect() -> None:
     )
 
 
-def test_standard_dialect() -> None:
+def test_standard_dialect_is_written() -> None:
     assert ROUTE.encode(standard_json=True).decode() == (
         '{"brokerDatas":[{"brokerAddrs":{"0":"z","2":"y","10":"x","17":"w"},"brokerName":"b",'
         '"cluster":"c"}],"filterServerTable":{"bb":["q"],"zz":["p"]},"orderTopicConf":'
@@ -40,7 +40,7 @@ def test_both_dialects_are_read() -> None:
     assert TopicRouteData.decode(ROUTE.encode(standard_json=True)) == ROUTE
 
 
-def test_what_5x_adds_is_kept_or_ignored() -> None:
+def test_fields_of_5_x_are_kept_or_ignored() -> None:
     text = (
         b'{"brokerDatas":[{"brokerAddrs":{0:"x"},"brokerName":"b","cluster":"c",'
         b'"enableActingMaster":false}],"filterServerTable":{},"queueDatas":[]}'
@@ -62,6 +62,6 @@ def test_cluster_info_has_unquoted_ids() -> None:
     assert ClusterInfo.decode(mixed).broker_addr_table["b"].broker_addrs == {0: "x", 1: "y"}
 
 
-def test_topic_list() -> None:
+def test_topic_list_is_read_and_written() -> None:
     assert TopicList(["t"]).encode() == b'{"topicList":["t"]}'
     assert TopicList([], "a:1").encode() == b'{"brokerAddr":"a:1","topicList":[]}'

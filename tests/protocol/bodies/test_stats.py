@@ -57,11 +57,11 @@ ANSWERS = {
         ("QUERY_CORRECTION_OFFSET", QueryCorrectionOffsetBody),
     ],
 )
-def test_a_real_answer_comes_back_as_it_was(name: str, cls: type[Body]) -> None:
+def test_real_answer_is_written_again_unchanged(name: str, cls: type[Body]) -> None:
     assert cls.decode(ANSWERS[name]).encode() == ANSWERS[name]
 
 
-def test_a_map_of_queues() -> None:
+def test_map_of_queues_is_read_and_written() -> None:
     table = ConsumeStats.decode(ANSWERS["GET_CONSUME_STATS"]).offset_table
     assert list(table) == [MessageQueue("GoldenQuery", "broker-a", one) for one in (1, 0, 2)]
     assert list(table) == java_hash_map_order(sorted(table))
@@ -71,7 +71,7 @@ def test_a_map_of_queues() -> None:
     assert ConsumeStats(offset_table=table).compute_total_diff() == 1
 
 
-def test_a_queue_is_read_from_any_text_that_says_it() -> None:
+def test_queue_key_is_read_from_any_equivalent_text() -> None:
     text = b"{offsetTable:{{queueId:'1',topic:\"t\"}:{maxOffset:5}}}"
     assert TopicStatsTable.decode(text).offset_table == {
         MessageQueue("t", None, 1): TopicOffset(max_offset=5)
@@ -80,7 +80,7 @@ def test_a_queue_is_read_from_any_text_that_says_it() -> None:
         TopicStatsTable.decode(b'{"offsetTable":{"t":{}}}')
 
 
-def test_a_double_is_read_from_whatever_fastjson_takes_for_one() -> None:
+def test_double_is_read_from_everything_fastjson_accepts() -> None:
     items = (
         b'{"statsMinute":{"tps":"1,000.5","avgpt":3},"statsHour":{tps:null},"statsDay":{tps:""}}'
     )

@@ -34,7 +34,7 @@ def sized(data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
-def test_json_as_java_writes_it() -> None:
+def test_json_is_written_as_by_java() -> None:
     assert BODY.encode() == (
         b'{"filterServerList":["f:1"],"topicConfigSerializeWrapper":{"dataVersion":{"counter":3,'
         b'"timestamp":7},"topicConfigTable":{"t":{"order":false,"perm":6,"readQueueNums":4,'
@@ -42,7 +42,7 @@ def test_json_as_java_writes_it() -> None:
     )
 
 
-def test_compressed_form() -> None:
+def test_compressed_form_has_javas_layout() -> None:
     plain = (
         sized(b'{"counter":3,"timestamp":7}')
         + (1).to_bytes(4, "big")
@@ -55,13 +55,13 @@ def test_compressed_form() -> None:
 
 @given(st.lists(configs, unique_by=lambda config: config.topic_name, max_size=5))
 @settings(deadline=None)
-def test_compressed_form_both_ways(topics: list[TopicConfig]) -> None:
+def test_compressed_form_is_read_back(topics: list[TopicConfig]) -> None:
     table = {config.topic_name: config for config in topics}
     body = RegisterBrokerBody(TopicConfigSerializeWrapper(table, DataVersion(1, 2)), ["x"])
     assert RegisterBrokerBody.decode(body.encode(compressed=True), compressed=True) == body
 
 
-def test_system_flag_and_order_do_not_survive_compression() -> None:
+def test_compression_drops_system_flag_and_order() -> None:
     table = {"t": TopicConfig("t", topic_sys_flag=3, order=True)}
     body = RegisterBrokerBody(TopicConfigSerializeWrapper(table))
     read = RegisterBrokerBody.decode(body.encode(compressed=True), compressed=True)
@@ -80,24 +80,24 @@ def test_system_flag_and_order_do_not_survive_compression() -> None:
         (sized(b"{}") + b"\0\0\0\1" + sized(b"t 4 8 6 NO_TAG"), "no topic in"),
     ],
 )
-def test_broken_compressed_forms(plain: bytes, why: str) -> None:
+def test_broken_compressed_forms_are_refused(plain: bytes, why: str) -> None:
     with pytest.raises(BodyError, match=why):
         RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
 
 
-def test_number_in_a_topic_text() -> None:
+def test_invalid_number_in_a_topic_text_is_refused() -> None:
     plain = sized(b"{}") + b"\0\0\0\1" + sized(b"t x 8 6 SINGLE_TAG")
     with pytest.raises(NumberFormatError, match='For input string: "x"'):
         RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
 
 
-def test_filter_servers_that_are_none_are_forgiven() -> None:
+def test_invalid_filter_servers_are_ignored() -> None:
     plain = sized(b"{}") + b"\0\0\0\0" + sized(b"{{{")
     body = RegisterBrokerBody.decode(zlib.compress(plain), compressed=True)
     assert body.filter_server_list == []
 
 
-def test_a_bomb_is_not_inflated() -> None:
+def test_decompression_bomb_is_not_inflated() -> None:
     # 65 MB of zeros, 64 KB on the wire
     squeezer = zlib.compressobj()
     chunks = [squeezer.compress(bytes(2**20)) for _ in range(REGISTER_BODY_MAX_BYTES // 2**20 + 1)]
@@ -109,12 +109,12 @@ def test_a_bomb_is_not_inflated() -> None:
 
 @given(st.binary(max_size=40), st.booleans())
 @settings(deadline=None)
-def test_garbage_raises_header_error_at_most(data: bytes, packed: bool) -> None:
+def test_any_bytes_are_a_body_or_a_header_error(data: bytes, packed: bool) -> None:
     with suppress(HeaderError):
         RegisterBrokerBody.decode(zlib.compress(data) if packed else data, compressed=True)
 
 
-def test_java_s_defaults() -> None:
+def test_defaults_are_javas() -> None:
     config = TopicConfig("t", 16, 16, 6, "SINGLE_TAG", 0, order=False)
     assert TopicConfig.decode(b'{"topicName":"t"}') == config
     assert RegisterBrokerBody.decode(b"{}") == RegisterBrokerBody()

@@ -18,7 +18,7 @@ from fakemq.protocol.layout import codecs as twins
 from fakemq.protocol.layout import derive
 
 
-def test_the_twins_are_what_is_derived_now() -> None:
+def test_committed_codecs_equal_the_derived_ones() -> None:
     assert twins.__file__ is not None
     committed = Path(twins.__file__).read_text(encoding="utf-8")
     assert committed == derive.source(), "run python -m fakemq.protocol.layout.derive"
@@ -31,11 +31,11 @@ def test_the_twins_are_what_is_derived_now() -> None:
         Struct("kind" / Int32sb, "body" / Switch(this.kind, {})),
     ],
 )
-def test_what_is_not_understood_stops_the_derivation(layout: Struct) -> None:
+def test_unknown_construct_stops_the_derivation(layout: Struct) -> None:
     with pytest.raises(NotImplementedError, match=r"Odd\.(text|body)"):
         derive.derive("Odd", layout)
 
 
-def test_only_big_endian_is_understood() -> None:
+def test_only_big_endian_is_derived() -> None:
     with pytest.raises(AssertionError, match="big endian"):
         derive.derive("Odd", Struct("little" / Int16ul))

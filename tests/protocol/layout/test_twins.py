@@ -83,7 +83,7 @@ def parsed(name: str, data: bytes) -> tuple[Any, ...]:
 @EVERY_LAYOUT
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_well_formed(name: str, data: st.DataObject) -> None:
+def test_codec_and_declaration_agree_on_well_formed_bytes(name: str, data: st.DataObject) -> None:
     made = data.draw(fields(LAYOUTS[name]))
     expected = LAYOUTS[name].build(made)
     built = twin("build", name)(*made.values())
@@ -98,7 +98,7 @@ def test_well_formed(name: str, data: st.DataObject) -> None:
 @EVERY_LAYOUT
 @given(data=st.data())
 @settings(max_examples=5, deadline=None)
-def test_truncated(name: str, data: st.DataObject) -> None:
+def test_codec_and_declaration_agree_on_truncated_bytes(name: str, data: st.DataObject) -> None:
     whole = LAYOUTS[name].build(data.draw(fields(LAYOUTS[name])))
     for end in range(len(whole)):
         with pytest.raises(ConstructError):
@@ -110,7 +110,7 @@ def test_truncated(name: str, data: st.DataObject) -> None:
 @EVERY_LAYOUT
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_damaged(name: str, data: st.DataObject) -> None:
+def test_codec_and_declaration_agree_on_damaged_bytes(name: str, data: st.DataObject) -> None:
     made = bytearray(LAYOUTS[name].build(data.draw(fields(LAYOUTS[name]))))
     # Small numbers make lengths that are wrong but possible.
     for at in data.draw(st.lists(st.integers(0, len(made) - 1), min_size=1, max_size=4)):
@@ -132,7 +132,7 @@ def test_damaged(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if name != "Blank"])
 @given(data=st.data())
 @settings(max_examples=5, deadline=None)
-def test_what_does_not_fit(name: str, data: st.DataObject) -> None:
+def test_codec_and_declaration_refuse_the_same_values(name: str, data: st.DataObject) -> None:
     made = data.draw(fields(LAYOUTS[name]))
     for field, value in made.items():
         if isinstance(value, int):
@@ -140,7 +140,7 @@ def test_what_does_not_fit(name: str, data: st.DataObject) -> None:
                 twin("build", name)(*(made | {field: 1 << 64}).values())
 
 
-def test_record_rejects_hosts_that_its_flags_deny() -> None:
+def test_record_rejects_hosts_that_contradict_its_flags() -> None:
     arguments = (0, 0, 0, 0, 0, 0x10, 0, bytes(8), 0, bytes(8), 0, 0, b"", b"", b"")
     with pytest.raises(LocalProtocolError, match=r"Record\.born_host of 8 bytes"):
         twins.build_record(*arguments)
@@ -148,18 +148,18 @@ def test_record_rejects_hosts_that_its_flags_deny() -> None:
         twin("build", "Record")(*arguments[:5], 0, *arguments[6:-2], b"t" * 128, b"")
 
 
-def test_negative_lengths_are_no_truncation() -> None:
+def test_negative_length_is_an_error_of_its_own() -> None:
     with pytest.raises(RemoteProtocolError, match=r"ExtField\.key of -1 bytes") as caught:
         twins.parse_ext_field(b"\xff\xff\0\0\0\0")
     assert not isinstance(caught.value, TruncatedError)
 
 
-def test_a_record_without_its_magic_is_refused() -> None:
+def test_record_without_its_magic_is_refused() -> None:
     with pytest.raises(ProtocolError, match=r"Record\.magic_code is 0, not -626843481"):
         twins.parse_record(bytes(100))
 
 
-def test_known_bytes() -> None:
+def test_known_bytes_are_written() -> None:
     assert twins.build_consume_queue_unit(0, 0x7FFFFFFF, 0).hex() == (
         "00000000000000007fffffff0000000000000000"
     )
