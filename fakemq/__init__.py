@@ -5,6 +5,7 @@ Importing this patches nothing and starts nothing.
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from fakemq.protocol.codes import ResponseCode as ResponseCode
 
 __version__ = "0.1.0"
+
+# fakemq/protocol and fakemq/fixtures are symbolic links in a checkout. Where the system makes no
+# links (git on Windows writes small text files), both packages are found in the folder above.
+_HERE = os.path.dirname(os.path.abspath(__file__))
+if not os.path.isdir(os.path.join(_HERE, "protocol")):
+    _ABOVE = os.path.dirname(_HERE)
+    if not os.path.isfile(os.path.join(_ABOVE, "protocol", "__init__.py")):
+        raise ImportError(
+            f"fakemq in {_HERE} has no protocol/: install it again, or check all of it out"
+        )
+    __path__.append(_ABOVE)
 
 _HOMES = {
     "AsyncCluster": "fakemq.cluster",

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("folder", ["protocol", "fixtures"])
 def test_the_links_are_links(folder: str) -> None:
     link = ROOT / "fakemq" / folder
-    assert link.is_symlink(), "a checkout without symbolic links cannot run, see CONTRIBUTING.md"
+    assert link.is_symlink(), "mypy and ruff need symbolic links, see CONTRIBUTING.md"
     assert link.resolve() == ROOT / folder
 
 
@@ -60,11 +60,12 @@ def test_importing_starts_nothing_and_patches_nothing() -> None:
     assert done.stdout.strip() == ""
 
 
-def test_the_wheel_is_the_tree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("linked", [True, False], ids=["links", "text files"])
+def test_wheel_has_the_files_of_the_tree(tmp_path: Path, linked: bool) -> None:
     # Over a second: it builds a wheel. Without isolation, so that nothing is downloaded.
     built = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-         "--wheel-dir", str(tmp_path), str(copy_of_the_tree(tmp_path))],
+         "--wheel-dir", str(tmp_path), str(copy_of_the_tree(tmp_path, linked=linked))],
         capture_output=True, text=True,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
@@ -77,6 +78,37 @@ def test_the_wheel_is_the_tree(tmp_path: Path) -> None:
         tree |= {f"fakemq/{path}" for path in tracked(folder)}
     tree -= {"fakemq/protocol", "fakemq/fixtures"}
     assert packed == tree
+
+
+def test_checkout_without_links_can_be_imported(tmp_path: Path) -> None:
+    tree = copy_of_the_tree(tmp_path, linked=False)
+    code = "import fakemq.protocol.bodies.queue, fakemq.fixtures.plugin as p; print(p.__file__)"
+    done = imported(tree, code)
+    assert done.stdout.strip() == str(tree / "fixtures" / "plugin.py"), done.stderr
+
+
+def test_tree_without_the_protocol_is_refused_in_one_line(tmp_path: Path) -> None:
+    import shutil
+
+    tree = copy_of_the_tree(tmp_path, linked=False)
+    shutil.rmtree(tree / "protocol")
+    line = f"ImportError: fakemq in {tree / 'fakemq'} has no protocol/: "
+    assert imported(tree, "import fakemq").stderr.splitlines()[-1].startswith(line)
+    built = subprocess.run(
+        [sys.executable, "setup.py", "--version"], cwd=tree, capture_output=True, text=True
+    )
+    assert built.returncode == 1
+    assert built.stderr == "cannot build fakemq: protocol/ is missing beside setup.py\n"
+
+
+def imported(tree: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run ``code`` in a Python whose fakemq is that of ``tree``."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tree)!r}); {code}"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+    )
 
 
 def tracked(folder: str) -> set[str]:
@@ -92,11 +124,17 @@ def tracked(folder: str) -> set[str]:
     }
 
 
-def copy_of_the_tree(tmp_path: Path) -> Path:
-    """The project without caches: building in the checkout would leave build/ behind."""
+def copy_of_the_tree(tmp_path: Path, *, linked: bool) -> Path:
+    """Copy the project without caches: building in the checkout would leave build/ behind.
+
+    Without ``linked`` the links are text files with their target, as git writes them on Windows.
+    """
     import shutil
 
     copy = tmp_path / "tree"
     ignore = shutil.ignore_patterns("__pycache__", ".*", "build", "dist", "*.egg-info", "tests")
     shutil.copytree(ROOT, copy, symlinks=True, ignore=ignore)
+    for folder in () if linked else ("protocol", "fixtures"):
+        (copy / "fakemq" / folder).unlink()
+        (copy / "fakemq" / folder).write_text(f"../{folder}")
     return copy
