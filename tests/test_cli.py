@@ -137,7 +137,7 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
         ("-c /none", "Error: /none: cannot read this config: No such file or directory"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
+def test_invalid_input_is_one_line_and_exit_code_2(
     served: list[ClusterSpec], args: str, line: str
 ) -> None:
     result = run(*words(args))
@@ -146,12 +146,12 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 @pytest.mark.parametrize("args", [["--nonsense"], ["nonsense"], ["--masters", "two"]])
-def test_what_click_refuses(served: list[ClusterSpec], args: list[str]) -> None:
+def test_unknown_arguments_are_refused_by_click(served: list[ClusterSpec], args: list[str]) -> None:
     assert run(*args).exit_code == 2
     assert served == []
 
 
-def test_what_fails_at_the_start_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_cluster(spec: ClusterSpec, on_ready: Callable[[ReadyInfo], None], _: object) -> int:
         raise FakemqError("port 10911 is in use; choose another with --broker-port")
 
@@ -161,7 +161,7 @@ def test_what_fails_at_the_start_is_exit_code_1(monkeypatch: pytest.MonkeyPatch)
     assert result.stderr == "Error: port 10911 is in use; choose another with --broker-port\n"
 
 
-def test_an_unknown_key_is_a_warning_or_with_strict_an_error(
+def test_unknown_key_is_a_warning_or_an_error_when_strict(
     served: list[ClusterSpec], tmp_path: Path
 ) -> None:
     path = tmp_path / "b.properties"
@@ -175,7 +175,7 @@ def test_an_unknown_key_is_a_warning_or_with_strict_an_error(
     assert result.stderr.startswith(f"Error: {warning}")
 
 
-def test_a_stale_ready_file_goes_before_the_start(
+def test_stale_ready_file_is_removed_before_the_start(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "ready.json"
@@ -189,7 +189,7 @@ def test_a_stale_ready_file_goes_before_the_start(
     assert run("--ready-file", str(path)).exit_code == 0
 
 
-def test_a_ready_file_that_cannot_be_written(served: list[ClusterSpec], tmp_path: Path) -> None:
+def test_unwritable_ready_file_is_refused(served: list[ClusterSpec], tmp_path: Path) -> None:
     path = tmp_path / "no folder" / "ready.json"
     result = run("--ready-file", str(path))
     assert result.exit_code == 1
@@ -206,7 +206,7 @@ def test_a_ready_file_that_cannot_be_written(served: list[ClusterSpec], tmp_path
 
 
 @pytest.mark.parametrize("command", ["serve", "namesrv", "broker"])
-def test_a_printed_config_reads_back_the_same(
+def test_printed_config_is_read_back(
     served: list[ClusterSpec], tmp_path: Path, command: str
 ) -> None:
     source = tmp_path / "source.properties"
@@ -233,7 +233,7 @@ def test_several_brokers_are_printed_one_after_the_other(tmp_path: Path) -> None
     assert run("--masters", "2", *files, "-p").stdout == printed
 
 
-def test_the_important_keys(served: list[ClusterSpec]) -> None:
+def test_important_keys_are_printed(served: list[ClusterSpec]) -> None:
     result = run("broker", "-n", "h:1", "-m")
     assert result.exit_code == 0
     assert "namesrvAddr=h\\:1\n" in result.stdout or "namesrvAddr=h:1\n" in result.stdout
@@ -244,7 +244,7 @@ def test_the_important_keys(served: list[ClusterSpec]) -> None:
 # -- namesrv, broker --------------------------------------------------------------------------
 
 
-def test_namesrv(served: list[ClusterSpec], tmp_path: Path) -> None:
+def test_namesrv_command_starts_a_name_server(served: list[ClusterSpec], tmp_path: Path) -> None:
     path = tmp_path / "n.properties"
     path.write_text("listenPort=19876\n")
     assert run("namesrv", "-c", str(path)).exit_code == 0
@@ -256,7 +256,9 @@ def test_namesrv(served: list[ClusterSpec], tmp_path: Path) -> None:
     assert served[1].namesrv_config.kv_config_path == "/kv.json"
 
 
-def test_broker(served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broker_command_starts_a_broker(
+    served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("NAMESRV_ADDR", "env:9876")
     path = tmp_path / "b.properties"
     path.write_text("brokerName=b\nbrokerIP1=1.1.1.1\nbrokerIP2=1.1.1.2\n")
@@ -270,7 +272,7 @@ def test_broker(served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch, tmp_
     assert served[0].advertised_host == "1.1.1.1"
 
 
-def test_a_slave_needs_an_id_of_its_own(served: list[ClusterSpec], tmp_path: Path) -> None:
+def test_slave_needs_its_own_id(served: list[ClusterSpec], tmp_path: Path) -> None:
     path = tmp_path / "b.properties"
     path.write_text("brokerName=b\nbrokerRole=SLAVE\nbrokerId=0\n")
     result = run("broker", "-c", str(path))
@@ -287,7 +289,7 @@ def test_a_slave_needs_an_id_of_its_own(served: list[ClusterSpec], tmp_path: Pat
 # -- the rest ---------------------------------------------------------------------------------
 
 
-def test_version_and_help() -> None:
+def test_version_and_help_are_printed() -> None:
     assert run("--version").stdout == f"fakemq {fakemq.__version__}, as Apache RocketMQ 4.9.7\n"
     overview = run("--help").stdout
     for command in ("serve", "namesrv", "broker", "table"):
@@ -296,13 +298,13 @@ def test_version_and_help() -> None:
     assert "--memory-limit" in run("serve", "-h").stdout
 
 
-def test_ready_lines() -> None:
+def test_ready_lines_name_the_addresses() -> None:
     assert ready_line(INFO) + "\n" == LINE
     alone = ReadyInfo(namesrv="h:1", cluster="", pid=3)
     assert ready_line(alone) == "fakemq ready: namesrv h:1 (pid 3)"
 
 
-def test_a_printout_imports_no_server() -> None:
+def test_printing_a_config_imports_no_server() -> None:
     code = (
         "import sys; from fakemq.cli import main;"
         "main(['-p'], standalone_mode=False);"
@@ -314,7 +316,7 @@ def test_a_printout_imports_no_server() -> None:
     assert done.stderr.strip() == ""
 
 
-def test_a_token_for_no_control_port(
+def test_token_without_a_control_port_is_refused(
     served: list[ClusterSpec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "give control_port=, too" in run("--control-token", "t").output

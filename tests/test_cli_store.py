@@ -108,19 +108,21 @@ DAMAGES: list[tuple[str, Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("path", "damage", "why"), DAMAGES)
-def test_a_damaged_store(node: Path, path: str, damage: Callable[[Path], object], why: str) -> None:
+def test_damaged_store_is_one_line(
+    node: Path, path: str, damage: Callable[[Path], object], why: str
+) -> None:
     damage(node / path)
     before = state(node)
     assert complaint(node) == f"NODE/{path}: {why}"
     assert state(node) == before
 
 
-def test_a_file_for_the_config(node: Path) -> None:
+def test_file_in_place_of_the_config_folder_is_one_line(node: Path) -> None:
     replace_by_file(node / "config")
     assert complaint(node) == "NODE/config: Not a directory"
 
 
-def test_a_folder_for_the_abort_file(node: Path) -> None:
+def test_folder_in_place_of_the_abort_file_is_one_line(node: Path) -> None:
     replace_by_folder(node / "abort")
     shutil.rmtree(node / "index")  # or it is made anew, after a crash, which is another line
     assert complaint(node) == "NODE/abort: cannot be written: Is a directory"
@@ -146,7 +148,7 @@ def test_a_folder_for_the_abort_file(node: Path) -> None:
         ),
     ],
 )
-def test_no_permission(node: Path, path: str, mode: int, line: str) -> None:
+def test_missing_permission_is_one_line(node: Path, path: str, mode: int, line: str) -> None:
     before: tuple[str, ...] = ()
     if os.geteuid() == 0:
         if shutil.which(AS_ORDINARY_USER[0]) is None:
@@ -160,14 +162,14 @@ def test_no_permission(node: Path, path: str, mode: int, line: str) -> None:
         (node / path).chmod(usual)
 
 
-def test_no_space(tmp_path: Path) -> None:
+def test_missing_space_is_one_line(tmp_path: Path) -> None:
     """A limit on the size of files stands for a full disk: the same calls fail."""
     before = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
     line = complaint(tmp_path / NODE, before=before)
     assert line == "NODE/lock: cannot be locked: File too large"
 
 
-def test_no_space_for_the_first_message(tmp_path: Path) -> None:
+def test_missing_space_for_the_first_message_is_answered(tmp_path: Path) -> None:
     limited = ("sh", "-c", 'ulimit -f 64; exec "$@"', "sh")
     command = [*limited, sys.executable, "-m", "fakemq", *PORTS, "--store", str(tmp_path)]
     with subprocess.Popen(
@@ -197,7 +199,7 @@ def test_no_space_for_the_first_message(tmp_path: Path) -> None:
     )
 
 
-def test_a_store_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+def test_invalid_store_path_is_one_line(tmp_path: Path) -> None:
     (tmp_path / NODE / "commitlog").mkdir(parents=True)
     (tmp_path / NODE / "commitlog" / f"{0:020}").write_bytes(b"short")
     done = serve("--store", str(tmp_path))
@@ -208,7 +210,7 @@ def test_a_store_that_cannot_be_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_directory_that_is_in_use_is_one_line(tmp_path: Path) -> None:
+def test_directory_in_use_is_one_line(tmp_path: Path) -> None:
     with fakemq.Cluster(store=str(tmp_path)):
         done = serve("--store", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
@@ -218,7 +220,7 @@ def test_a_directory_that_is_in_use_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_impossible_directory_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = serve("--store", str(tmp_path / "file"))
     assert (done.returncode, done.stdout) == (1, "")

@@ -119,7 +119,7 @@ def expected(at_producer: str, at_consumer: str, size_bytes: int) -> list[Event]
     ]
 
 
-def test_the_path_of_one_message(mq: Cluster) -> None:
+def test_journal_shows_the_path_of_one_message(mq: Cluster) -> None:
     addr = mq.broker("broker-a").addr
     with TcpPeer(addr) as consumer, TcpPeer(addr) as producer:
         at_consumer = "{}:{}".format(*consumer.sock.getsockname())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakemq.randomness import Randomness
 
 
-def test_one_seed_gives_one_run() -> None:
+def test_one_seed_makes_one_run() -> None:
     first, second = Randomness(7), Randomness(7)
     assert [first.stream("a").random() for _ in range(3)] == [
         second.stream("a").random() for _ in range(3)
@@ -19,7 +19,7 @@ def test_streams_do_not_disturb_each_other() -> None:
     assert alone.stream("a").random() != alone.stream("b").random()
 
 
-def test_reset_begins_every_stream_again_for_its_holders_too() -> None:
+def test_reset_restarts_every_stream_for_its_holders_too() -> None:
     randomness = Randomness(7)
     stream = randomness.stream("a")
     first = stream.random()
@@ -27,7 +27,7 @@ def test_reset_begins_every_stream_again_for_its_holders_too() -> None:
     assert stream.random() == first
 
 
-def test_a_seed_is_picked_and_readable() -> None:
+def test_picked_seed_is_readable() -> None:
     randomness = Randomness()
     again = Randomness(randomness.seed)
     assert randomness.stream("a").random() == again.stream("a").random()

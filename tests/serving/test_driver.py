@@ -33,7 +33,7 @@ def turns(driver: Driver) -> list[int]:
     return counted
 
 
-def test_a_timer_fires_by_itself() -> None:
+def test_timer_fires_by_itself() -> None:
     async def main() -> None:
         clock, fired = Clock(), asyncio.Event()
         driver = Driver(clock, MemoryNetwork())
@@ -46,7 +46,7 @@ def test_a_timer_fires_by_itself() -> None:
     run(main())
 
 
-def test_the_same_timer_again_takes_no_turn_and_an_earlier_one_does() -> None:
+def test_earlier_timer_wakes_the_loop_and_the_same_timer_does_not() -> None:
     async def main() -> None:
         clock, fired = Clock(), asyncio.Event()
         driver = Driver(clock, MemoryNetwork())
@@ -64,7 +64,7 @@ def test_the_same_timer_again_takes_no_turn_and_an_earlier_one_does() -> None:
     run(main())
 
 
-def test_nothing_to_do_is_nothing_done() -> None:
+def test_idle_driver_takes_no_turn() -> None:
     async def main() -> None:
         clock = Clock(frozen=True)
         driver = Driver(clock, MemoryNetwork())
@@ -79,7 +79,7 @@ def test_nothing_to_do_is_nothing_done() -> None:
     run(main())
 
 
-def test_what_is_posted_is_settled_by_the_next_turn() -> None:
+def test_posted_data_are_settled_in_the_next_turn() -> None:
     async def main() -> None:
         network = MemoryNetwork()
         arrived: list[int] = []
@@ -94,7 +94,7 @@ def test_what_is_posted_is_settled_by_the_next_turn() -> None:
     run(main())
 
 
-def test_a_timer_that_posts_is_settled_within_the_same_turn() -> None:
+def test_data_posted_by_a_timer_are_settled_in_the_same_turn() -> None:
     async def main() -> None:
         clock, network = Clock(frozen=True), MemoryNetwork()
         done: list[int] = []
@@ -113,7 +113,7 @@ def test_a_timer_that_posts_is_settled_within_the_same_turn() -> None:
     run(main())
 
 
-def test_a_closed_driver_is_no_longer_told() -> None:
+def test_closed_driver_is_not_notified() -> None:
     async def main() -> None:
         clock, network = Clock(), MemoryNetwork()
         fired: list[int] = []
@@ -128,7 +128,7 @@ def test_a_closed_driver_is_no_longer_told() -> None:
     run(main())
 
 
-def test_the_loop_runs_on_where_time_is_frozen() -> None:
+def test_loop_runs_while_time_is_frozen() -> None:
     loop = EventLoop()
     with freeze_time("2001-02-03"):
         before = loop.time()

@@ -39,7 +39,7 @@ class System:
     ],
     ids=["Linux", "macOS", "one that had more", "one that forbids it"],
 )
-def test_as_many_descriptors_as_the_system_allows(
+def test_descriptor_limit_is_raised_to_the_systems(
     monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, most: int, then: int
 ) -> None:
     system = System(soft, hard, most)

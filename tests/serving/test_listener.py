@@ -12,7 +12,7 @@ from fakemq.serving.listener import BrokerPorts, Port
 from tests.support.tcp import HOST, refuses
 
 
-def test_a_port_is_ours_and_refuses_until_it_listens(port: Port) -> None:
+def test_port_is_reserved_and_refuses_until_it_listens(port: Port) -> None:
     assert port.addr == f"{HOST}:{port.port}"
     assert refuses(port.port)
     with socket.socket() as thief, pytest.raises(OSError, match="in use"):
@@ -24,7 +24,7 @@ def test_a_port_is_ours_and_refuses_until_it_listens(port: Port) -> None:
         assert refuses(port.port)
 
 
-def test_a_port_that_somebody_listens_on_is_refused(port: Port) -> None:
+def test_port_in_use_is_refused(port: Port) -> None:
     with (
         port.listener(),
         pytest.raises(FakemqError, match=f"port {port.port} on {HOST} is in use by another"),
@@ -34,7 +34,7 @@ def test_a_port_that_somebody_listens_on_is_refused(port: Port) -> None:
         Port(HOST, port.port)  # held without listening, too
 
 
-def test_a_port_in_time_wait_is_no_hindrance(port: Port) -> None:
+def test_port_in_time_wait_is_available(port: Port) -> None:
     with port.listener() as listener:
         listener.setblocking(True)
         with socket.create_connection((HOST, port.port)) as client:
@@ -45,12 +45,12 @@ def test_a_port_in_time_wait_is_no_hindrance(port: Port) -> None:
     Port(HOST, port.port).close()
 
 
-def test_an_address_that_is_not_here() -> None:
+def test_foreign_address_is_refused() -> None:
     with pytest.raises(FakemqError, match=r"cannot listen on 192\.0\.2\.1:0: "):
         Port("192.0.2.1", 0)
 
 
-def test_the_three_ports_of_a_broker() -> None:
+def test_broker_has_three_ports() -> None:
     while True:
         ports = BrokerPorts(HOST, 0)
         main = ports.main.port

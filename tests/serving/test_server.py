@@ -13,7 +13,7 @@ from fakemq.errors import FakemqError
 from fakemq.events import HandlerFailed
 
 
-def test_a_timer_that_fails_is_a_bug_in_the_journal_and_time_goes_on() -> None:
+def test_failing_timer_is_a_bug_in_the_journal_and_time_continues() -> None:
     with Cluster() as mq:
         fired = threading.Event()
 
@@ -30,7 +30,7 @@ def test_a_timer_that_fails_is_a_bug_in_the_journal_and_time_goes_on() -> None:
         assert fired.wait(2)
 
 
-def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failing_start_leaves_nothing_behind(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     with pytest.raises(FakemqError, match="cannot write the journal"):
         Cluster(journal=tmp_path / "no folder" / "journal").start()

@@ -31,7 +31,7 @@ def work_badly(pipe: Connection, minutes: float, root: str) -> None:
 
 
 @pytest.mark.slow  # it starts processes, and waits for one that hangs
-def test_a_process_that_dies_or_hangs_fails_its_seed_only() -> None:
+def test_process_that_dies_or_hangs_fails_its_seed_only() -> None:
     outcomes: dict[int, Outcome] = {}
 
     def report(outcome: Outcome) -> None:
@@ -51,14 +51,14 @@ def test_a_process_that_dies_or_hangs_fails_its_seed_only() -> None:
 
 
 @pytest.mark.slow  # real runs in real processes
-def test_a_campaign_by_command() -> None:
+def test_command_runs_a_campaign() -> None:
     done = CliRunner().invoke(main, ["replay", "--seeds", "0:4", "--minutes", "5"])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("4 seeds of 5 virtual minutes in ")
     assert done.output.endswith("; every invariant held\n")
 
 
-def test_what_a_run_raises_is_its_failure() -> None:
+def test_exception_of_a_run_is_its_failure() -> None:
     outcome = outcome_of(1, 1, "nowhere")
     assert outcome.failure.startswith("ValueError('1 minutes are too few; 5 or more leave time")
     assert " at drawing.py:" in outcome.failure

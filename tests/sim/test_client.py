@@ -59,7 +59,7 @@ class Asker(SimulatedClient):
         self.came_at_ms = self.clock.elapsed_ms()
 
 
-def test_an_answer_comes_in_the_moment_it_was_asked_for(core: ClusterCore) -> None:
+def test_answer_arrives_at_the_moment_of_the_request(core: ClusterCore) -> None:
     asker = Asker(core, BROKER, wait_ms=70)
     asker.start()
     core.clock.advance_ms(69)
@@ -70,7 +70,7 @@ def test_an_answer_comes_in_the_moment_it_was_asked_for(core: ClusterCore) -> No
     assert asker.came_at_ms == 70
 
 
-def test_nobody_listens(core: ClusterCore) -> None:
+def test_missing_listener_is_an_error(core: ClusterCore) -> None:
     core.broker("broker-a").kill()
     asker = Asker(core, BROKER)
     asker.start()
@@ -78,7 +78,7 @@ def test_nobody_listens(core: ClusterCore) -> None:
     assert isinstance(asker.came, RemotingConnectError)
 
 
-def test_nobody_answers_in_time(core: ClusterCore) -> None:
+def test_missing_answer_times_out(core: ClusterCore) -> None:
     core.broker("broker-a").pause()
     asker = Asker(core, BROKER)
     asker.start()
@@ -89,7 +89,7 @@ def test_nobody_answers_in_time(core: ClusterCore) -> None:
     assert asker.outbound.session(BROKER) is None, "as Java, it closes the connection"
 
 
-def test_the_connection_is_lost_meanwhile(core: ClusterCore) -> None:
+def test_lost_connection_is_an_error(core: ClusterCore) -> None:
     broker = core.broker("broker-a")
     broker.pause()
     asker = Asker(core, BROKER)
@@ -101,7 +101,7 @@ def test_the_connection_is_lost_meanwhile(core: ClusterCore) -> None:
 
 
 @pytest.mark.parametrize("silently", [False, True])
-def test_who_is_killed_does_nothing_more(core: ClusterCore, silently: bool) -> None:
+def test_killed_client_does_nothing_more(core: ClusterCore, silently: bool) -> None:
     asker = Asker(core, BROKER, wait_ms=50)
     asker.start()
     asker.kill(silently=silently)

@@ -18,10 +18,10 @@ def test_every_queue_has_one_owner_and_shares_differ_by_one(members: int) -> Non
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def test_the_first_members_have_more_whatever_order_they_are_named_in() -> None:
+def test_first_members_have_more_queues_in_any_naming_order() -> None:
     assert averagely(QUEUES[::-1], ["b", "a"], "a") == QUEUES[:3]
     assert averagely(QUEUES, ["b", "a"], "b") == QUEUES[3:]
 
 
-def test_who_is_no_member_has_nothing() -> None:
+def test_other_client_has_no_queues() -> None:
     assert averagely(QUEUES, ["a"], "z") == ()

@@ -29,13 +29,13 @@ def test_every_fault_is_drawn_and_every_run_has_some() -> None:
     assert min(len(plan.faults) for plan in DRAWN) >= FAULTS_MIN >= 3
 
 
-def test_nothing_is_undrawn_in_two_hundred_plans() -> None:
+def test_two_hundred_plans_draw_everything() -> None:
     counts = Counter(fault.name for plan in DRAWN[:200] for fault in plan.faults)
     assert min(counts.values()) >= 15
     assert max(counts.values()) <= 8 * min(counts.values())
 
 
-def test_machines_are_lost_in_every_kind_of_cluster_that_promises_to_outlive_it() -> None:
+def test_machines_are_lost_in_every_kind_of_cluster_that_promises_to_survive() -> None:
     lost: dict[str, set[tuple[str, str]]] = {"crash": set(), "lose_machine": set()}
     for plan in DRAWN[:200]:
         for fault in plan.faults:
@@ -47,7 +47,7 @@ def test_machines_are_lost_in_every_kind_of_cluster_that_promises_to_outlive_it(
     assert lost["crash"] == every - {("SYNC_MASTER", "ASYNC_FLUSH")}
 
 
-def test_requests_of_every_kind_are_met_at_every_point_in_every_way() -> None:
+def test_faults_apply_to_all_requests_at_every_point_in_every_way() -> None:
     met = Counter(
         (fault.name, *fault.target.split(AT)[:2])
         for plan in DRAWN[:200]
@@ -59,7 +59,7 @@ def test_requests_of_every_kind_are_met_at_every_point_in_every_way() -> None:
     assert min(met.values()) >= 5
 
 
-def test_a_full_disk_has_no_old_files_to_lose() -> None:
+def test_full_disk_has_no_old_files_to_delete() -> None:
     full = [(plan, fault) for plan in DRAWN for fault in plan.faults if fault.name == "disk_full"]
     assert all(plan.cluster.log_file_bytes >= 100_000 * plan.minutes for plan, _ in full)
     row = FAULTS["disk_full"]
@@ -69,7 +69,7 @@ def test_a_full_disk_has_no_old_files_to_lose() -> None:
 
 @pytest.mark.slow  # whole runs
 @pytest.mark.parametrize("status", ["FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"])
-def test_senders_are_told_that_a_slave_or_a_disk_was_too_slow(status: str) -> None:
+def test_some_sends_time_out_at_a_slave_or_disk(status: str) -> None:
     fault, role, flush = {
         "FLUSH_SLAVE_TIMEOUT": ("withhold_acks", "SYNC_MASTER", "ASYNC_FLUSH"),
         "FLUSH_DISK_TIMEOUT": ("slow_flush", "ASYNC_MASTER", "SYNC_FLUSH"),
@@ -95,7 +95,7 @@ def test_senders_are_told_that_a_slave_or_a_disk_was_too_slow(status: str) -> No
 
 
 @pytest.mark.slow  # whole runs, until one shows it
-def test_some_messages_were_promised_by_nobody() -> None:
+def test_some_messages_are_stored_without_a_promise() -> None:
     for plan in DRAWN:
         crashes = [one for one in plan.faults if one.name in ("crash", "lose_machine")]
         cluster = plan.cluster
@@ -124,7 +124,7 @@ def test_some_messages_were_promised_by_nobody() -> None:
     pytest.fail("no plan loses a master's machine that promised nothing")
 
 
-def test_faults_befall_whom_they_may_and_are_over_before_the_quiet() -> None:
+def test_faults_apply_to_their_targets_and_end_before_the_quiet_time() -> None:
     for plan in DRAWN:
         for fault in plan.faults:
             assert fault.target in FAULTS[fault.name].targets(plan)
@@ -140,7 +140,7 @@ def test_faults_of_one_target_do_not_overlap() -> None:
             last[fault.target] = fault
 
 
-def test_one_machine_of_a_pair_is_lost_at_most() -> None:
+def test_at_most_one_machine_of_a_pair_is_lost() -> None:
     for plan in DRAWN:
         lost = [fault.target for fault in plan.faults if FAULTS[fault.name].loses_machine]
         names = [target.rpartition("-")[0] for target in lost]
@@ -158,7 +158,7 @@ def with_only(name: str) -> Plan:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_begins_ends_and_leaves_a_cluster_that_works(name: str) -> None:
+def test_fault_begins_ends_and_leaves_a_working_cluster(name: str) -> None:
     plan = with_only(name)
     with store_folder() as root:
         sim = SimulationRun(plan, root)

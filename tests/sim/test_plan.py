@@ -13,7 +13,7 @@ from fakemq.sim.plan import QUIET_MS
 PLANS = [draw_plan(seed) for seed in range(200)]
 
 
-def test_a_seed_draws_the_same_each_time_and_seeds_differ() -> None:
+def test_seed_draws_one_plan_and_seeds_differ() -> None:
     assert draw_plan(7) == draw_plan(7)
     assert len({repr(plan) for plan in PLANS}) == len(PLANS)
 
@@ -30,18 +30,18 @@ def test_clusters_of_every_kind_are_drawn() -> None:
     assert not any(one.role == "SYNC_MASTER" and not one.slaves for one in clusters)
 
 
-def test_some_producers_outwait_their_brokers() -> None:
+def test_some_producers_wait_longer_than_their_brokers() -> None:
     waits = {producer.send_timeout_ms for plan in PLANS for producer in plan.producers}
     broker = BrokerConfig()
     assert min(waits) <= broker.slave_timeout
     assert max(waits) > max(broker.slave_timeout, broker.sync_flush_timeout)
 
 
-def test_longer_runs_have_longer_traffic_and_the_same_quiet() -> None:
+def test_longer_runs_have_longer_traffic_and_the_same_quiet_time() -> None:
     assert draw_plan(1, 30).quiet_at_ms == 30 * 60_000 - QUIET_MS
 
 
 @pytest.mark.parametrize("minutes", [0, 4.9])
-def test_too_few_minutes(minutes: float) -> None:
+def test_too_few_minutes_are_refused(minutes: float) -> None:
     with pytest.raises(ValueError, match="5 or more leave time for traffic"):
         draw_plan(1, minutes)

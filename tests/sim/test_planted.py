@@ -143,7 +143,7 @@ def lived(seed: int) -> tuple[SimulationRun, list[Violation]]:
         (never_let_a_lease_run_out, kills_who_holds_locks, whose_queue_was_locked),
     ],
 )
-def test_a_planted_bug_is_found(
+def test_planted_bug_is_found(
     plant: Callable[[pytest.MonkeyPatch], None],
     can_show: Callable[[Plan], bool],
     require: Callable[[SimulationRun, Violation, Sent], None],

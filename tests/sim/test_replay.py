@@ -36,7 +36,7 @@ def on_asyncio(seed: int, hash_seed: str) -> str:
 
 
 @pytest.mark.slow  # whole runs, two of them in processes of their own
-def test_a_seed_has_one_journal_on_asyncio_and_without_a_loop() -> None:
+def test_seed_has_one_journal_on_asyncio_and_without_a_loop() -> None:
     one, other = on_asyncio(ON_DISK, "1"), on_asyncio(ON_DISK, "2")
     assert one == other
     lines: list[str] = []
@@ -52,7 +52,7 @@ def test_another_seed_is_another_run() -> None:
     assert journals[0] != journals[1]
 
 
-def test_the_command_shows_what_was_drawn_the_journal_and_the_verdict(
+def test_command_shows_plan_journal_and_verdict(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     logger = logging.getLogger("fakemq")
@@ -70,7 +70,7 @@ def test_the_command_shows_what_was_drawn_the_journal_and_the_verdict(
     assert not caplog.records
 
 
-def test_a_violation_is_shown_with_the_journals_lines_about_it(
+def test_violation_is_shown_with_its_journal_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from fakemq.sim import invariants
@@ -102,7 +102,7 @@ def test_a_violation_is_shown_with_the_journals_lines_about_it(
         (["--seed", "-1"], "-1 is not in the range"),
     ],
 )
-def test_what_makes_no_sense_is_one_line(arguments: list[str], text: str) -> None:
+def test_invalid_arguments_are_one_line(arguments: list[str], text: str) -> None:
     done = CliRunner().invoke(main, ["replay", *arguments])
     assert done.exit_code == 2
     assert text in done.output

@@ -29,7 +29,7 @@ SEEDS, MINUTES = range(40, 46), 5
 
 
 @pytest.mark.slow  # six runs of five virtual minutes, in processes of their own and here again
-def test_rows_are_what_the_seeds_are_here(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_equal_those_of_a_local_campaign(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "campaign")
     campaign(spark, SEEDS, MINUTES, journals=True, tasks=2).write.parquet(path)
     rows = {row.seed: row for row in spark.read.parquet(path).collect()}
@@ -70,12 +70,12 @@ def reader(**options: str) -> CampaignReader:
         ({"seeds": "5:5"}, []),
     ],
 )
-def test_seeds_are_dealt_to_tasks(options: dict[str, str], dealt: list[list[int]]) -> None:
+def test_seeds_are_distributed_to_tasks(options: dict[str, str], dealt: list[list[int]]) -> None:
     assert [list(one.seeds) for one in reader(**options).partitions()] == dealt
 
 
 @pytest.mark.parametrize("seeds", [[], [4], [4, 2], range(3, 9), range(0, 9, 2), range(5, 5)])
-def test_seeds_are_told_to_the_source(seeds: Sequence[int]) -> None:
+def test_seeds_are_passed_to_the_source(seeds: Sequence[int]) -> None:
     dealt = reader(seeds=_text(seeds), tasks="1").partitions()
     assert [seed for one in dealt for seed in one.seeds] == list(seeds)
 
@@ -95,7 +95,7 @@ def test_seeds_are_told_to_the_source(seeds: Sequence[int]) -> None:
         ({"seed": "1"}, "there is no option seed; did you mean seeds?"),
     ],
 )
-def test_what_cannot_be_is_named(options: dict[str, str], error: str) -> None:
+def test_invalid_options_are_named(options: dict[str, str], error: str) -> None:
     with pytest.raises(ConfigError, match=f"^fakemq-campaign: {re.escape(error)}"):
         reader(**options)
 
@@ -117,9 +117,7 @@ def dies_at_two(pipe: Connection, minutes: float, root: str, *, journal: bool) -
 
 @pytest.mark.slow  # it starts processes
 @pytest.mark.parametrize("journals", [False, True])
-def test_a_seed_that_fails_or_dies_is_a_row(
-    monkeypatch: pytest.MonkeyPatch, journals: bool
-) -> None:
+def test_failing_or_dying_seed_is_a_row(monkeypatch: pytest.MonkeyPatch, journals: bool) -> None:
     monkeypatch.setattr(module, "run_worker", dies_at_two)
     one = reader(seeds="1:4", journals=str(journals))
     rows = [row for part in one.partitions() for got in one.read(part) for row in got.to_pylist()]
@@ -142,5 +140,5 @@ def test_a_seed_that_fails_or_dies_is_a_row(
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
-def test_no_seeds_are_no_rows(spark: SparkSession) -> None:
+def test_empty_seed_range_has_no_rows(spark: SparkSession) -> None:
     assert campaign(spark, [], MINUTES).collect() == []

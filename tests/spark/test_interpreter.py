@@ -24,7 +24,7 @@ def _python_in_there(context: Any, patch: pytest.MonkeyPatch) -> str:
         return str(context.pythonExec)
 
 
-def test_a_local_session_runs_the_formats_with_this_python(
+def test_local_session_runs_the_formats_with_this_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
@@ -41,7 +41,7 @@ def test_a_local_session_runs_the_formats_with_this_python(
         (DEFAULT, "spark://host:7077", None),
     ],
 )
-def test_what_the_user_said_and_a_cluster_are_left_alone(
+def test_users_setting_and_a_clusters_python_are_unchanged(
     python: str, master: str, environment: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
@@ -51,7 +51,7 @@ def test_what_the_user_said_and_a_cluster_are_left_alone(
     assert _python_in_there(context, monkeypatch) == python
 
 
-def test_a_session_of_spark_connect_has_no_python_to_set() -> None:
+def test_spark_connect_session_has_no_python_setting() -> None:
     class Connected:
         @property
         def sparkContext(self) -> None:  # noqa: N802 - PySpark's name
@@ -65,7 +65,7 @@ def test_a_session_of_spark_connect_has_no_python_to_set() -> None:
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
 @pytest.mark.xdist_group("spark")
-def test_a_format_reads_where_spark_would_take_another_python(
+def test_format_is_read_when_spark_would_use_another_python(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     import fakemq.spark

@@ -20,7 +20,7 @@ FOLDER = ROOT / ".venv/oldest-pyspark"
 TESTS = (
     "test_versions.py",
     "reading/test_in_spark.py::test_spark_reads_a_topic",
-    "writing/test_batch_writer.py::test_rows_become_messages_with_all_they_say",
+    "writing/test_batch_writer.py::test_rows_become_messages_with_all_their_columns",
     "test_recipes.py::test_a_restart_reads_nothing_twice",
 )
 """Every part of PySpark that calls fakemq is in one: batches and streams, read limits, triggers."""
@@ -32,7 +32,7 @@ def version_in_makefile() -> str:
     return found[1]
 
 
-def test_the_oldest_is_the_first_release_of_its_line() -> None:
+def test_oldest_version_is_the_first_release_of_its_line() -> None:
     assert version_in_makefile() == ".".join(map(str, (*OLDEST_PYSPARK, 0)))
 
 
@@ -40,7 +40,7 @@ def test_the_oldest_is_the_first_release_of_its_line() -> None:
 @pytest.mark.slow  # a session of its own, and all that is in TESTS
 @pytest.mark.timeout(600)
 @pytest.mark.xdist_group("spark")  # not beside another session, on a machine of two cores
-def test_all_of_it_works_with_the_oldest() -> None:
+def test_selected_tests_pass_with_the_oldest_version() -> None:
     if not (FOLDER / "pyspark").exists():
         missing = "the oldest PySpark is not there: make oldest-pyspark"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)

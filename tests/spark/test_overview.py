@@ -22,7 +22,7 @@ README = (ROOT / "README.md").read_text().partition("\n## Spark\n")[2]
 @pytest.mark.xdist_group("spark")
 @pytest.mark.slow  # a batch read
 @pytest.mark.parametrize("text", [PAGE, README], ids=["docs", "README"])
-def test_the_example_runs(
+def test_example_runs(
     spark: SparkSession, rocketmq: Cluster, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     rocketmq.seed("orders", ["tea", "milk"], tags="paid")
@@ -31,7 +31,7 @@ def test_the_example_runs(
     assert "|paid|    2|" in capsys.readouterr().out
 
 
-def test_it_names_every_column_and_the_oldest_version() -> None:
+def test_page_names_every_column_and_the_oldest_version() -> None:
     for column in message_schema(include_properties=True).names:
         assert f"`{column}`" in PAGE
     assert f"{'.'.join(map(str, OLDEST_PYSPARK))} or newer" in PAGE

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
-def test_a_format_has_the_columns_of_the_contract(spark: SparkSession) -> None:
+def test_format_has_the_documented_columns(spark: SparkSession) -> None:
     fakemq.spark.register(spark)  # again, which does no harm
     reader = spark.read.format("rocketmq").option("subscribe", "orders")
     assert reader.load().columns == [

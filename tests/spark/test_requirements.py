@@ -24,7 +24,7 @@ def have(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "numpy"])
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     there = {"pyspark": "4.3.0", "pyarrow": "26.0.1", "numpy": "2.4.6"}
     del there[missing]
     have(monkeypatch, **there)
@@ -35,7 +35,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, missing: str)
 
 
 @pytest.mark.parametrize("old", ["3.5.9", "4.1.4", "4.1.0.dev3"])
-def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch, old: str) -> None:
+def test_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch, old: str) -> None:
     have(monkeypatch, pyspark=old, pyarrow="26.0.1", numpy="2.4.6")
     with pytest.raises(ImportError) as caught:
         fakemq.spark.register(None)  # type: ignore[arg-type]  # it is not looked at
@@ -45,12 +45,12 @@ def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch, old: str) ->
 
 
 @pytest.mark.parametrize("good", ["4.2.0", "4.2.0.dev1", "4.3.0", "4.10.0", "5.0.0"])
-def test_from_the_oldest_on_all_will_do(monkeypatch: pytest.MonkeyPatch, good: str) -> None:
+def test_oldest_and_newer_versions_are_accepted(monkeypatch: pytest.MonkeyPatch, good: str) -> None:
     have(monkeypatch, pyspark=good, pyarrow="26.0.1", numpy="2.4.6")
     requirements.require_pyspark()
 
 
-def test_the_extra_begins_with_the_same_version() -> None:
+def test_extra_begins_with_the_same_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest = ".".join(map(str, requirements.OLDEST_PYSPARK))
     assert f"pyspark>={oldest},<5" in project["optional-dependencies"]["spark"]

@@ -47,7 +47,7 @@ def same(found: list[Row], shown: Iterable[dict[str, Any]], names: dict[str, str
     assert rows == sorted(tuple(row[field] for field in names.values()) for row in shown)
 
 
-def test_every_view_has_what_a_dump_has(spark: SparkSession, stores: Path) -> None:
+def test_every_view_equals_a_dump(spark: SparkSession, stores: Path) -> None:
     master = find_nodes(str(stores))[0]
     everything = Selection()
     log = reader(spark).load(str(stores)).where("node = 'broker-a-0'").collect()
@@ -68,7 +68,7 @@ def test_every_view_has_what_a_dump_has(spark: SparkSession, stores: Path) -> No
     same(index, index_rows(master, everything, nobody), columns)
 
 
-def test_only_the_columns_that_are_named_are_made(spark: SparkSession, stores: Path) -> None:
+def test_only_selected_columns_are_built(spark: SparkSession, stores: Path) -> None:
     both = [str(stores / "broker-a-0"), str(stores / "broker-a-1"), str(stores)]
     rows = reader(spark).schema("damage string, node string").load(both)
     counts = {row.node: row["count"] for row in rows.groupBy("node").count().collect()}
@@ -107,7 +107,7 @@ def test_damage_is_a_row_or_an_error(spark: SparkSession, stores: Path, tmp_path
         ("", {"mode": "STRICT"}, "option mode is 'STRICT', where PERMISSIVE, DROPMALFORMED or"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_invalid_options_are_refused(
     spark: SparkSession, stores: Path, path: str, options: dict[str, str], text: str
 ) -> None:
     where = path if ":" in path else str(stores / path)

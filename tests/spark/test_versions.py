@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
-def test_python_java_and_workers_are_of_the_version_that_is_meant(spark: SparkSession) -> None:
+def test_python_java_and_workers_have_the_expected_version(spark: SparkSession) -> None:
     meant = os.environ.get("FAKEMQ_PYSPARK") or version("pyspark")
     workers = spark.sparkContext.range(1).map(lambda _: version("pyspark")).collect()
     assert [version("pyspark"), spark.version, *workers] == [meant] * 3

@@ -19,7 +19,7 @@ def log_file(lab: StoreLab, number: int = 0) -> MemoryFile:
     return lab.files.open(path, lab.config.mapped_file_size_commit_log)
 
 
-def test_a_record_byte_by_byte() -> None:
+def test_record_has_javas_bytes() -> None:
     lab = StoreLab()
     lab.put(b"first")
     message = InnerMessage(
@@ -58,7 +58,7 @@ def test_a_record_byte_by_byte() -> None:
     assert (result.wrote_bytes, result.store_timestamp_ms, result.msg_num) == (size, START_MS, 1)
 
 
-def test_hosts_with_ipv6_addresses_set_their_bits() -> None:
+def test_ipv6_hosts_set_their_bits() -> None:
     lab = StoreLab()
     message = InnerMessage("t", 0, b"", born_host=("::1", 1), store_host=("::2", 2))
     result = lab.store.put_message(message).append_result
@@ -73,7 +73,7 @@ def test_hosts_with_ipv6_addresses_set_their_bits() -> None:
     assert lab.store.message_store_timestamp("t", 0, 0) == START_MS
 
 
-def test_a_file_that_is_too_short_for_a_record_ends_with_a_blank() -> None:
+def test_file_too_short_for_a_record_ends_with_a_blank() -> None:
     lab = StoreLab(log_bytes=300)
     lab.put(bytes(100))  # 197 bytes
     lab.put(b"x")  # 98 bytes: 295 fit, but not with the 8 of a blank
@@ -89,7 +89,7 @@ def test_a_file_that_is_too_short_for_a_record_ends_with_a_blank() -> None:
     assert struct.unpack_from(">qq", second, 20) == (1, 300)
 
 
-def test_a_record_may_leave_exactly_the_room_of_a_blank() -> None:
+def test_record_may_leave_exactly_the_room_of_a_blank() -> None:
     lab = StoreLab(log_bytes=97 + 8)
     lab.put(b"")
     lab.put(b"")
@@ -97,13 +97,13 @@ def test_a_record_may_leave_exactly_the_room_of_a_blank() -> None:
     assert bytes(log_file(lab).view[97:]) == struct.pack(">iI", 8, 0xCBD43194)
 
 
-def test_a_record_larger_than_a_file_is_refused() -> None:
+def test_record_larger_than_a_file_is_refused() -> None:
     lab = StoreLab(log_bytes=200)
     assert lab.put(bytes(96)).status is PutMessageStatus.MESSAGE_ILLEGAL
     assert lab.put(bytes(95)).ok
 
 
-def test_queue_offsets_are_counted_by_queue_and_not_for_prepared_messages() -> None:
+def test_queue_offsets_count_by_queue_and_skip_prepared_messages() -> None:
     lab = StoreLab()
     offsets = []
     for topic, queue_id, sys_flag in (
@@ -122,7 +122,7 @@ def test_queue_offsets_are_counted_by_queue_and_not_for_prepared_messages() -> N
 
 
 @pytest.mark.parametrize("offset", [-1, 1, 50, 96, 97, 98, 4095, 4096, 1 << 40])
-def test_looking_where_no_record_begins_gives_nothing_or_what_is_there(offset: int) -> None:
+def test_read_away_from_a_record_returns_nothing_or_the_bytes(offset: int) -> None:
     lab = StoreLab()
     lab.put(b"")
     record = lab.store.select_one_message_by_offset(offset)
@@ -130,7 +130,7 @@ def test_looking_where_no_record_begins_gives_nothing_or_what_is_there(offset: i
     assert lab.store.select_one_message_by_offset(offset, 1 << 20) is None
 
 
-def test_records_are_walked_over_blanks_and_deleted_files() -> None:
+def test_walk_passes_blanks_and_deleted_files() -> None:
     lab = StoreLab(log_bytes=300)
     appended = [lab.put(bytes(50)).append_result for _ in range(8)]
     offsets = [result.wrote_offset for result in appended if result is not None]

@@ -11,7 +11,7 @@ from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 
 
-def test_units_byte_by_byte() -> None:
+def test_units_have_javas_bytes() -> None:
     lab = StoreLab()
     lab.put(b"")
     lab.put(b"", properties="TAGS\x01TagA")
@@ -35,7 +35,7 @@ def test_tags_codes_are_sign_extended() -> None:
     assert unit[2] == -(1 << 31)
 
 
-def test_files_of_a_queue_roll_over_and_a_get_stays_within_one() -> None:
+def test_queue_files_roll_over_and_a_get_stays_within_one() -> None:
     lab = StoreLab(log_bytes=1 << 20, queue_units=3)
     for _ in range(7):
         lab.put()
@@ -46,7 +46,7 @@ def test_files_of_a_queue_roll_over_and_a_get_stays_within_one() -> None:
     assert [result.next_begin_offset for result in got] == [3, 6, 6, 7]
 
 
-def test_a_file_size_that_is_no_multiple_of_a_unit_is_rounded_up() -> None:
+def test_file_size_is_rounded_up_to_whole_units() -> None:
     lab = StoreLab()
     lab.config.mapped_file_size_consume_queue = 41
     lab.store.reset()
@@ -55,7 +55,7 @@ def test_a_file_size_that_is_no_multiple_of_a_unit_is_rounded_up() -> None:
     assert lab.files.open(path, 0).size_bytes == 60
 
 
-def test_a_queue_begun_late_is_blank_before_its_first_entry() -> None:
+def test_late_queue_is_blank_before_its_first_entry() -> None:
     lab = StoreLab()
     queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
     queue.append(5000, 100, 9, 23, START_MS)
@@ -71,7 +71,7 @@ def test_a_queue_begun_late_is_blank_before_its_first_entry() -> None:
     assert queue.max_offset == 25
 
 
-def test_an_entry_that_is_there_is_not_added_again() -> None:
+def test_existing_entry_is_not_added_again() -> None:
     lab = StoreLab()
     queue = ConsumeQueue("t", 0, lab.files, 10 * 20)
     queue.append(0, 100, 0, 0, START_MS)
@@ -101,13 +101,13 @@ def put_at(lab: StoreLab, *times_ms: int) -> None:
         (10_000, 4),  # after the last: the last
     ],
 )
-def test_the_offset_nearest_to_a_time(time_ms: int, offset: int) -> None:
+def test_offset_nearest_to_a_time_is_found(time_ms: int, offset: int) -> None:
     lab = StoreLab()
     put_at(lab, 100, 200, 300, 300, 400)
     assert lab.store.offset_in_queue_by_time("orders", 0, START_MS + time_ms) == offset
 
 
-def test_times_are_looked_for_in_one_file_only() -> None:
+def test_search_by_time_reads_one_file_only() -> None:
     lab = StoreLab(queue_units=2)
     put_at(lab, 100, 200, 300, 400)
     find = lab.store.offset_in_queue_by_time
@@ -115,14 +115,14 @@ def test_times_are_looked_for_in_one_file_only() -> None:
     assert [find("orders", 0, START_MS + ms) for ms in (200, 210, 299, 390)] == [1, 2, 2, 3]
 
 
-def test_times_of_queues_that_are_empty_or_not_there() -> None:
+def test_empty_or_missing_queue_has_no_times() -> None:
     store = StoreLab().store
     assert store.offset_in_queue_by_time("orders", 0, START_MS) == 0
     assert store.earliest_message_time("orders", 0) == -1
     assert store.message_store_timestamp("orders", 0, 0) == -1
 
 
-def test_store_times() -> None:
+def test_store_times_are_read_from_records() -> None:
     lab = StoreLab()
     put_at(lab, 100, 250)
     assert lab.store.earliest_message_time("orders", 0) == START_MS + 100

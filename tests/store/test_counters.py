@@ -50,7 +50,7 @@ events = st.lists(
 
 
 @given(start_ms=st.integers(0, 100_000), events=events)
-def test_it_is_as_if_timers_had_sampled(
+def test_counters_equal_a_model_with_timers(
     start_ms: int, events: list[tuple[int, int | None, int]]
 ) -> None:
     grids = (Grid(10_000, 6), Grid(30_000, 3))
@@ -73,7 +73,7 @@ def test_it_is_as_if_timers_had_sampled(
             assert counter.snapshot(which, now_ms) == model.snapshot()
 
 
-def test_a_first_sample_is_compared_with_nothing() -> None:
+def test_first_sample_has_no_predecessor() -> None:
     counter = Counter((MINUTE,), 3_000)
     counter.add(4_000, 12, 4)
     assert counter.snapshot(0, 9_999) == Snapshot()
@@ -82,7 +82,7 @@ def test_a_first_sample_is_compared_with_nothing() -> None:
     assert counter.snapshot(0, 70_000) == Snapshot(0, 0.0, 0.0)
 
 
-def test_what_was_counted_no_times_has_no_average() -> None:
+def test_counter_without_times_has_no_average() -> None:
     counter = Counter((MINUTE, HOUR), 0)
     counter.add(0, 5, 0)
     assert counter.snapshot(0, 10_000) == Snapshot(5, 0.5, 0.0)
@@ -90,7 +90,7 @@ def test_what_was_counted_no_times_has_no_average() -> None:
     assert counter.snapshot(1, 600_000).sum == 5
 
 
-def test_totals_at_ticks_that_begin_later() -> None:
+def test_totals_at_later_ticks_are_exact() -> None:
     counter = Counter((Grid(100, 1, first_ms=30),), 0)
     counter.add(10, 1)
     counter.add(40, 1)
@@ -98,7 +98,7 @@ def test_totals_at_ticks_that_begin_later() -> None:
     assert [counter.at(0, tick)[0] for tick in (-1, 0, 1)] == [0, 1, 2]
 
 
-def test_the_past_does_not_pile_up() -> None:
+def test_old_samples_are_dropped() -> None:
     counter = Counter((Grid(10, 3),), 0)
     for now_ms in range(0, 10_000, 5):
         counter.add(now_ms, 1)

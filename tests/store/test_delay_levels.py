@@ -35,11 +35,11 @@ def tags_codes(lab: StoreLab, topic: str, queue_id: int) -> list[int]:
         ("+2s -3s", [2_000, -3_000]),
     ],
 )
-def test_tables_that_java_starts_with(text: str, delays_ms: list[int]) -> None:
+def test_valid_tables_are_accepted_as_by_java(text: str, delays_ms: list[int]) -> None:
     assert parse_delay_levels(text) == dict(enumerate(delays_ms, 1))
 
 
-def test_the_default_table_has_18_levels() -> None:
+def test_default_table_has_18_levels() -> None:
     table = DelayLevels(BrokerConfig().message_delay_level).table
     assert list(table) == list(range(1, 19))
     assert (table[3], table[17], table[18]) == (10_000, 3_600_000, 7_200_000)
@@ -49,7 +49,7 @@ def test_the_default_table_has_18_levels() -> None:
     "text",
     ["", " ", " 1s", "1s  2s", "1", "s", "1w", "1S", "one s", "1.5s", "1s,2s", "9" * 20 + "s"],
 )
-def test_tables_that_java_does_not_start_with(text: str) -> None:
+def test_invalid_tables_are_refused_as_by_java(text: str) -> None:
     config = BrokerConfig()
     with pytest.raises(ConfigError, match='numbers with s, m, h or d, one space between: "1s 5s'):
         config.set_property("messageDelayLevel", text)
@@ -57,19 +57,19 @@ def test_tables_that_java_does_not_start_with(text: str) -> None:
         DelayLevels(text)
 
 
-def test_a_delay_that_overflows_is_no_config_either() -> None:
+def test_overflowing_delay_is_refused() -> None:
     with pytest.raises(ValueError, match="too long"):
         parse_delay_levels(f"1s {2**62}d")
 
 
-def test_a_bad_table_leaves_the_old_one() -> None:
+def test_invalid_table_leaves_the_old_one() -> None:
     levels = DelayLevels("1s 2s")
     with pytest.raises(ValueError, match="'3x' is no delay"):
         levels.read("1s 3x")
     assert levels.table == {1: 1_000, 2: 2_000}
 
 
-def test_a_delayed_message_is_one_of_the_schedule_topic() -> None:
+def test_delayed_message_is_stored_in_the_schedule_topic() -> None:
     lab = StoreLab()
     result = lab.put(properties="TAGS\x01red\x02DELAY\x013\x02KEYS\x01k", queue_id=5)
     assert result.ok
@@ -88,7 +88,7 @@ def test_a_delayed_message_is_one_of_the_schedule_topic() -> None:
     assert tags_codes(lab, "orders", 5) == []
 
 
-def test_a_level_beyond_the_last_is_the_last() -> None:
+def test_level_beyond_the_last_is_the_last() -> None:
     lab = StoreLab(message_delay_level="1s 2s")
     lab.put(properties="DELAY\x0199")
     (message,) = lab.store.messages_in_queue(SCHEDULE, 1)
@@ -97,14 +97,14 @@ def test_a_level_beyond_the_last_is_the_last() -> None:
 
 
 @pytest.mark.parametrize("level", ["0", "-1", "-2147483648"])
-def test_a_level_of_none_is_no_delay(level: str) -> None:
+def test_level_0_is_no_delay(level: str) -> None:
     lab = StoreLab()
     lab.put(properties=f"DELAY\x01{level}\x02TAGS\x01red")
     assert tags_codes(lab, "orders", 0) == [tags_code("red")]
 
 
 @pytest.mark.parametrize("level", ["soon", "1.5", "2147483648", " 1"])
-def test_a_level_that_is_no_int_throws(level: str) -> None:
+def test_invalid_level_raises(level: str) -> None:
     with pytest.raises(NumberFormatError):
         StoreLab().put(properties=f"DELAY\x01{level}")
     with pytest.raises(NumberFormatError):
@@ -120,7 +120,7 @@ def test_a_level_that_is_no_int_throws(level: str) -> None:
         (MessageSysFlag.TRANSACTION_ROLLBACK_TYPE, False),
     ],
 )
-def test_half_messages_and_rollbacks_do_not_wait(transaction: int, waits: bool) -> None:
+def test_half_messages_and_rollbacks_are_not_delayed(transaction: int, waits: bool) -> None:
     lab = StoreLab()
     result = lab.put(properties="DELAY\x011", sys_flag=transaction)
     assert result.append_result is not None
@@ -129,13 +129,13 @@ def test_half_messages_and_rollbacks_do_not_wait(transaction: int, waits: bool) 
     assert (stored.topic == SCHEDULE) is waits
 
 
-def test_a_slave_refuses_before_it_looks() -> None:
+def test_slave_refuses_before_parsing_the_level() -> None:
     lab = StoreLab(broker_role="SLAVE")
     assert lab.put(properties="DELAY\x01soon").status is PutMessageStatus.SERVICE_NOT_AVAILABLE
     assert lab.journal.find(AppendRefused)[0].topic == "orders"
 
 
-def test_what_the_real_topic_adds_may_be_too_much() -> None:
+def test_added_properties_may_exceed_the_limit() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     properties = "DELAY\x011\x02KEYS\x01" + "k" * (32_767 - 13)
     assert len(properties) == 32_767
@@ -143,7 +143,7 @@ def test_what_the_real_topic_adds_may_be_too_much() -> None:
     assert lab.put(properties=properties).status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
 
 
-def test_what_has_no_level_keeps_its_tags_code_even_in_the_schedule_topic() -> None:
+def test_message_without_level_keeps_its_tags_code_in_the_schedule_topic() -> None:
     lab = StoreLab()
     lab.put(topic=SCHEDULE, properties="TAGS\x01red")
     assert tags_codes(lab, SCHEDULE, 0) == [tags_code("red")]

@@ -40,7 +40,7 @@ def on_disk(files: DirectoryFiles, path: str) -> bytes:
     return Path(files.path_of(path)).read_bytes()
 
 
-def test_a_file_is_sparse_and_has_the_clusters_time(files: DirectoryFiles) -> None:
+def test_file_is_sparse_and_has_the_clusters_time(files: DirectoryFiles) -> None:
     file = files.open("commitlog/0", 1 << 30)
     file.append(b"abc", NOW_MS + 7)
     file.flush()
@@ -51,7 +51,7 @@ def test_a_file_is_sparse_and_has_the_clusters_time(files: DirectoryFiles) -> No
     assert files.used_bytes == 3
 
 
-def test_what_is_found_counts_as_full_until_it_is_cut(files: DirectoryFiles) -> None:
+def test_existing_file_counts_as_full_until_truncated(files: DirectoryFiles) -> None:
     files.open("commitlog/0", SIZE).append(b"abcdef", NOW_MS + 7)
     files.close()
     file = files.open("commitlog/0", SIZE)
@@ -63,14 +63,14 @@ def test_what_is_found_counts_as_full_until_it_is_cut(files: DirectoryFiles) -> 
     assert bytes(file.view[:6]) == b"abXY\0\0"
 
 
-def test_another_size_is_an_error_that_says_both(files: DirectoryFiles) -> None:
+def test_other_file_size_is_an_error_with_both_sizes(files: DirectoryFiles) -> None:
     files.open("index/1", 100)
     files.close()
     with pytest.raises(StoreError, match=r"store/index/1: has 100 bytes where the config says 200"):
         files.open("index/1", 200)
 
 
-def test_slices_stay_when_the_file_is_deleted_or_closed(files: DirectoryFiles) -> None:
+def test_slices_stay_valid_when_the_file_is_deleted_or_closed(files: DirectoryFiles) -> None:
     file = files.open("consumequeue/T/0/0", 1000)
     file.append(b"abc", NOW_MS)
     part = file.view[:3]
@@ -93,7 +93,7 @@ def test_closed_files_leave_no_descriptor(files: DirectoryFiles) -> None:
     assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
-def test_clearing_leaves_alone_what_is_not_ours(files: DirectoryFiles) -> None:
+def test_clearing_leaves_foreign_files(files: DirectoryFiles) -> None:
     files.open("commitlog/0", 100)
     files.create("abort")
     mine = Path(files.root, "photos")
@@ -105,7 +105,7 @@ def test_clearing_leaves_alone_what_is_not_ours(files: DirectoryFiles) -> None:
     assert (mine / "cat.jpg").read_bytes() == b"meow"
 
 
-def test_the_log_may_be_elsewhere(tmp_path: Path) -> None:
+def test_log_may_have_its_own_folder(tmp_path: Path) -> None:
     clock = NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n")
     files = DirectoryFiles(str(tmp_path / "root"), clock, str(tmp_path / "log"))
     files.open("commitlog/00", 100)
@@ -115,7 +115,7 @@ def test_the_log_may_be_elsewhere(tmp_path: Path) -> None:
     assert files.list("commitlog") == ["commitlog/00"]
 
 
-def test_a_full_disk_is_an_error_before_anything_is_written(
+def test_full_disk_is_an_error_before_anything_is_written(
     files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = files.open("commitlog/0", 1 << 20)
@@ -133,7 +133,7 @@ def test_a_full_disk_is_an_error_before_anything_is_written(
     assert files.dirty("commitlog") == []
 
 
-def test_room_is_what_the_disk_says(files: DirectoryFiles) -> None:
+def test_free_room_is_that_of_the_disk(files: DirectoryFiles) -> None:
     files.disk = lambda: DiskSize(1 << 30, 64 << 20)
     assert files.has_room(1000)
     assert not files.has_room(60 << 20)
@@ -146,13 +146,13 @@ def test_room_is_what_the_disk_says(files: DirectoryFiles) -> None:
     assert files.full_reason() == "it broke"
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_file_in_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "commitlog").write_bytes(b"")
     with pytest.raises(StoreError, match="/commitlog: cannot be opened: File exists"):
         make(tmp_path).open("commitlog/0", 100)
 
 
-def test_a_file_that_cannot_be_deleted_is_still_the_first_of_its_row(
+def test_undeletable_file_stays_the_first_of_its_row(
     files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = MappedFileQueue(files, "commitlog", 100)
@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_deleted_is_still_the_first_of_its_row(
     assert (row.min_offset, row.find(200)) == (200, made[2])
 
 
-def test_what_was_cut_off_does_not_come_back_with_a_crash(files: DirectoryFiles) -> None:
+def test_truncated_data_do_not_return_after_a_crash(files: DirectoryFiles) -> None:
     file = files.open("commitlog/0", SIZE)
     file.append(b"x" * 100, NOW_MS)
     file.flush()
@@ -187,7 +187,7 @@ def test_what_was_cut_off_does_not_come_back_with_a_crash(files: DirectoryFiles)
         assert on_disk(files, "commitlog/0")[50:] == bytes(SIZE - 50)
 
 
-def test_too_many_open_files_name_the_limit(
+def test_error_names_the_limit_of_open_files(
     files: DirectoryFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

@@ -35,7 +35,7 @@ def unflushed_bytes(lab: DiskLab) -> int:
 # -- the loops --------------------------------------------------------------------------------
 
 
-def test_an_idle_store_has_no_timers(lab: DiskLab) -> None:
+def test_idle_store_has_no_timers(lab: DiskLab) -> None:
     assert kinds(lab) == {}
     lab.advance(1_234)
     lab.put()
@@ -45,7 +45,7 @@ def test_an_idle_store_has_no_timers(lab: DiskLab) -> None:
     assert unflushed_bytes(lab) == 0
 
 
-def test_the_log_is_flushed_by_four_pages_or_every_ten_seconds(lab: DiskLab) -> None:
+def test_log_is_flushed_by_four_pages_or_every_ten_seconds(lab: DiskLab) -> None:
     lab.put()
     assert unflushed_bytes(lab) > 0
     lab.advance(500)  # the first tick is a thorough one
@@ -73,7 +73,7 @@ def test_queues_are_flushed_by_two_pages_or_every_minute(lab: DiskLab) -> None:
     assert lab.files.dirty("consumequeue") == []
 
 
-def test_times_of_files_are_the_clusters(lab: DiskLab) -> None:
+def test_file_times_are_the_clusters(lab: DiskLab) -> None:
     lab.advance(100)
     lab.put()
     lab.advance(20_000)
@@ -81,7 +81,7 @@ def test_times_of_files_are_the_clusters(lab: DiskLab) -> None:
     assert path.stat().st_mtime_ns == (START_MS + 100) * 1_000_000
 
 
-def test_the_index_is_built_in_steps(lab: DiskLab) -> None:
+def test_index_is_flushed_in_steps(lab: DiskLab) -> None:
     for _ in range(250):
         lab.put()
     lab.advance(999)
@@ -104,7 +104,7 @@ def sync(tmp_path: Path) -> DiskLab:
     return lab
 
 
-def test_all_of_a_turn_wait_for_one_flush(sync: DiskLab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_puts_of_one_turn_share_one_flush(sync: DiskLab, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[bool] = []
     results = [sync.put() for _ in range(5)]
     for result in results:
@@ -117,14 +117,14 @@ def test_all_of_a_turn_wait_for_one_flush(sync: DiskLab, monkeypatch: pytest.Mon
     assert unflushed_bytes(sync) == 0
 
 
-def test_who_does_not_want_to_wait_does_not(sync: DiskLab) -> None:
+def test_put_without_wait_does_not_wait(sync: DiskLab) -> None:
     message = InnerMessage("orders", 0, b"x", wait_store_msg_ok=False)
     assert sync.store.put_message(message).flush_to is None
     sync.settle()
     assert unflushed_bytes(sync) == 0
 
 
-def test_a_disk_that_stands_still_is_given_up_after_five_seconds(sync: DiskLab) -> None:
+def test_blocked_disk_times_out_after_five_seconds(sync: DiskLab) -> None:
     answers: list[bool] = []
     sync.disk.flush.stalled = True
     flush_to = sync.put().flush_to
@@ -143,7 +143,7 @@ def test_a_disk_that_stands_still_is_given_up_after_five_seconds(sync: DiskLab) 
     assert "sync_flush_timeout" not in kinds(sync)
 
 
-def test_a_disk_that_fails_is_said_and_takes_no_more(
+def test_failing_disk_is_reported_and_refuses_further_puts(
     sync: DiskLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[bool] = []
@@ -178,7 +178,7 @@ def test_a_disk_that_fails_is_said_and_takes_no_more(
         max_size=8,
     ),
 )
-def test_a_power_failure_takes_what_was_not_flushed_and_no_more(
+def test_power_failure_loses_exactly_the_unflushed_data(
     seed: int,
     sync: bool,
     steps: list[tuple[int, int, int]],
@@ -217,9 +217,7 @@ def test_a_power_failure_takes_what_was_not_flushed_and_no_more(
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_clock_that_goes_back_costs_nothing_that_was_acknowledged(
-    tmp_path: Path, seed: int
-) -> None:
+def test_clock_moved_back_loses_no_acknowledged_data(tmp_path: Path, seed: int) -> None:
     lab = DiskLab(tmp_path, seed=seed, flush_disk_type="SYNC_FLUSH")
     lab.start()
     lab.node_clock.skew_ms = 3_600_000
@@ -237,7 +235,7 @@ def test_a_clock_that_goes_back_costs_nothing_that_was_acknowledged(
     lab.stop()
 
 
-def test_a_checkpoint_goes_back_with_the_clock(lab: DiskLab) -> None:
+def test_checkpoint_follows_a_clock_moved_back(lab: DiskLab) -> None:
     lab.node_clock.skew_ms = 3_600_000
     lab.put()
     lab.advance(122_000)
@@ -248,7 +246,7 @@ def test_a_checkpoint_goes_back_with_the_clock(lab: DiskLab) -> None:
     assert (int.from_bytes(data[:8]), int.from_bytes(data[8:16])) == (now_ms, now_ms)
 
 
-def test_a_store_that_was_broken_once_starts_as_after_a_crash(sync: DiskLab) -> None:
+def test_store_that_failed_once_starts_as_after_a_crash(sync: DiskLab) -> None:
     sync.put()
     sync.settle()
     sync.disk.failed(StoreError("commitlog/0: cannot be flushed: Input/output error"))
@@ -258,7 +256,7 @@ def test_a_store_that_was_broken_once_starts_as_after_a_crash(sync: DiskLab) -> 
 
 
 @pytest.mark.parametrize("error", [StoreError("full"), ValueError("a mistake")])
-def test_a_stop_that_fails_lets_all_go(
+def test_failing_stop_releases_everything(
     sync: DiskLab, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     answers: list[bool] = []

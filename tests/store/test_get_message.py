@@ -46,13 +46,15 @@ def lab() -> StoreLab:
         (1 << 40, GetMessageStatus.OFFSET_OVERFLOW_BADLY, 40),
     ],
 )
-def test_statuses(lab: StoreLab, offset: int, status: GetMessageStatus, next_offset: int) -> None:
+def test_get_returns_javas_statuses(
+    lab: StoreLab, offset: int, status: GetMessageStatus, next_offset: int
+) -> None:
     result = get(lab, offset)
     assert (result.status, result.next_begin_offset) == (status, next_offset)
     assert (result.min_offset, result.max_offset) == (0, 40)
 
 
-def test_a_queue_that_is_not_there_is_empty(lab: StoreLab) -> None:
+def test_missing_queue_is_empty(lab: StoreLab) -> None:
     for offset in (-1, 0, 7):
         result = get(lab, offset, queue_id=1)
         assert result.status is GetMessageStatus.NO_MESSAGE_IN_QUEUE
@@ -61,7 +63,7 @@ def test_a_queue_that_is_not_there_is_empty(lab: StoreLab) -> None:
 
 
 @pytest.mark.parametrize(("corrects", "next_offset"), [(False, 99), (True, 40)])
-def test_a_slave_corrects_offsets_only_if_told_to(
+def test_slave_corrects_offsets_only_when_configured(
     lab: StoreLab, corrects: bool, next_offset: int
 ) -> None:
     lab.config.broker_role = "SLAVE"
@@ -71,7 +73,7 @@ def test_a_slave_corrects_offsets_only_if_told_to(
     assert result.next_begin_offset == next_offset
 
 
-def test_neighbours_in_the_log_are_one_slice_of_it(lab: StoreLab) -> None:
+def test_neighbouring_records_are_one_slice(lab: StoreLab) -> None:
     result = get(lab, 3)
     assert queue_offsets(result) == list(range(3, 35))
     (buffer,) = result.buffers
@@ -85,13 +87,13 @@ def test_neighbours_in_the_log_are_one_slice_of_it(lab: StoreLab) -> None:
 
 
 @pytest.mark.parametrize(("max_msg_nums", "count"), [(-1, 1), (0, 1), (1, 1), (2, 2), (99, 32)])
-def test_the_number_asked_for_but_at_least_one_and_at_most_32(
+def test_number_of_messages_is_limited_to_1_through_32(
     lab: StoreLab, max_msg_nums: int, count: int
 ) -> None:
     assert get(lab, 0, max_msg_nums).message_count == count
 
 
-def test_bytes_are_limited_but_for_the_first_message() -> None:
+def test_bytes_are_limited_except_for_the_first_message() -> None:
     lab = StoreLab(log_bytes=1 << 22)
     sizes = [300_000, 100_000, 100_000, 62_144 - 3 * RECORD_BYTES, 1]
     for size in sizes:
@@ -134,7 +136,7 @@ class Only:
         return self.bodies is None or bytes(record[88:89]) in self.bodies
 
 
-def test_what_does_not_match_is_passed_over_up_to_800_entries() -> None:
+def test_unmatched_entries_are_skipped_up_to_800() -> None:
     lab = StoreLab(log_bytes=1 << 22)
     for number in range(1000):
         lab.put(b"x", properties="TAGS\x01b" if number == 900 else "TAGS\x01a")
@@ -149,7 +151,7 @@ def test_what_does_not_match_is_passed_over_up_to_800_entries() -> None:
     assert wide.next_begin_offset == 1000
 
 
-def test_a_filter_may_look_into_the_record() -> None:
+def test_filter_may_read_the_record() -> None:
     lab = StoreLab()
     for body in (b"1", b"2", b"1", b"3"):
         lab.put(body, properties="TAGS\x01a")
@@ -181,7 +183,7 @@ def test_deleted_files_move_the_minimum() -> None:
     assert queue_offsets(get(lab, 10)) == list(range(10, 20))
 
 
-def test_entries_whose_records_are_gone_are_passed_over() -> None:
+def test_entries_without_records_are_skipped() -> None:
     lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")

@@ -34,7 +34,7 @@ def test_records_are_found_by_unique_key_and_by_each_word_of_keys() -> None:
     assert offsets(lab, "green") == [0, 1, 3]
 
 
-def test_a_file_byte_by_byte() -> None:
+def test_file_has_javas_bytes() -> None:
     lab = StoreLab(max_hash_slot_num=5, max_index_num=10)
     lab.put(topic="t", properties="UNIQ_KEY\x01a")
     lab.advance(3500)
@@ -60,7 +60,7 @@ def test_a_file_byte_by_byte() -> None:
     )
 
 
-def test_the_default_file_has_javas_size() -> None:
+def test_default_file_has_javas_size() -> None:
     lab = StoreLab(max_hash_slot_num=5_000_000)
     lab.put(properties="KEYS\x01a")
     assert offsets(lab, "a") == [0]
@@ -68,7 +68,7 @@ def test_the_default_file_has_javas_size() -> None:
     assert lab.files.open(path, 0).size_bytes == 420_000_040
 
 
-def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
+def test_newest_records_are_found_first_over_several_files() -> None:
     lab = StoreLab(log_bytes=1 << 20, max_index_num=4)  # three entries: entry 0 is never used
     for _ in range(8):
         lab.put(properties="KEYS\x01k")
@@ -78,7 +78,7 @@ def test_full_files_are_followed_by_others_and_newest_are_found_first() -> None:
     assert offsets(lab, "k", max_num=4) == [4, 5, 6, 7]
 
 
-def test_the_number_found_has_a_limit_of_the_brokers() -> None:
+def test_number_of_results_is_limited_by_the_broker() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     lab.config.max_msgs_num_batch = 3
     for _ in range(5):
@@ -86,7 +86,7 @@ def test_the_number_found_has_a_limit_of_the_brokers() -> None:
     assert offsets(lab, "k") == [2, 3, 4]
 
 
-def test_times_are_compared_in_whole_seconds_since_the_file_began() -> None:
+def test_times_are_compared_in_whole_seconds_of_the_file() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     for _ in range(4):
         lab.put(properties="KEYS\x01k")
@@ -99,7 +99,7 @@ def test_times_are_compared_in_whole_seconds_since_the_file_began() -> None:
     assert counts == [4, 3, 1, 0, 0]
 
 
-def test_how_far_the_index_has_come() -> None:
+def test_index_progress_is_returned() -> None:
     lab = StoreLab()
     lab.put(properties="KEYS\x01k")
     lab.advance(1000)
@@ -110,7 +110,7 @@ def test_how_far_the_index_has_come() -> None:
     assert found.index_last_update_phyoffset == last.wrote_offset
 
 
-def test_a_message_without_keys_begins_a_file_and_leaves_it_empty() -> None:
+def test_message_without_keys_begins_an_empty_file() -> None:
     lab = StoreLab()
     lab.put()
     assert offsets(lab, "k") == []
@@ -118,7 +118,7 @@ def test_a_message_without_keys_begins_a_file_and_leaves_it_empty() -> None:
     assert bytes(lab.files.open(path, 0).view[:40]) == bytes(40)
 
 
-def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
+def test_prepared_messages_are_indexed_and_rollbacks_are_not() -> None:
     lab = StoreLab()
     for sys_flag in (0, 4, 8, 12):
         lab.put(bytes((sys_flag,)), properties="KEYS\x01k", sys_flag=sys_flag)
@@ -126,7 +126,7 @@ def test_rollbacks_are_not_indexed_and_prepared_messages_are() -> None:
     assert [record[88] for record in found.buffers] == [0, 4, 8]
 
 
-def test_what_was_stored_while_the_index_was_off_is_never_found() -> None:
+def test_messages_stored_while_the_index_was_off_are_not_found() -> None:
     lab = StoreLab()
     lab.put(properties="KEYS\x01k")
     lab.config.message_index_enable = False
@@ -147,7 +147,7 @@ def test_records_of_deleted_files_are_not_found() -> None:
     assert kept == list(range(6 - len(kept), 6))
 
 
-def test_the_hash_that_has_no_positive_counts_as_none() -> None:
+def test_hash_without_positive_value_counts_as_zero() -> None:
     assert java_string_hash("t#BEHMU\\^") == -(1 << 31)
     assert key_hash("t", "BEHMU\\^") == 0
     lab = StoreLab()

@@ -65,7 +65,7 @@ def java_lab(java_log: bytes) -> StoreLab:
     return lab
 
 
-def test_the_commit_log_is_javas(java_lab: StoreLab, java_log: bytes) -> None:
+def test_commit_log_equals_javas(java_lab: StoreLab, java_log: bytes) -> None:
     (path,) = java_lab.files.list("commitlog")
     view = java_lab.files.open(path, LOG_BYTES).view
     assert java_lab.store.max_phy_offset == len(java_log)
@@ -73,7 +73,7 @@ def test_the_commit_log_is_javas(java_lab: StoreLab, java_log: bytes) -> None:
     assert not any(view[len(java_log) : len(java_log) + 4096])
 
 
-def test_the_consume_queues_are_javas(java_lab: StoreLab) -> None:
+def test_consume_queues_equal_javas(java_lab: StoreLab) -> None:
     digest = sha256()
     paths = java_lab.files.list("consumequeue")
     for path in paths:
@@ -83,7 +83,7 @@ def test_the_consume_queues_are_javas(java_lab: StoreLab) -> None:
     assert digest.hexdigest() == CONSUME_QUEUES_SHA256
 
 
-def test_the_index_is_javas(java_lab: StoreLab) -> None:
+def test_index_equals_javas(java_lab: StoreLab) -> None:
     java_lab.store.query_message("any", "key", 1, 0, 1)
     (path,) = java_lab.files.list("index")
     assert sha256(java_lab.files.open(path, 840_040).view).hexdigest() == INDEX_SHA256

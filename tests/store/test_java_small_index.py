@@ -53,7 +53,7 @@ def lab() -> StoreLab:
     return lab
 
 
-def test_the_files_are_javas(lab: StoreLab) -> None:
+def test_files_equal_javas(lab: StoreLab) -> None:
     java = [bytes.fromhex(rest.split()[1]) for kind, rest in LINES if kind == "index"]
     lab.store.query_message("any", "key", 1, 0, 1)
     paths = lab.files.list("index")
@@ -61,7 +61,7 @@ def test_the_files_are_javas(lab: StoreLab) -> None:
     assert [bytes(lab.files.open(path, 0).view[:140]) for path in paths] == java
 
 
-def test_what_is_found_is_what_java_finds(lab: StoreLab) -> None:
+def test_results_equal_javas(lab: StoreLab) -> None:
     queries = [json.loads(rest) for kind, rest in LINES if kind == "query"]
     assert len(queries) > 150
     for key, max_num, begin_ms, end_ms, last_ms, last_offset, offsets in queries:

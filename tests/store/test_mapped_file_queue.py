@@ -28,7 +28,7 @@ def test_files_are_named_by_their_first_offset_and_found_by_any() -> None:
     assert queue.find(400) is None
 
 
-def test_a_time_belongs_to_the_first_file_changed_since() -> None:
+def test_time_finds_the_first_file_changed_since() -> None:
     _, queue = make()
     assert queue.find_by_time(5) is None
     first, second = queue.add_file(0, 10), queue.add_file(0, 20)
@@ -38,7 +38,7 @@ def test_a_time_belongs_to_the_first_file_changed_since() -> None:
     assert queue.find_by_time(99) == (second, 100)
 
 
-def test_old_files_are_deleted_but_never_the_last() -> None:
+def test_old_files_are_deleted_except_the_last() -> None:
     files, queue = make()
     for _ in range(3):
         queue.add_file(0, 1)

@@ -16,7 +16,7 @@ def files() -> MemoryFiles:
     return MemoryFiles(NodeClock(Clock(frozen=True, start_at_ms=NOW_MS), "n"), 1000)
 
 
-def test_a_file_is_zeros_until_written_and_costs_what_was_appended(files: MemoryFiles) -> None:
+def test_file_is_zero_until_written_and_costs_its_contents(files: MemoryFiles) -> None:
     file = files.open("commitlog/0", GIB)
     assert len(file.view) == file.size_bytes == GIB
     assert bytes(file.view[-8:]) == bytes(8)
@@ -27,7 +27,7 @@ def test_a_file_is_zeros_until_written_and_costs_what_was_appended(files: Memory
     assert files.used_bytes == 5
 
 
-def test_times_are_the_clocks(files: MemoryFiles) -> None:
+def test_times_are_those_of_the_clock(files: MemoryFiles) -> None:
     file = files.open("a/0", 100)
     assert file.mtime_ms == NOW_MS
     file.append(b"a", NOW_MS + 1)
@@ -36,17 +36,17 @@ def test_times_are_the_clocks(files: MemoryFiles) -> None:
     assert file.mtime_ms == NOW_MS + 2
 
 
-def test_writing_anywhere_moves_nothing(files: MemoryFiles) -> None:
+def test_write_at_a_position_moves_no_end(files: MemoryFiles) -> None:
     file = files.open("a/0", 100)
     file.write_at(98, b"zz", NOW_MS)
     assert (file.position, files.used_bytes, bytes(file.view[97:])) == (0, 0, b"\0zz")
 
 
-def test_the_same_path_is_the_same_file(files: MemoryFiles) -> None:
+def test_same_path_is_the_same_file(files: MemoryFiles) -> None:
     assert files.open("a/0", 100) is files.open("a/0", 100)
 
 
-def test_deleting_gives_back_room_and_leaves_slices_alone(files: MemoryFiles) -> None:
+def test_deletion_frees_room_and_leaves_slices(files: MemoryFiles) -> None:
     file = files.open("a/0", 100)
     file.append(b"abc", NOW_MS)
     files.open("b/0", 100).append(b"12", NOW_MS)
@@ -59,7 +59,7 @@ def test_deleting_gives_back_room_and_leaves_slices_alone(files: MemoryFiles) ->
     assert bytes(files.open("a/0", 100).view[:3]) == bytes(3)
 
 
-def test_a_file_that_grows_costs_no_page_until_it_is_large(files: MemoryFiles) -> None:
+def test_growing_file_costs_little_until_it_is_large(files: MemoryFiles) -> None:
     file = files.open("queue/0", 1 << 20, grows=True)
     entries = [bytes([number % 256]) * 20 for number in range(10_000)]
     sizes_bytes = set()
@@ -72,7 +72,7 @@ def test_a_file_that_grows_costs_no_page_until_it_is_large(files: MemoryFiles) -
     assert bytes(file.view[: file.position]) == b"".join(entries)
 
 
-def test_slices_outlive_the_growing_of_their_file(files: MemoryFiles) -> None:
+def test_slices_outlive_the_growth_of_their_file(files: MemoryFiles) -> None:
     file = files.open("queue/0", 1 << 20, grows=True)
     file.append(b"abc", NOW_MS)
     piece = file.view[:3]
@@ -91,7 +91,7 @@ def test_files_are_listed_by_folder(files: MemoryFiles) -> None:
     assert files.list("q") == []
 
 
-def test_the_limit(files: MemoryFiles) -> None:
+def test_memory_limit_is_enforced(files: MemoryFiles) -> None:
     assert files.has_room(1000)
     assert not files.has_room(1001)
     files.open("a/0", 2000).append(bytes(250), NOW_MS)
@@ -105,10 +105,10 @@ def test_the_limit(files: MemoryFiles) -> None:
     ("size_bytes", "text"),
     [(GIB, "1GiB"), (3 << 20, "3MiB"), (1536 << 10, "1536KiB"), (1000, "1000"), (0, "0")],
 )
-def test_sizes_are_written_as_the_command_line_takes_them(size_bytes: int, text: str) -> None:
+def test_sizes_are_printed_as_the_command_line_takes_them(size_bytes: int, text: str) -> None:
     assert size_text(size_bytes) == text
 
 
-def test_a_system_that_refuses_says_what_would_help(files: MemoryFiles) -> None:
+def test_refused_allocation_names_a_remedy(files: MemoryFiles) -> None:
     with pytest.raises(MemoryError, match="mappedFileSizeCommitLog"):
         files.open("a/0", 1 << 62)

@@ -17,7 +17,7 @@ ALL_TIME = (0, 2 * START_MS)
 
 @pytest.mark.parametrize("crash", [False, True])
 @pytest.mark.parametrize("lost", [False, True])
-def test_a_topic_that_was_deleted_and_made_again_has_what_was_sent_since(
+def test_recreated_topic_has_only_later_messages_after_rebuild(
     tmp_path: Path, crash: bool, lost: bool
 ) -> None:
     lab = DiskLab(tmp_path, queue_units=3)
@@ -43,7 +43,7 @@ def test_a_topic_that_was_deleted_and_made_again_has_what_was_sent_since(
     lab.stop()
 
 
-def test_an_index_passes_over_a_record_that_is_none(tmp_path: Path) -> None:
+def test_index_rebuild_skips_invalid_records(tmp_path: Path) -> None:
     with DiskLab(tmp_path) as lab:
         for _ in range(120):
             lab.put(b"x" * 100)
@@ -68,7 +68,7 @@ def test_an_index_passes_over_a_record_that_is_none(tmp_path: Path) -> None:
         pass
 
 
-def test_entries_of_an_index_that_go_in_circles_are_left(tmp_path: Path) -> None:
+def test_cyclic_index_entries_end_the_search(tmp_path: Path) -> None:
     with DiskLab(tmp_path, max_hash_slot_num=1) as lab:
         for key in "abc":
             lab.put(properties=f"KEYS\x01{key}\x02")
@@ -83,7 +83,7 @@ def test_entries_of_an_index_that_go_in_circles_are_left(tmp_path: Path) -> None
         assert len(lab.store.query_message("orders", "a", 64, *ALL_TIME).buffers) == 1
 
 
-def test_what_was_made_again_comes_to_the_disk_by_itself(tmp_path: Path) -> None:
+def test_rebuilt_files_are_flushed(tmp_path: Path) -> None:
     lab = DiskLab(tmp_path)
     lab.start()
     lab.put()

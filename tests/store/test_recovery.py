@@ -54,7 +54,7 @@ def edit(path: Path, offset: int, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_everything_is_there_again(tmp_path: Path, crash: bool) -> None:
+def test_everything_is_restored_after_a_stop(tmp_path: Path, crash: bool) -> None:
     with DiskLab(tmp_path) as lab:
         empty = lab.messages()
         sent = fill(lab)
@@ -79,7 +79,7 @@ def test_everything_is_there_again(tmp_path: Path, crash: bool) -> None:
         assert (appended.logics_offset, lab.bodies()[-1]) == (len(sent), b"next")
 
 
-def test_the_abort_file_says_how_it_ended(tmp_path: Path) -> None:
+def test_abort_file_shows_how_the_store_ended(tmp_path: Path) -> None:
     lab = DiskLab(tmp_path)
     assert lab.start().clean
     assert lab.path("abort").exists()
@@ -92,7 +92,7 @@ def test_the_abort_file_says_how_it_ended(tmp_path: Path) -> None:
     lab.stop()
 
 
-def test_a_last_file_that_ends_in_a_blank_is_gone_on_with(tmp_path: Path) -> None:
+def test_last_file_that_ends_in_a_blank_is_continued_in_the_next(tmp_path: Path) -> None:
     with DiskLab(tmp_path) as lab:
         while lab.store.max_phy_offset < 3900:
             lab.put(b"x" * 50)
@@ -117,7 +117,7 @@ def lab_end(root: Path) -> int:
     return at
 
 
-def test_files_that_java_made_in_advance_go_without_a_word(tmp_path: Path) -> None:
+def test_preallocated_files_are_removed_silently(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=False)
     last = sorted((tmp_path / "commitlog").iterdir())[-1]
     for number in (1, 2):
@@ -132,7 +132,7 @@ def test_files_that_java_made_in_advance_go_without_a_word(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_a_flipped_byte_cuts_from_its_record_on(tmp_path: Path, crash: bool) -> None:
+def test_flipped_byte_truncates_the_log_from_its_record(tmp_path: Path, crash: bool) -> None:
     sent = written(tmp_path, crash=crash)
     last = sorted((tmp_path / "commitlog").iterdir())[-2]
     data = last.read_bytes()
@@ -155,7 +155,7 @@ def test_a_flipped_byte_cuts_from_its_record_on(tmp_path: Path, crash: bool) -> 
         assert lab.bodies() == [*kept, b"new" * 20]
 
 
-def test_after_a_clean_stop_damage_before_the_last_three_files_is_not_looked_at(
+def test_damage_before_the_last_three_files_is_ignored_after_a_clean_stop(
     tmp_path: Path,
 ) -> None:
     sent = written(tmp_path, crash=False, count=100)
@@ -166,7 +166,7 @@ def test_after_a_clean_stop_damage_before_the_last_three_files_is_not_looked_at(
         assert lab.bodies()[1:] == sent[1:]
 
 
-def test_after_a_crash_it_looks_from_the_checkpoint_on(tmp_path: Path) -> None:
+def test_recovery_after_a_crash_begins_at_the_checkpoint(tmp_path: Path) -> None:
     lab = DiskLab(tmp_path)
     lab.start()
     fill(lab)
@@ -185,7 +185,7 @@ def test_after_a_crash_it_looks_from_the_checkpoint_on(tmp_path: Path) -> None:
     lab.stop()
 
 
-def test_missing_queues_are_made_again(tmp_path: Path) -> None:
+def test_missing_queues_are_rebuilt(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=False)
     shutil.rmtree(tmp_path / "consumequeue")
     lab = DiskLab(tmp_path)
@@ -194,7 +194,7 @@ def test_missing_queues_are_made_again(tmp_path: Path) -> None:
     lab.stop()
 
 
-def test_a_missing_log_takes_the_queues_with_it(tmp_path: Path) -> None:
+def test_missing_log_removes_the_queues(tmp_path: Path) -> None:
     written(tmp_path, crash=False)
     shutil.rmtree(tmp_path / "commitlog")
     with DiskLab(tmp_path) as lab:
@@ -205,7 +205,7 @@ def test_a_missing_log_takes_the_queues_with_it(tmp_path: Path) -> None:
         assert lab.bodies() == [b"first"]
 
 
-def test_a_missing_or_odd_index_is_made_again(tmp_path: Path) -> None:
+def test_missing_or_invalid_index_is_rebuilt(tmp_path: Path) -> None:
     written(tmp_path, crash=False)
     files = sorted((tmp_path / "index").iterdir())
     files[-1].write_bytes(b"short")
@@ -216,7 +216,7 @@ def test_a_missing_or_odd_index_is_made_again(tmp_path: Path) -> None:
         assert (tmp_path / "index" / "README").exists()
 
 
-def test_a_record_whose_keys_are_in_two_index_files_is_found_by_all_after_a_crash(
+def test_record_with_keys_in_two_index_files_is_found_by_all_after_a_crash(
     tmp_path: Path,
 ) -> None:
     keys = [f"k{number}" for number in range(10)]
@@ -230,14 +230,14 @@ def test_a_record_whose_keys_are_in_two_index_files_is_found_by_all_after_a_cras
             assert lab.store.query_message("orders", key, 64, 0, 2 * START_MS).buffers, key
 
 
-def test_a_missing_checkpoint_is_no_harm(tmp_path: Path) -> None:
+def test_missing_checkpoint_is_harmless(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=True)
     (tmp_path / "checkpoint").unlink()
     with DiskLab(tmp_path) as lab:
         assert lab.bodies() == sent
 
 
-def test_odd_entries_at_a_queues_end_are_cut(tmp_path: Path) -> None:
+def test_invalid_entries_at_the_end_of_a_queue_are_cut(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=False)
     last = sorted((tmp_path / "consumequeue/orders/0").iterdir())[-1]
     entries = len(last.read_bytes().rstrip(b"\0")) // 20 + 1
@@ -249,7 +249,7 @@ def test_odd_entries_at_a_queues_end_are_cut(tmp_path: Path) -> None:
         assert lab.bodies() == sent
 
 
-def test_a_log_file_of_another_size(tmp_path: Path) -> None:
+def test_log_file_of_another_size_is_refused(tmp_path: Path) -> None:
     written(tmp_path, crash=False)
     with pytest.raises(StoreError, match=r"0{20}: has 4096 bytes where the config says 8192"):
         DiskLab(tmp_path, log_bytes=8192).start()
@@ -259,14 +259,14 @@ def test_a_log_file_of_another_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["README", "00000000000000000001", "1"])
-def test_a_log_file_that_is_none(tmp_path: Path, name: str) -> None:
+def test_invalid_log_file_is_refused(tmp_path: Path, name: str) -> None:
     written(tmp_path, crash=False)
     (tmp_path / "commitlog" / name).write_bytes(bytes(4096))
     with pytest.raises(StoreError, match=f"commitlog/{name}: no file of 4096 bytes is called so"):
         DiskLab(tmp_path).start()
 
 
-def test_a_log_file_missing_in_the_middle(tmp_path: Path) -> None:
+def test_missing_log_file_in_the_middle_is_refused(tmp_path: Path) -> None:
     written(tmp_path, crash=False)
     (tmp_path / SECOND).unlink()
     with pytest.raises(StoreError, match="4096: is missing before 00000000000000008192"):
@@ -277,7 +277,7 @@ def test_a_log_file_missing_in_the_middle(tmp_path: Path) -> None:
         assert len(lab.bodies()) < 60
 
 
-def test_first_files_that_are_gone_are_no_damage(tmp_path: Path) -> None:
+def test_missing_first_files_are_no_damage(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=False)
     (tmp_path / RECORD).unlink()
     with DiskLab(tmp_path) as lab:
@@ -286,7 +286,7 @@ def test_first_files_that_are_gone_are_no_damage(tmp_path: Path) -> None:
         assert lab.bodies() == sent[-len(lab.bodies()) :]
 
 
-def test_a_queue_that_begins_in_the_middle_is_made_again_after_a_crash(tmp_path: Path) -> None:
+def test_queue_that_begins_in_the_middle_is_rebuilt_after_a_crash(tmp_path: Path) -> None:
     sent = written(tmp_path, crash=True)
     (tmp_path / RECORD).unlink()
     shutil.rmtree(tmp_path / "consumequeue")
@@ -300,7 +300,7 @@ def test_a_queue_that_begins_in_the_middle_is_made_again_after_a_crash(tmp_path:
         lab.kill()
 
 
-def test_a_topic_that_cannot_be_a_folder_is_passed_over(tmp_path: Path) -> None:
+def test_topic_that_is_no_folder_name_is_skipped(tmp_path: Path) -> None:
     with DiskLab(tmp_path) as lab:
         lab.put(b"one", topic="ab/cd")
         lab.put(b"two")
@@ -312,7 +312,7 @@ def test_a_topic_that_cannot_be_a_folder_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", range(512, 1100, 100))
-def test_a_record_whose_end_was_never_written_is_cut(tmp_path: Path, kept: int) -> None:
+def test_record_without_its_end_is_cut(tmp_path: Path, kept: int) -> None:
     # Body and lengths are right, so that Java takes it, and delivers zeros.
     with DiskLab(tmp_path) as lab:
         lab.put(b"whole")
@@ -340,7 +340,7 @@ def test_half_messages_stay_out_of_queues_and_delays_keep_their_time(tmp_path: P
         assert lab.bodies() == []
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
+def test_directory_is_opened_by_one_store_only(tmp_path: Path) -> None:
     with DiskLab(tmp_path), pytest.raises(StoreError) as caught:
         DiskLab(tmp_path).start()
     assert str(caught.value) == (
@@ -350,7 +350,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_nothing_is_put_into_a_store_that_is_not_open(tmp_path: Path) -> None:
+def test_closed_store_takes_no_message(tmp_path: Path) -> None:
     lab = DiskLab(tmp_path / "store")
     for _ in range(2):
         result = lab.put()
@@ -364,7 +364,9 @@ def test_nothing_is_put_into_a_store_that_is_not_open(tmp_path: Path) -> None:
         lab.stop()
 
 
-def test_a_directory_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_without_permission_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     written(tmp_path, crash=False)
     opened = os.open
 
@@ -378,7 +380,7 @@ def test_a_directory_without_permission(tmp_path: Path, monkeypatch: pytest.Monk
         DiskLab(tmp_path).start()
 
 
-def test_a_reset_empties_the_directory(tmp_path: Path) -> None:
+def test_reset_empties_the_directory(tmp_path: Path) -> None:
     with DiskLab(tmp_path) as lab:
         fill(lab)
         lab.advance(70_000)

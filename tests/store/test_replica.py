@@ -37,7 +37,7 @@ def master() -> StoreLab:
 
 @settings(deadline=None, max_examples=50)
 @given(st.sets(st.tuples(st.integers(0, 11), st.integers(-9, 100)), max_size=12))
-def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -> None:
+def test_partial_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -> None:
     lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     end, replica = lab.store.max_phy_offset, followed(slave)
     starts = [offset for offset, _ in lab.store.log.records(0, end)]
@@ -51,7 +51,7 @@ def test_half_a_record_is_in_no_queue_and_no_index(cuts: set[tuple[int, int]]) -
     assert keys_found(slave.store) == 12
 
 
-def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
+def test_truncated_empty_log_begins_at_any_offset() -> None:
     lab, end = master(), master().store.max_phy_offset
     for start in (0, FILE_BYTES):
         slave = StoreLab(log_bytes=FILE_BYTES)
@@ -68,7 +68,7 @@ def test_a_log_that_was_cut_to_nothing_begins_anywhere() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 400))
-def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
+def test_partial_record_in_memory_is_cut_at_the_end(more_bytes: int) -> None:
     lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     replica = followed(slave)
     replica.append(0, log_bytes(lab.store, 0, more_bytes))
@@ -81,7 +81,7 @@ def test_half_a_record_in_memory_is_cut_off_in_the_end(more_bytes: int) -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(1, 2 * FILE_BYTES))
-def test_half_a_record_is_in_no_image(more_bytes: int) -> None:
+def test_partial_record_is_in_no_image(more_bytes: int) -> None:
     lab, slave = master(), StoreLab(log_bytes=FILE_BYTES)
     replica = followed(slave)
     for start in range(0, more_bytes, FILE_BYTES):
@@ -102,7 +102,7 @@ def test_half_a_record_is_in_no_image(more_bytes: int) -> None:
     assert keys_found(copy.store) == copy.store.max_offset_in_queue("orders", 0) == 12
 
 
-def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) -> None:
+def test_partial_record_on_disk_is_cut_at_the_next_start(tmp_path: Path) -> None:
     lab = master()
     first, second, *_ = [offset for offset, _ in lab.store.log.records(0, FILE_BYTES)]
     assert first == 0
@@ -119,7 +119,7 @@ def test_half_a_record_on_a_disk_is_cut_off_by_the_next_start(tmp_path: Path) ->
             assert [repair for repair in slave.repairs() if not repair.cut_bytes] == []
 
 
-def test_a_slave_goes_on_in_a_last_file_in_which_a_start_left_nothing(tmp_path: Path) -> None:
+def test_slave_continues_in_a_last_file_that_start_emptied(tmp_path: Path) -> None:
     lab = master()
     end = 2 * FILE_BYTES
     with DiskLab(tmp_path, log_bytes=FILE_BYTES) as slave:
@@ -137,7 +137,7 @@ def test_a_slave_goes_on_in_a_last_file_in_which_a_start_left_nothing(tmp_path: 
         assert same_log(lab.store, slave.store)
 
 
-def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave() -> None:
+def test_queues_of_a_recreated_topic_equal_those_of_javas_slave() -> None:
     lab, slave = StoreLab(log_bytes=FILE_BYTES), StoreLab(log_bytes=FILE_BYTES)
     old = [lab.put(b"old") for _ in range(3)]
     lab.store.clean_unused_topic(frozenset())
@@ -157,7 +157,7 @@ def test_queues_of_a_topic_that_was_made_again_are_what_they_are_at_javas_slave(
     assert slave.store.log.topic_queue_table["orders", 0] == len(expected)
 
 
-def test_a_disk_that_gets_full_within_a_file_is_cleaned_at_the_next_look() -> None:
+def test_disk_that_fills_within_a_file_is_cleaned_at_the_next_look() -> None:
     lab, slave = StoreLab(log_bytes=FILE_BYTES), StoreLab(log_bytes=FILE_BYTES)
     slave.store.retention.start()
     slave.store.retention.resize_disk(4 * FILE_BYTES)

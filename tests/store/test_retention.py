@@ -50,7 +50,7 @@ def deleted(one: StoreLab) -> int:
     return sum(event.log_files for event in one.journal.find(FilesExpired))
 
 
-def test_old_files_go_in_the_hour_for_it_and_not_before() -> None:
+def test_old_files_are_deleted_at_the_configured_hour_only() -> None:
     one = lab()
     fill(one, 4)
     one.advance(72 * HOUR_MS)
@@ -64,7 +64,7 @@ def test_old_files_go_in_the_hour_for_it_and_not_before() -> None:
     assert one.store.min_phy_offset == 3 * FILE_BYTES
 
 
-def test_the_last_file_stays_however_old_it_is() -> None:
+def test_last_file_is_never_deleted() -> None:
     one = lab(file_reserved_time=0)
     count = fill(one, 1)
     one.advance(48 * HOUR_MS)
@@ -72,14 +72,14 @@ def test_the_last_file_stays_however_old_it_is() -> None:
     assert one.clock.timers() == []
 
 
-def test_young_files_stay_in_the_hour_for_it() -> None:
+def test_young_files_stay_at_the_configured_hour() -> None:
     one = lab()
     fill(one, 3)
     one.advance(71 * HOUR_MS)
     assert deleted(one) == 0
 
 
-def test_queues_and_index_begin_where_the_log_does() -> None:
+def test_queues_and_index_begin_where_the_log_begins() -> None:
     one = lab()
     count = fill(one, 6)
     assert one.store.query_message("orders", "k0", 32, 0, 1 << 60).buffers
@@ -99,7 +99,7 @@ def test_queues_and_index_begin_where_the_log_does() -> None:
     assert (got.status, got.next_begin_offset) == (GetMessageStatus.OFFSET_TOO_SMALL, first)
 
 
-def test_at_most_ten_files_go_at_one_look_a_tenth_of_a_second_apart() -> None:
+def test_one_look_deletes_at_most_ten_files_at_intervals() -> None:
     one = lab(file_reserved_time=0)
     one.store.retention.resize_disk(20 * FILE_BYTES)  # over 75 %: no hour has to be waited for
     fill(one, 17)
@@ -112,7 +112,7 @@ def test_at_most_ten_files_go_at_one_look_a_tenth_of_a_second_apart() -> None:
     assert deleted(one) == 10
 
 
-def test_without_an_interval_a_look_deletes_its_ten_at_once() -> None:
+def test_one_look_deletes_ten_files_at_once_without_an_interval() -> None:
     one = lab(file_reserved_time=0, delete_commit_log_files_interval=0)
     one.store.retention.resize_disk(20 * FILE_BYTES)
     fill(one, 17)
@@ -120,7 +120,7 @@ def test_without_an_interval_a_look_deletes_its_ten_at_once() -> None:
     assert one.store.min_phy_offset == 10 * FILE_BYTES
 
 
-def test_over_75_percent_only_what_is_old_goes_and_over_85_anything() -> None:
+def test_old_files_are_deleted_over_75_percent_and_any_over_85() -> None:
     one = lab()
     one.store.retention.resize_disk(10 * FILE_BYTES)
     fill_to(one, 0.78)
@@ -132,7 +132,7 @@ def test_over_75_percent_only_what_is_old_goes_and_over_85_anything() -> None:
     assert one.store.min_phy_offset > 0
 
 
-def test_without_the_force_over_85_percent_only_what_is_old_goes() -> None:
+def test_only_old_files_are_deleted_over_85_percent_without_force() -> None:
     one = lab(clean_file_forcibly_enable=False)
     one.store.retention.resize_disk(10 * FILE_BYTES)
     fill(one, 9)
@@ -142,7 +142,7 @@ def test_without_the_force_over_85_percent_only_what_is_old_goes() -> None:
     assert deleted(one) == 8
 
 
-def test_over_90_percent_puts_are_refused_until_there_is_room_again() -> None:
+def test_puts_are_refused_over_90_percent_until_there_is_room() -> None:
     one = lab(clean_file_forcibly_enable=False)
     one.store.retention.resize_disk(4 * FILE_BYTES)
     fill_to(one, 0.93)
@@ -163,7 +163,7 @@ def test_over_90_percent_puts_are_refused_until_there_is_room_again() -> None:
     assert one.journal.find(Warned)[-1].text.endswith("messages are taken again")
 
 
-def test_a_full_disk_that_may_be_cleaned_is_soon_free_again() -> None:
+def test_full_disk_with_deletable_files_recovers() -> None:
     one = lab()
     one.store.retention.resize_disk(10 * FILE_BYTES)
     fill_to(one, 0.93)
@@ -174,7 +174,7 @@ def test_a_full_disk_that_may_be_cleaned_is_soon_free_again() -> None:
     assert one.put(b"").ok
 
 
-def test_by_hand_only_what_is_old_goes_at_any_hour() -> None:
+def test_manual_deletion_removes_old_files_at_any_hour() -> None:
     one = lab(delete_when="")
     fill(one, 3)
     one.store.retention.execute_delete_files_manually()
@@ -188,7 +188,7 @@ def test_by_hand_only_what_is_old_goes_at_any_hour() -> None:
     assert deleted(one) == 2
 
 
-def test_queues_without_records_go_on_request() -> None:
+def test_queues_without_records_are_deleted_on_request() -> None:
     one = lab()
     one.put(topic="gone")
     one.put(topic="SCHEDULE_TOPIC_XXXX")
@@ -205,7 +205,7 @@ def test_queues_without_records_go_on_request() -> None:
     assert appended.logics_offset == 0
 
 
-def test_a_reset_forgets_the_size_that_was_set_and_that_it_was_full() -> None:
+def test_reset_forgets_the_disk_size_and_the_full_state() -> None:
     one = lab()
     one.store.retention.resize_disk(100)
     one.advance(1_000)
@@ -215,7 +215,7 @@ def test_a_reset_forgets_the_size_that_was_set_and_that_it_was_full() -> None:
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_reset_ends_a_deletion_that_is_under_way(again: bool) -> None:
+def test_reset_ends_a_deletion_in_progress(again: bool) -> None:
     one = lab(file_reserved_time=0)
     one.store.retention.resize_disk(20 * FILE_BYTES)
     fill(one, 17)
@@ -234,7 +234,7 @@ def test_a_reset_ends_a_deletion_that_is_under_way(again: bool) -> None:
         assert one.store.min_phy_offset == 0
 
 
-def test_what_cannot_be_deleted_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undeletable_file_is_reported_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     one = lab(file_reserved_time=0)
     one.store.retention.resize_disk(20 * FILE_BYTES)
     count = fill(one, 17)
@@ -264,7 +264,7 @@ def test_what_cannot_be_deleted_is_told_and_tried_again(monkeypatch: pytest.Monk
     assert deleted(one) == 12
 
 
-def test_an_idle_store_has_no_timers() -> None:
+def test_idle_store_has_no_timers() -> None:
     one = lab()
     one.put()
     one.advance(100 * HOUR_MS)
@@ -272,7 +272,7 @@ def test_an_idle_store_has_no_timers() -> None:
 
 
 @pytest.mark.parametrize("when", ["x", "", "04;x", "99"])
-def test_hours_that_are_none_delete_nothing(when: str) -> None:
+def test_invalid_hours_delete_nothing(when: str) -> None:
     one = lab(delete_when=when)
     fill(one, 3)
     one.advance(100 * HOUR_MS)
@@ -288,7 +288,7 @@ def test_hours_that_are_none_delete_nothing(when: str) -> None:
         max_size=40,
     )
 )
-def test_whatever_happens_the_queues_name_only_what_is_there(
+def test_queues_name_only_existing_records_after_any_history(
     steps: list[tuple[str, int]],
 ) -> None:
     one = lab(file_reserved_time=1, max_hash_slot_num=7)

@@ -74,7 +74,7 @@ def expected(data: bytes, at: int, check_crc: bool) -> LogRecord | None:
     cut=st.just(0) | st.integers(0, 300),
     check_crc=st.booleans(),
 )
-def test_the_quick_way_sees_what_the_slow_one_does(
+def test_quick_scan_finds_what_the_slow_one_finds(
     record: bytes, flipped: tuple[int, int] | None, before: int, cut: int, check_crc: bool
 ) -> None:
     data = bytearray(bytes(before) + record + bytes(50))
@@ -92,7 +92,7 @@ def test_the_quick_way_sees_what_the_slow_one_does(
 
 
 @given(record=records(), before=st.integers(0, 600))
-def test_a_whole_record_is_not_torn(record: bytes, before: int) -> None:
+def test_complete_record_is_not_torn(record: bytes, before: int) -> None:
     view = memoryview(bytes(before) + record)
     seen = look(view, before, len(view), LEVELS, first_offset=0, check_crc=True, check_torn=True)
     assert isinstance(seen, LogRecord) or "tag" in seen.why

@@ -11,7 +11,7 @@ def info(lab: StoreLab) -> dict[str, str]:
     return lab.store.stats.runtime_info()
 
 
-def test_rates_come_when_there_are_enough_seconds() -> None:
+def test_rates_need_enough_seconds() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     for _ in range(3):
         lab.put()
@@ -36,7 +36,7 @@ def test_rates_come_when_there_are_enough_seconds() -> None:
     assert found["getMissTps"] == "0.0 0.0 "
 
 
-def test_totals_and_averages() -> None:
+def test_totals_and_averages_are_counted() -> None:
     lab = StoreLab()
     assert info(lab)["putMessageTimesTotal"] == "1"
     assert info(lab)["putMessageAverageSize"] == "0.0"
@@ -48,7 +48,7 @@ def test_totals_and_averages() -> None:
     assert found["putMessageAverageSize"] == str(lab.store.max_phy_offset / 2)
 
 
-def test_what_fails_on_the_way_into_the_log() -> None:
+def test_failed_puts_are_counted() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     assert lab.put(properties="k\x01" + "é" * 20_000).status is (
         PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
@@ -58,7 +58,7 @@ def test_what_fails_on_the_way_into_the_log() -> None:
     assert info(lab)["putMessageFailedTimes"] == "1"
 
 
-def test_how_long_puts_took_is_that_of_the_last_whole_minute() -> None:
+def test_put_times_are_those_of_the_last_whole_minute() -> None:
     lab = StoreLab()
     for _ in range(4):
         lab.put()
@@ -72,14 +72,14 @@ def test_how_long_puts_took_is_that_of_the_last_whole_minute() -> None:
     assert info(lab)["putMessageDistributeTime"].startswith("[<=0ms]:0 ")
 
 
-def test_how_long_it_runs() -> None:
+def test_running_time_is_shown() -> None:
     lab = StoreLab()
     lab.advance((((2 * 24 + 3) * 60 + 4) * 60 + 5) * 1000 + 999)
     assert info(lab)["bootTimestamp"] == str(START_MS)
     assert info(lab)["runtime"] == "[ 2 days, 3 hours, 4 minutes, 5 seconds ]"
 
 
-def test_totals_of_the_last_two_mornings() -> None:
+def test_totals_of_the_last_two_mornings_are_shown() -> None:
     lab = StoreLab(log_bytes=1 << 20)
     lab.put()
     assert lab.store.stats.totals_by_day()["msgPutTotalTodayMorning"] == "0"
@@ -99,7 +99,7 @@ def test_totals_of_the_last_two_mornings() -> None:
     }
 
 
-def test_a_reset_forgets() -> None:
+def test_reset_forgets_all_counts() -> None:
     lab = StoreLab()
     lab.put()
     lab.advance(5_000)

@@ -41,7 +41,7 @@ def batch(*members: tuple[int, bytes, bytes]) -> bytes:
         (1, 1, 32768, ILLEGAL),
     ],
 )
-def test_sizes(
+def test_sizes_are_limited(
     body_bytes: int, topic_chars: int, properties_chars: int, status: PutMessageStatus
 ) -> None:
     lab = StoreLab(log_bytes=BIG_LOG, max_message_size=1000)
@@ -54,26 +54,26 @@ def test_sizes(
     assert (result.append_result is not None) == result.ok == bool(lab.store.max_phy_offset)
 
 
-def test_properties_that_are_too_long_as_bytes_only() -> None:
+def test_overlong_properties_are_refused_by_bytes_only() -> None:
     lab = StoreLab(log_bytes=BIG_LOG)
     result = lab.put(properties="P\x01" + "ä" * 20_000)
     assert result.status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
 
 
-def test_a_new_size_limit_counts_from_the_next_message_on() -> None:
+def test_new_size_limit_counts_from_the_next_message() -> None:
     lab = StoreLab(log_bytes=BIG_LOG, max_message_size=10)
     assert lab.put(bytes(11)).status is ILLEGAL
     lab.config.max_message_size = 11
     assert lab.put(bytes(11)).ok
 
 
-def test_a_slave_takes_no_messages() -> None:
+def test_slave_takes_no_messages() -> None:
     lab = StoreLab(broker_role="SLAVE")
     assert lab.put().status is PutMessageStatus.SERVICE_NOT_AVAILABLE
     assert lab.put().reason == ""
 
 
-def test_over_the_memory_limit_messages_are_refused_with_the_reason() -> None:
+def test_puts_over_the_memory_limit_are_refused_with_the_reason() -> None:
     lab = StoreLab(limit_bytes=1000)
     while (result := lab.put(bytes(100))).ok:
         pass
@@ -97,7 +97,7 @@ def test_over_the_memory_limit_messages_are_refused_with_the_reason() -> None:
 # -- batches ----------------------------------------------------------------------------------
 
 
-def test_a_batch_becomes_neighbouring_messages() -> None:
+def test_members_of_a_batch_are_neighbours() -> None:
     lab = StoreLab()
     lab.put()
     body = batch(
@@ -148,7 +148,7 @@ def test_a_batch_becomes_neighbouring_messages() -> None:
     assert len(lab.store.query_message("orders", "U1", 9, 0, 1 << 62).buffers) == 1
 
 
-def test_a_batch_never_spans_two_files() -> None:
+def test_batch_never_spans_two_files() -> None:
     lab = StoreLab(log_bytes=580)
     lab.put()
     body = batch(*[(0, bytes(60), b"")] * 3)
@@ -159,7 +159,7 @@ def test_a_batch_never_spans_two_files() -> None:
     assert lab.store.put_messages(InnerMessage("orders", 0, too_large)).status is ILLEGAL
 
 
-def test_a_batch_of_none_is_stored_as_nothing() -> None:
+def test_empty_batch_is_stored_as_nothing() -> None:
     lab = StoreLab()
     appended = lab.store.put_messages(InnerMessage("t", 0, b"")).append_result
     assert appended is not None
@@ -178,7 +178,7 @@ def test_a_batch_of_none_is_stored_as_nothing() -> None:
         (struct.pack(">iiiii", 0, 0, 0, 0, -5) + bytes(20), 0, {}, PutMessageStatus.UNKNOWN_ERROR),
     ],
 )
-def test_batches_that_are_refused(
+def test_invalid_batches_are_refused(
     body: bytes, sys_flag: int, properties: dict[str, str], status: PutMessageStatus
 ) -> None:
     lab = StoreLab(max_message_size=1000)
@@ -209,7 +209,7 @@ def test_put_returns_the_records_that_reached_their_queue() -> None:
 # -- deleting ---------------------------------------------------------------------------------
 
 
-def test_a_deleted_topic_begins_anew_and_its_records_stay() -> None:
+def test_deleted_topic_begins_at_0_and_its_records_stay() -> None:
     lab = StoreLab()
     for topic in ("a", "a", "b"):
         lab.put(topic=topic)
@@ -224,7 +224,7 @@ def test_a_deleted_topic_begins_anew_and_its_records_stay() -> None:
     assert lab.store.max_offset_in_queue("b", 0) == 1
 
 
-def test_unused_topics_are_cleaned_but_for_two() -> None:
+def test_unused_topics_are_cleaned_except_for_two() -> None:
     lab = StoreLab()
     topics = ("a", "b", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC")
     for topic in topics:
@@ -233,7 +233,7 @@ def test_unused_topics_are_cleaned_but_for_two() -> None:
     assert [lab.store.max_offset_in_queue(topic, 0) for topic in topics] == [0, 1, 1, 1]
 
 
-def test_a_reset_store_is_as_new_and_costs_under_a_millisecond() -> None:
+def test_reset_store_is_empty_and_takes_under_a_millisecond() -> None:
     lab = StoreLab(log_bytes=1 << 30)
     best_ms = 1e9
     for _ in range(3):
@@ -281,7 +281,7 @@ def test_ipv6_bits_of_a_client_do_not_make_a_record_unreadable() -> None:
     assert (message.body, message.sys_flag) == (b"hello", 0)
 
 
-def test_a_message_costs_its_record_and_twenty_bytes() -> None:
+def test_message_costs_its_record_and_twenty_bytes() -> None:
     lab = StoreLab(log_bytes=BIG_LOG)
     for _ in range(100):
         lab.put(bytes(100), properties="UNIQ_KEY\x01u\x02KEYS\x01a b")
@@ -291,7 +291,7 @@ def test_a_message_costs_its_record_and_twenty_bytes() -> None:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_topic_counts_in_bytes(batch: bool) -> None:
+def test_topic_length_is_counted_in_bytes(batch: bool) -> None:
     lab = StoreLab()
     for topic, status in (
         ("é" * 63, PutMessageStatus.PUT_OK),

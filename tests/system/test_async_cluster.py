@@ -19,7 +19,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.anyio
-async def test_an_async_cluster() -> None:
+async def test_asynchronous_cluster_serves_a_client() -> None:
     async with fakemq.AsyncCluster(topics={"orders": 1}, clock="frozen") as mq:
         mq.seed("orders", [b"one"])
         assert await mq.wait_for(lambda: mq.messages("orders"))
@@ -36,7 +36,7 @@ async def test_an_async_cluster() -> None:
     assert not mq.running
 
 
-def test_an_awaitable_face_of_a_running_cluster() -> None:
+def test_asynchronous_view_of_a_running_cluster_works() -> None:
     with Cluster() as mq:
         face = AsyncCluster.of(mq)
         face.faults.silence("broker-a")
@@ -45,7 +45,7 @@ def test_an_awaitable_face_of_a_running_cluster() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_cluster_stopped_by_its_awaitable_face_can_be_started_again() -> None:
+async def test_cluster_stopped_by_its_asynchronous_view_can_start_again() -> None:
     with Cluster() as mq:
         face = AsyncCluster.of(mq)
         await face.stop()
@@ -57,7 +57,7 @@ async def test_a_cluster_stopped_by_its_awaitable_face_can_be_started_again() ->
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("wait", ["wait_for", "run_until"])
-async def test_a_cancelled_wait_is_over_at_once(wait: str) -> None:
+async def test_cancelled_wait_ends_at_once(wait: str) -> None:
     async with fakemq.AsyncCluster(clock="frozen") as mq:
         with anyio.move_on_after(0.05) as scope:
             if wait == "wait_for":
@@ -68,7 +68,7 @@ async def test_a_cancelled_wait_is_over_at_once(wait: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_predicate_that_must_be_awaited_is_refused() -> None:
+async def test_asynchronous_predicate_is_refused() -> None:
     async def predicate() -> bool:
         return True
 

@@ -47,7 +47,7 @@ def send(mq: fakemq.Cluster, **properties: str) -> None:
         client.send(Message("orders", b"hello", properties=properties))
 
 
-def test_what_a_send_brings_about_is_owed_to_its_request(mq: fakemq.Cluster) -> None:
+def test_effects_of_a_send_are_caused_by_its_request(mq: fakemq.Cluster) -> None:
     send(mq)
     (request,) = mq.journal.entries(RequestReceived, code="SEND_MESSAGE_V2")
     assert request.cause == 0
@@ -59,7 +59,7 @@ def test_what_a_send_brings_about_is_owed_to_its_request(mq: fakemq.Cluster) -> 
     assert {event.node for event in owed} == {"broker-a-0", "broker-a-1"}
 
 
-def test_what_a_jump_of_the_clock_brings_about_is_owed_to_it(mq: fakemq.Cluster) -> None:
+def test_effects_of_a_clock_jump_are_caused_by_it(mq: fakemq.Cluster) -> None:
     send(mq, DELAY="3")
     mq.clock.advance("10s")
     (delivered,) = mq.journal.entries(ScheduledDelivered)
@@ -71,14 +71,14 @@ def test_what_a_jump_of_the_clock_brings_about_is_owed_to_it(mq: fakemq.Cluster)
     assert mq.journal.find(TimerFired, kind="ha_housekeeping") == []
 
 
-def test_a_broker_that_is_silent_is_gone_by_the_jump(mq: fakemq.Cluster) -> None:
+def test_expiry_of_a_silent_broker_is_caused_by_the_jump(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a-1").pause()
     mq.clock.advance("131s")
     (gone,) = mq.journal.entries(BrokerGone)
     assert causes(mq, gone) == [TimerFired, ClockMoved]
 
 
-def test_connections_are_closed_because_of_a_kill(mq: fakemq.Cluster) -> None:
+def test_closed_connections_are_caused_by_a_kill(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a-0").kill()
     (killed,) = mq.journal.entries(NodeStopped, how="kill")
     closed = mq.journal.entries(LinkClosed, since=killed)
@@ -91,7 +91,7 @@ def test_connections_are_closed_because_of_a_kill(mq: fakemq.Cluster) -> None:
     assert causes(mq, registered)[-1] is NodeStarted
 
 
-def test_what_a_resumed_broker_does_is_owed_to_that(mq: fakemq.Cluster) -> None:
+def test_effects_of_a_resumed_broker_are_caused_by_the_resume(mq: fakemq.Cluster) -> None:
     mq.broker("broker-a-0").pause()
     mq.clock.advance("31s")
     mq.broker("broker-a-0").resume()
@@ -100,7 +100,7 @@ def test_what_a_resumed_broker_does_is_owed_to_that(mq: fakemq.Cluster) -> None:
     assert {entry.cause for entry in late} == {resumed.seq}
 
 
-def test_what_a_resumed_name_server_does_is_owed_to_that(mq: fakemq.Cluster) -> None:
+def test_effects_of_a_resumed_name_server_are_caused_by_the_resume(mq: fakemq.Cluster) -> None:
     mq.name_server().pause()
     mq.create_topic("late")
     mq.name_server().resume()
@@ -110,7 +110,7 @@ def test_what_a_resumed_name_server_does_is_owed_to_that(mq: fakemq.Cluster) -> 
     assert {entry.cause for entry in late} == {resumed.seq}
 
 
-def test_on_a_running_clock_a_timer_has_no_cause() -> None:
+def test_timer_on_a_running_clock_has_no_cause() -> None:
     clock = Clock(frozen=True)
     journal = Journal(clock)
     node = NodeClock(clock, "a", journal)
@@ -128,7 +128,7 @@ def test_on_a_running_clock_a_timer_has_no_cause() -> None:
     assert journal.cause == 0
 
 
-def test_a_timer_carries_its_cause_over_a_link() -> None:
+def test_cause_of_a_timer_is_kept_over_a_link() -> None:
     clock = Clock(frozen=True)
     journal = Journal(clock)
     network = MemoryNetwork(journal)
@@ -142,7 +142,7 @@ def test_a_timer_carries_its_cause_over_a_link() -> None:
     assert [(entry.event.node, entry.cause) for entry in journal] == [("a", 0), ("b", 1)]
 
 
-def test_what_a_fault_brings_about_is_owed_to_its_hit() -> None:
+def test_effects_of_a_fault_are_caused_by_its_hit() -> None:
     journal = Journal(Clock(frozen=True))
     placed = FaultPlan(journal).place(Point("test"), None, "drop it", Scope())
     with journal.because(placed.hit("a", "a request")):
@@ -152,7 +152,7 @@ def test_what_a_fault_brings_about_is_owed_to_its_hit() -> None:
     assert journal.cause == 0
 
 
-def test_a_chain_ends_where_the_journal_has_forgotten() -> None:
+def test_cause_chain_ends_where_the_journal_has_forgotten() -> None:
     journal = Journal(Clock(frozen=True), capacity=2)
     with journal.because(journal.add(Warned(node="a", text="first"))):
         second = journal.add(Warned(node="a", text="second"))

@@ -42,7 +42,7 @@ def refused(addr: str) -> bool:
 # -- start and stop ---------------------------------------------------------------------------
 
 
-def test_on_return_from_start_everything_listens_and_is_registered(mq: Cluster) -> None:
+def test_start_returns_when_everything_listens_and_is_registered(mq: Cluster) -> None:
     with TcpPeer(mq.namesrv_addr) as peer:
         response = peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
     for broker in mq.brokers:
@@ -66,7 +66,7 @@ def test_stop_leaves_nothing_behind() -> None:
     assert all(refused(addr) for addr in addrs)
 
 
-def test_a_stopped_cluster_says_so() -> None:
+def test_stopped_cluster_refuses_use() -> None:
     cluster = Cluster()
     assert repr(cluster) == "<fakemq cluster, not running>"
     for use in (
@@ -81,7 +81,7 @@ def test_a_stopped_cluster_says_so() -> None:
             use()
 
 
-def test_a_cluster_can_be_started_again() -> None:
+def test_cluster_can_be_started_again() -> None:
     cluster = Cluster(topics={"orders": 2})
     with cluster:
         cluster.seed("orders", [b"one"])
@@ -93,14 +93,14 @@ def test_a_cluster_can_be_started_again() -> None:
         assert cluster.broker("broker-a").state == "stopped"
 
 
-def test_a_second_cluster_beside_the_first(mq: Cluster) -> None:
+def test_two_clusters_run_side_by_side(mq: Cluster) -> None:
     with Cluster(topics={"orders": 1}) as other:
         other.seed("orders", [b"theirs"])
         assert mq.messages("orders") == []
         assert other.namesrv_addr != mq.namesrv_addr
 
 
-def test_a_ready_file_for_programs_of_other_languages(tmp_path: Path) -> None:
+def test_ready_file_is_written_for_other_programs(tmp_path: Path) -> None:
     path = tmp_path / "ready.json"
     with Cluster(ready_file=path) as mq:
         ready = json.loads(path.read_text())
@@ -114,7 +114,7 @@ def test_a_ready_file_for_programs_of_other_languages(tmp_path: Path) -> None:
     assert not nowhere.running
 
 
-def test_fixed_ports_and_their_conflict() -> None:
+def test_fixed_ports_are_used_and_conflicts_refused() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -131,7 +131,7 @@ def test_fixed_ports_and_their_conflict() -> None:
             Cluster(namesrv_port=port).start()
 
 
-def test_two_name_servers() -> None:
+def test_two_name_servers_know_the_brokers() -> None:
     with Cluster(namesrvs=2) as cluster:
         first, second = cluster.namesrv_addr.split(";")
         for addr in (first, second):
@@ -140,14 +140,14 @@ def test_two_name_servers() -> None:
             assert cluster.broker("broker-a").addr.encode() in response.body
 
 
-def test_bad_options_are_refused_before_anything_starts() -> None:
+def test_invalid_options_are_refused_before_anything_starts() -> None:
     with pytest.raises(ConfigError, match="masters=0"):
         Cluster(masters=0)
     with pytest.raises(ConfigError, match="control_port=-1: expected a whole number"):
         Cluster(control_port=-1)
 
 
-def test_the_seed_of_a_run() -> None:
+def test_seed_value_is_shown_and_reproducible() -> None:
     with Cluster(seed=42) as cluster:
         assert cluster.seed_value == 42
     with Cluster() as one, Cluster() as two:
@@ -157,14 +157,14 @@ def test_the_seed_of_a_run() -> None:
 # -- brokers ----------------------------------------------------------------------------------
 
 
-def test_names_of_brokers(mq: Cluster) -> None:
+def test_names_of_brokers_are_configurable(mq: Cluster) -> None:
     assert [broker.name for broker in mq.brokers] == ["broker-a-0", "broker-b-0"]
     assert mq.broker("broker-b").name == mq.broker("broker-b-0").name == "broker-b-0"
     with pytest.raises(LookupError, match=r"no broker 'broker-c'; there are: broker-a-0, brok"):
         mq.broker("broker-c")
 
 
-def test_a_killed_broker_refuses_connections_and_nobody_gets_its_port(mq: Cluster) -> None:
+def test_killed_broker_refuses_connections_and_keeps_its_port(mq: Cluster) -> None:
     broker = mq.broker("broker-a")
     with TcpPeer(broker.addr) as peer:
         broker.kill()
@@ -182,7 +182,7 @@ def test_a_killed_broker_refuses_connections_and_nobody_gets_its_port(mq: Cluste
     assert not refused(broker.addr)
 
 
-def test_a_stopped_broker_unregisters_at_once(mq: Cluster) -> None:
+def test_stopped_broker_unregisters_at_once(mq: Cluster) -> None:
     broker = mq.broker("broker-b")
     broker.stop()
     (gone,) = mq.journal.find(BrokerGone)
@@ -193,14 +193,14 @@ def test_a_stopped_broker_unregisters_at_once(mq: Cluster) -> None:
     assert mq.journal.find(BrokerRegistered)[-1].broker_name == "broker-b"
 
 
-def test_a_restarted_broker_has_its_messages(mq: Cluster) -> None:
+def test_restarted_broker_has_its_messages(mq: Cluster) -> None:
     mq.seed("orders", [b"one", b"two", b"three", b"four", b"five"])
     mq.broker("broker-a").kill()
     mq.broker("broker-a").restart()
     assert len(mq.messages("orders")) == 5
 
 
-def test_restart_of_a_running_broker(mq: Cluster) -> None:
+def test_running_broker_can_be_restarted(mq: Cluster) -> None:
     broker = mq.broker("broker-a")
     with TcpPeer(broker.addr) as peer:
         broker.restart()
@@ -210,7 +210,7 @@ def test_restart_of_a_running_broker(mq: Cluster) -> None:
     assert not refused(broker.addr)
 
 
-def test_a_paused_broker_answers_when_it_resumes(mq: Cluster) -> None:
+def test_paused_broker_answers_after_resume(mq: Cluster) -> None:
     broker = mq.broker("broker-a")
     with TcpPeer(broker.addr) as peer:
         peer.ask(RequestCode.GET_BROKER_CONFIG)
@@ -228,7 +228,7 @@ def test_a_paused_broker_answers_when_it_resumes(mq: Cluster) -> None:
         assert peer.receive(opaque).code == 0
 
 
-def test_a_paused_brokers_route_is_gone_after_120_seconds(mq: Cluster) -> None:
+def test_route_of_a_paused_broker_is_gone_after_120_seconds(mq: Cluster) -> None:
     mq.clock.freeze()
     mq.broker("broker-a").pause()
     mq.clock.advance("110s")
@@ -241,7 +241,7 @@ def test_a_paused_brokers_route_is_gone_after_120_seconds(mq: Cluster) -> None:
 # -- reset ------------------------------------------------------------------------------------
 
 
-def test_reset_is_the_start_state_with_live_connections(mq: Cluster) -> None:
+def test_reset_restores_the_start_state_with_live_connections(mq: Cluster) -> None:
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         peer.ask(RequestCode.GET_BROKER_CONFIG)
         mq.seed("bills", [b"one"])
@@ -262,7 +262,7 @@ def test_reset_is_the_start_state_with_live_connections(mq: Cluster) -> None:
 # -- waiting ----------------------------------------------------------------------------------
 
 
-def test_wait_for_gives_what_the_predicate_gives(mq: Cluster) -> None:
+def test_wait_for_returns_the_predicates_value(mq: Cluster) -> None:
     assert mq.wait_for(lambda: "at once") == "at once"
 
 
@@ -324,7 +324,7 @@ def test_run_until_stops_at_its_bound(mq: Cluster) -> None:
 # -- seeding and looking ----------------------------------------------------------------------
 
 
-def test_seed_goes_over_the_queues_in_turn(mq: Cluster) -> None:
+def test_seed_takes_the_queues_in_turn(mq: Cluster) -> None:
     stored = mq.seed("orders", [str(n) for n in range(9)], tags="paid", keys="k1 k2")
     assert [(one.broker, one.queue_id, one.offset) for one in stored][:5] == [
         *(("broker-a", queue_id, 0) for queue_id in range(4)),
@@ -336,13 +336,13 @@ def test_seed_goes_over_the_queues_in_turn(mq: Cluster) -> None:
     assert len({one.msg_id for one in stored}) == 9
 
 
-def test_seed_makes_the_topic(mq: Cluster) -> None:
+def test_seed_creates_the_topic(mq: Cluster) -> None:
     mq.seed("bills", [b"one"])
     assert "bills" in mq.topics()
     assert sum(queue.max_offset for queue in mq.queues("bills")) == 1
 
 
-def test_create_topic(mq: Cluster) -> None:
+def test_create_topic_makes_a_route(mq: Cluster) -> None:
     mq.create_topic("bills", queues=3)
     assert len(mq.queues("bills")) == 6
     with TcpPeer(mq.namesrv_addr) as peer:
@@ -352,7 +352,7 @@ def test_create_topic(mq: Cluster) -> None:
         assert peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header).code == 0
 
 
-def test_a_topic_is_created_where_a_broker_runs(mq: Cluster) -> None:
+def test_topic_is_created_where_a_broker_runs(mq: Cluster) -> None:
     mq.broker("broker-a").pause()
     mq.create_topic("bills", queues=3)
     assert {queue.broker for queue in mq.queues("bills")} == {"broker-b"}
@@ -361,7 +361,7 @@ def test_a_topic_is_created_where_a_broker_runs(mq: Cluster) -> None:
         mq.seed("tickets", [b"one"])
 
 
-def test_the_repr_says_where_it_is(mq: Cluster) -> None:
+def test_repr_shows_the_address(mq: Cluster) -> None:
     a, b = mq.brokers
     assert repr(mq) == (
         f"<fakemq cluster, name server {mq.namesrv_addr}, broker-a-0 {a.addr}, broker-b-0 {b.addr}>"

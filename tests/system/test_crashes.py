@@ -61,7 +61,9 @@ def crash_often(root: Path, seed: int, flush: str) -> list[Loss]:
 
 @pytest.mark.parametrize("seeds", ROUNDS, ids=str)
 @pytest.mark.parametrize("flush", ["SYNC_FLUSH", "ASYNC_FLUSH"])
-def test_power_failures(folder: Path, flush: str, seeds: range) -> None:
+def test_power_failures_lose_no_acknowledged_message(
+    folder: Path, flush: str, seeds: range
+) -> None:
     losses = []
     for seed in seeds:
         try:

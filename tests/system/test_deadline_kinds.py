@@ -244,7 +244,7 @@ def waits_for(mq: fakemq.Cluster, kind: str) -> bool:
     return any(one.kind == kind for one in mq.clock.timers())
 
 
-def test_every_kind_is_here() -> None:
+def test_every_kind_of_deadline_is_covered() -> None:
     simulated = {kind for kind in DOMAINS if kind.startswith("sim_")}  # of no cluster of a test
     assert DOMAINS.keys() - simulated == KINDS.keys() - {"delay_level_3"}
 
@@ -253,7 +253,7 @@ SLOW = {"filter_data_clean": pytest.mark.slow}  # a day of heartbeats passes
 
 
 @pytest.mark.parametrize("kind", [pytest.param(one, marks=SLOW.get(one, ())) for one in KINDS])
-def test_a_kind_is_reached(kind: str, tmp_path: Path) -> None:
+def test_kind_of_deadline_is_reached(kind: str, tmp_path: Path) -> None:
     prepare, asked, outside = KINDS[kind]
     options: ClusterOptions = {"clock": "frozen", "topics": {"orders": 1}, **asked}
     if "store" in options:

@@ -44,7 +44,7 @@ def send_back(peer: TcpPeer, offset: int) -> None:
     assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header).code == 0
 
 
-def test_time_goes_to_the_next_level_or_to_one_of_them(mq: Cluster, peer: TcpPeer) -> None:
+def test_advance_to_next_reaches_the_next_level_or_a_named_one(mq: Cluster, peer: TcpPeer) -> None:
     start_ms = mq.clock.now_ms()
     for level in (5, 3, 2):
         send(peer, level, b"%d" % level)
@@ -58,7 +58,7 @@ def test_time_goes_to_the_next_level_or_to_one_of_them(mq: Cluster, peer: TcpPee
         mq.clock.advance_to_next("delay_level")
 
 
-def test_what_waits_is_seen_waiting_and_nowhere_else(mq: Cluster, peer: TcpPeer) -> None:
+def test_waiting_message_is_visible_as_waiting_only(mq: Cluster, peer: TcpPeer) -> None:
     start_ms = mq.clock.now_ms()
     send(peer, 18, b"in two hours", queue_id=1)
     send(peer, 1, b"in a second")
@@ -75,7 +75,7 @@ def test_what_waits_is_seen_waiting_and_nowhere_else(mq: Cluster, peer: TcpPeer)
     assert [one.body for one in mq.messages("orders")] == [b"in a second", b"in two hours"]
 
 
-def test_a_killed_broker_delivers_when_it_is_back(mq: Cluster, peer: TcpPeer) -> None:
+def test_killed_broker_delivers_after_restart(mq: Cluster, peer: TcpPeer) -> None:
     send(peer, 4)
     broker = mq.broker("broker-a")
     broker.kill()
@@ -86,7 +86,7 @@ def test_a_killed_broker_delivers_when_it_is_back(mq: Cluster, peer: TcpPeer) ->
     assert len(mq.messages("orders")) == 1
 
 
-def test_a_real_clock_delivers_by_itself() -> None:
+def test_running_clock_delivers_by_itself() -> None:
     with Cluster(clock="real", config={"messageDelayLevel": "50s 1h"}) as mq:
         with TcpPeer(mq.broker("broker-a").addr) as peer:
             send(peer, 1)
@@ -111,7 +111,7 @@ def test_sixteen_retries_lead_to_the_dlq(mq: Cluster, peer: TcpPeer) -> None:
     assert dead.properties["ORIGIN_MESSAGE_ID"] == first.offset_msg_id
 
 
-def test_a_biography_can_be_read_from_end_to_beginning(mq: Cluster, peer: TcpPeer) -> None:
+def test_biography_is_readable_from_end_to_beginning(mq: Cluster, peer: TcpPeer) -> None:
     send(peer, 1, b"poison")
     mq.clock.advance("1s")
     (first,) = mq.messages("orders")

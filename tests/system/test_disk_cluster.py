@@ -45,7 +45,7 @@ def test_messages_outlive_the_cluster(tmp_path: Path) -> None:
         assert bodies(mq) == [b"d"]
 
 
-def test_a_broker_comes_back_from_its_directory(tmp_path: Path) -> None:
+def test_broker_restarts_from_its_directory(tmp_path: Path) -> None:
     with fakemq.Cluster(store=str(tmp_path), topics={"orders": 2}) as mq:
         broker = mq.broker("broker-a")
         for how in (broker.stop, broker.kill):
@@ -58,7 +58,7 @@ def test_a_broker_comes_back_from_its_directory(tmp_path: Path) -> None:
         assert [event.clean for event in mq.journal.find(StoreRecovered)] == [True, True, False]
 
 
-def test_of_a_directory_that_another_has_nothing_is_read(tmp_path: Path) -> None:
+def test_directory_in_use_is_not_read(tmp_path: Path) -> None:
     spec = cluster_spec(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL)
     with fakemq.Cluster(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL):
         for name in ("topics.json", "topics.json.bak"):
@@ -67,9 +67,7 @@ def test_of_a_directory_that_another_has_nothing_is_read(tmp_path: Path) -> None
             ClusterCore(spec, ["127.0.0.1:1"], [10911]).start()
 
 
-def test_a_broker_whose_end_fails_is_gone_all_the_same(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_broker_whose_stop_fails_is_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     spec = cluster_spec(store=str(tmp_path), clock="frozen", topics={"orders": 1}, config=SMALL)
     core = ClusterCore(spec, ["127.0.0.1:1"], [10911])
     core.start()
@@ -95,7 +93,7 @@ def test_a_broker_whose_end_fails_is_gone_all_the_same(
 
 
 @pytest.mark.parametrize("clock", ["real", "frozen"])
-def test_what_sync_flush_acknowledged_survives_a_power_failure(tmp_path: Path, clock: str) -> None:
+def test_sync_flushed_messages_survive_a_power_failure(tmp_path: Path, clock: str) -> None:
     with fakemq.Cluster(
         store=str(tmp_path), topics={"orders": 2}, flush="SYNC_FLUSH", clock=clock, config=SMALL
     ) as mq:
@@ -112,7 +110,7 @@ def test_what_sync_flush_acknowledged_survives_a_power_failure(tmp_path: Path, c
         assert [event.log_bytes for event in mq.journal.find(UnsyncedLost)] == [0, 0, 0]
 
 
-def test_async_flush_loses_what_was_not_flushed_and_counts_it(tmp_path: Path) -> None:
+def test_async_flush_loses_unflushed_messages_and_counts_them(tmp_path: Path) -> None:
     with fakemq.Cluster(store=str(tmp_path), topics={"orders": 1}, clock="frozen", seed=3) as mq:
         mq.seed("orders", [b"safe"])
         mq.clock.advance("11s")
@@ -125,7 +123,7 @@ def test_async_flush_loses_what_was_not_flushed_and_counts_it(tmp_path: Path) ->
         assert len(bodies(mq)) < 11
 
 
-def test_a_second_cluster_on_the_same_directory(tmp_path: Path) -> None:
+def test_second_cluster_on_the_same_directory_is_refused(tmp_path: Path) -> None:
     with (
         fakemq.Cluster(store=str(tmp_path)),
         pytest.raises(StoreError, match=f"{tmp_path}/{NODE}: Lock failed,MQ already started"),
@@ -181,7 +179,7 @@ def sync(tmp_path: Path) -> Iterator[SyncBroker]:
     sync.core.stop()
 
 
-def test_the_answer_comes_after_the_flush(sync: SyncBroker) -> None:
+def test_answer_follows_the_flush(sync: SyncBroker) -> None:
     sync.flush.stalled = True
     answer = sync.send()
     sync.core.advance(1_000)
@@ -194,7 +192,7 @@ def test_the_answer_comes_after_the_flush(sync: SyncBroker) -> None:
 
 
 @pytest.mark.parametrize("in_time", [True, False])
-def test_the_answer_to_a_commit_comes_after_the_flush(sync: SyncBroker, in_time: bool) -> None:
+def test_answer_to_a_commit_follows_the_flush(sync: SyncBroker, in_time: bool) -> None:
     half = send_half(sync.peer)
     sync.flush.stalled = True
     answer = sync.peer.send(RequestCode.END_TRANSACTION, end_header(half), timeout_ms=60_000)
@@ -207,7 +205,7 @@ def test_the_answer_to_a_commit_comes_after_the_flush(sync: SyncBroker, in_time:
 
 
 @pytest.mark.parametrize("in_time", [True, False])
-def test_the_answer_to_a_reply_comes_after_the_flush(sync: SyncBroker, in_time: bool) -> None:
+def test_answer_to_a_reply_follows_the_flush(sync: SyncBroker, in_time: bool) -> None:
     asker = Peer(sync.core.network, sync.core.clock, sync.core.journal, sync.broker.addr)
     beat(asker, "asker@1", producers=["askers"])
     sync.flush.stalled = True
@@ -225,7 +223,7 @@ def test_the_answer_to_a_reply_comes_after_the_flush(sync: SyncBroker, in_time: 
     assert answer.response.ext_fields["queueOffset"] == "0"
 
 
-def test_a_message_sent_back_is_not_waited_for(sync: SyncBroker) -> None:
+def test_message_sent_back_does_not_wait_for_the_flush(sync: SyncBroker) -> None:
     header = ConsumerSendMsgBackRequestHeader(offset=0, group="g", delay_level=3)
     beat(sync.peer, "consumer@1", consumers=[consumer_data("g")])
     sent = sync.send()
@@ -238,7 +236,7 @@ def test_a_message_sent_back_is_not_waited_for(sync: SyncBroker) -> None:
     assert answer.response.code == ResponseCode.SUCCESS
 
 
-def test_five_seconds_are_too_long(sync: SyncBroker) -> None:
+def test_flush_times_out_after_five_seconds(sync: SyncBroker) -> None:
     sync.flush.stalled = True
     answer = sync.send()
     sync.core.advance(4_999)
@@ -249,7 +247,7 @@ def test_five_seconds_are_too_long(sync: SyncBroker) -> None:
     assert answer.response.ext_fields["queueOffset"] == "0"
 
 
-def test_who_says_so_does_not_wait(sync: SyncBroker) -> None:
+def test_send_without_wait_does_not_wait_for_the_flush(sync: SyncBroker) -> None:
     sync.flush.stalled = True
     answer = sync.send(properties=f"{WAIT_STORE_MSG_OK}\x01false\x02")
     sync.core.network.settle()
@@ -260,7 +258,7 @@ def test_who_says_so_does_not_wait(sync: SyncBroker) -> None:
 # -- the command line -------------------------------------------------------------------------
 
 
-def test_the_ready_file_names_the_directory(tmp_path: Path) -> None:
+def test_ready_file_names_the_directory(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     root = tmp_path / "mine"
     config = {"storePathRootDir": str(root)}
@@ -269,7 +267,7 @@ def test_the_ready_file_names_the_directory(tmp_path: Path) -> None:
         assert (root / "abort").exists()
 
 
-def test_a_repair_is_one_line_with_file_offset_and_bytes(
+def test_repair_is_one_line_with_file_offset_and_bytes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with fakemq.Cluster(store=str(tmp_path), topics={"orders": 1}) as mq:

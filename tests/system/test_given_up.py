@@ -37,7 +37,7 @@ def on_the_way(mq: Cluster, act: Callable[[], None], after_ms: int = 1500) -> No
     mq.inspect(lambda core: core.clock.call_later(after_ms, act, kind="sim_fault", owner="test"))
 
 
-def test_stopping_ends_an_advance(mq: Cluster) -> None:
+def test_stop_ends_an_advance(mq: Cluster) -> None:
     begun = threading.Event()
     on_the_way(mq, begun.set)
     with ThreadPoolExecutor(1) as other:
@@ -72,7 +72,7 @@ def test_ctrl_c_ends_an_advance(mq: Cluster, outside_peers: bool) -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_cancelled_advance_is_over(mq: Cluster, backend: str) -> None:
+def test_cancelled_advance_ends(mq: Cluster, backend: str) -> None:
     face = AsyncCluster.of(mq)
 
     async def main() -> None:
@@ -87,7 +87,7 @@ def test_a_cancelled_advance_is_over(mq: Cluster, backend: str) -> None:
     anyio.run(main, backend=backend)
 
 
-def test_a_call_that_nobody_waits_for_any_more_moves_nothing(mq: Cluster) -> None:
+def test_abandoned_call_moves_nothing(mq: Cluster) -> None:
     wait = Wait()
     wait.give_up()
     with pytest.raises(FakemqError, match="has given up"):
@@ -145,7 +145,7 @@ raise SystemExit(foreground.run(spec, ready, partial(open_control, spec.control)
 """
 
 
-def test_sigterm_ends_an_advance_over_the_control_port() -> None:
+def test_sigterm_ends_an_advance_of_the_control_port() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=30
     )
@@ -158,7 +158,7 @@ def test_sigterm_ends_an_advance_over_the_control_port() -> None:
 
 
 @pytest.mark.parametrize("asks", ["nothing", "the cluster"])
-def test_stopping_wakes_who_waits(mq: Cluster, asks: str) -> None:
+def test_stop_ends_waits(mq: Cluster, asks: str) -> None:
     asked = threading.Event()
 
     def never() -> bool:
@@ -177,7 +177,7 @@ def test_stopping_wakes_who_waits(mq: Cluster, asks: str) -> None:
     assert not mq._life.waits
 
 
-def test_what_was_asked_when_the_thread_ends_is_not_waited_for(mq: Cluster) -> None:
+def test_call_at_the_end_of_the_thread_is_not_waited_for(mq: Cluster) -> None:
     thread = mq._running()
     entered, never = threading.Event(), threading.Event()
 
@@ -195,7 +195,7 @@ def test_what_was_asked_when_the_thread_ends_is_not_waited_for(mq: Cluster) -> N
         thread.call(never.set)
 
 
-def test_run_until_waits_for_nobody_where_nobody_is(mq: Cluster) -> None:
+def test_run_until_waits_for_no_client_when_none_is_connected(mq: Cluster) -> None:
     began_ms, asked = real_elapsed_ms(), 0
 
     def never() -> bool:
@@ -210,7 +210,7 @@ def test_run_until_waits_for_nobody_where_nobody_is(mq: Cluster) -> None:
     assert real_elapsed_ms() - began_ms < 1000, "50 ms each would be over 1.5 s"
 
 
-def test_run_until_waits_for_who_is_or_was_just_connected(mq: Cluster) -> None:
+def test_run_until_waits_for_connected_and_recent_clients(mq: Cluster) -> None:
     links = mq.inspect(lambda core: core.network.links)
     assert not links.reach_outside()
     with TcpPeer(mq.broker("broker-a").addr):
@@ -232,7 +232,7 @@ def test_run_until_does_not_overshoot_on_a_running_clock(mq: Cluster) -> None:
 # -- when -------------------------------------------------------------------------------------
 
 
-def test_a_deadline_says_when_it_fired(mq: Cluster) -> None:
+def test_deadline_shows_when_it_fired(mq: Cluster) -> None:
     pending = {(one.kind, one.owner): one.at_ms for one in mq.clock.timers()}
     assert all(one.at_ms == START_MS + one.due_in_ms for one in mq.clock.timers())
     fired = mq.clock.advance("1m")

@@ -18,7 +18,7 @@ PATIENCE = 30
 
 
 @pytest.mark.parametrize("what", SIZES)
-def test_a_request_costs_the_same_however_much_there_is(what: str) -> None:
+def test_request_costs_the_same_for_any_amount_of_data(what: str) -> None:
     grow, _ = SIZES[what]
     labs = one, many = grow(1), grow(MUCH[what])
     grown = {}

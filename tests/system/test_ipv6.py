@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(not _has_ipv6(), reason="this machine has no ::1
         ("127.0.0.1", "localhost", "localhost"),
     ],
 )
-def test_clients_are_told_an_address_in_brackets(
+def test_clients_are_given_an_address_in_brackets(
     listen: str, advertise: str | None, told: str
 ) -> None:
     spec = cluster_spec(listen=listen, advertise=advertise)
@@ -45,7 +45,7 @@ def test_clients_are_told_an_address_in_brackets(
     assert spec.listen == listen.strip("[]")
 
 
-def test_messages_go_and_come_and_are_found_by_their_long_ids(tmp_path: Path) -> None:
+def test_messages_are_found_by_their_long_ids(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     with fakemq.Cluster(listen="::1", topics={"orders": 1}, ready_file=ready) as mq:
         info = json.loads(ready.read_text())
@@ -63,7 +63,7 @@ def test_messages_go_and_come_and_are_found_by_their_long_ids(tmp_path: Path) ->
         assert message.offset_msg_id == sent.offset_msg_id
 
 
-def test_a_batch_has_long_ids_too() -> None:
+def test_batch_has_long_ids() -> None:
     with (
         fakemq.Cluster(listen="::1", topics={"orders": 1}) as mq,
         Client(mq.namesrv_addr) as client,
@@ -75,7 +75,7 @@ def test_a_batch_has_long_ids_too() -> None:
 
 
 @pytest.mark.parametrize("ip", ["::1", "[::1]"])
-def test_a_brokers_ip_may_be_written_either_way(ip: str) -> None:
+def test_brokers_ip_may_be_written_with_or_without_brackets(ip: str) -> None:
     config = {"brokerIP1": ip, "brokerIP2": ip}
     with fakemq.Cluster(listen="::1", config=config, topics={"orders": 1}) as mq:
         assert mq.brokers[0].addr.startswith(f"{ip}:")
@@ -83,7 +83,7 @@ def test_a_brokers_ip_may_be_written_either_way(ip: str) -> None:
             assert len(client.send(Message("orders", "x")).offset_msg_id) == 56
 
 
-def test_who_comes_by_ipv4_to_a_socket_for_both_is_known_by_it() -> None:
+def test_ipv4_client_of_a_dual_socket_has_its_ipv4_address() -> None:
     with fakemq.Cluster(listen="::", advertise="127.0.0.1", topics={"orders": 1}) as mq:
         with Client(mq.namesrv_addr) as client:
             assert len(client.send(Message("orders", "x")).offset_msg_id) == 32

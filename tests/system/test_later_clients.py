@@ -25,7 +25,7 @@ VERSION_5_5_0 = 513
 
 
 @pytest.mark.parametrize(("value", "said"), [("", None), ("false", False), ("true", True)])
-def test_routes_speak_of_acting_masters_if_the_config_does(value: str, said: bool | None) -> None:
+def test_route_names_acting_masters_when_configured(value: str, said: bool | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a key that is not known would be warned of
         cluster = fakemq.Cluster(config={"enableActingMaster": value}, topics={TOPIC: 1})
@@ -37,7 +37,7 @@ def test_routes_speak_of_acting_masters_if_the_config_does(value: str, said: boo
         assert broker.enable_acting_master is said
 
 
-def test_keys_of_our_own_are_known_and_checked_and_told_to_nobody() -> None:
+def test_own_keys_are_known_checked_and_not_shown() -> None:
     config = BrokerConfig()
     config.assign(load({"litePullMessageEnable": "false"}, BrokerConfig, strict=True).values)
     assert config.lite_pull_message_enable is False
@@ -57,7 +57,7 @@ def peer() -> Peer:
     return peer
 
 
-def test_fields_that_came_later_change_nothing(peer: Peer) -> None:
+def test_later_fields_change_nothing(peer: Peer) -> None:
     late = SearchOffsetRequestHeader(topic=TOPIC, queue_id=0, timestamp=99_999_999_999_999)
     known = QueryConsumerOffsetRequestHeader(topic=TOPIC, queue_id=0, consumer_group=GROUP)
     end = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)
@@ -72,7 +72,7 @@ def test_fields_that_came_later_change_nothing(peer: Peer) -> None:
         assert plain.ext_fields["offset"] in ("0", "2", "3")
 
 
-def test_a_heartbeat_of_the_second_kind_is_one_like_any_other(peer: Peer) -> None:
+def test_heartbeat_v2_is_like_any_other(peer: Peer) -> None:
     """Who were told that there is another kind would leave out its subscriptions."""
     body = {
         "clientID": "client-1",

@@ -30,7 +30,7 @@ def stored(mq: fakemq.Cluster) -> list[bytes]:
     return [message.body for message in mq.messages("orders")]
 
 
-def test_what_was_acknowledged_is_read_from_the_slave() -> None:
+def test_acknowledged_message_is_read_from_the_slave() -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}) as mq:
         send_all(mq)
         assert stored(mq) == SENT
@@ -41,7 +41,7 @@ def test_what_was_acknowledged_is_read_from_the_slave() -> None:
         assert stored(mq) == SENT
 
 
-def test_a_slave_becomes_the_master_and_the_master_its_slave() -> None:
+def test_slave_becomes_master_and_the_master_its_slave() -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}, clock="frozen") as mq:
         send_all(mq)
         old, new = mq.broker("broker-a-0"), mq.broker("broker-a-1")
@@ -58,7 +58,7 @@ def test_a_slave_becomes_the_master_and_the_master_its_slave() -> None:
         assert stored(mq) == SENT
 
 
-def test_who_was_ahead_and_is_demoted_never_agrees_again() -> None:
+def test_demoted_broker_that_was_ahead_never_agrees_again() -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}, clock="frozen") as mq:
         assert send(mq, [b"a0", b"a1"]) == {SendStatus.SEND_OK}
         old, new = mq.broker("broker-a-0"), mq.broker("broker-a-1")
@@ -76,7 +76,7 @@ def test_who_was_ahead_and_is_demoted_never_agrees_again() -> None:
         assert stored(mq) == [b"a0", b"a1", b"t0", b"t1", b"b2", b"c0"]
 
 
-def test_who_was_ahead_by_more_is_not_believed() -> None:
+def test_report_from_a_slave_further_ahead_is_not_believed() -> None:
     with fakemq.Cluster(slaves=1, topics={"orders": 1}, clock="frozen") as mq:
         old, new = mq.broker("broker-a-0"), mq.broker("broker-a-1")
         new.stop()
@@ -91,7 +91,7 @@ def test_who_was_ahead_by_more_is_not_believed() -> None:
         assert mq.journal.find(SlaveReported, node="broker-a-1") == []
 
 
-def test_what_was_seeded_and_snapshots_reach_the_slave() -> None:
+def test_seeded_messages_and_restored_snapshots_reach_the_slave() -> None:
     with fakemq.Cluster(slaves=1, topics={"orders": 1}, clock="frozen") as mq:
         mq.seed("orders", SENT)
         assert len(mq.messages("orders")) == mq.group("none").lag("orders") == len(SENT)
@@ -104,7 +104,7 @@ def test_what_was_seeded_and_snapshots_reach_the_slave() -> None:
         assert stored(mq) == [*SENT, b"more"]
 
 
-def test_asynchronously_too() -> None:
+def test_asynchronous_cluster_promotes_too() -> None:
     async def run() -> None:
         async with fakemq.AsyncCluster(slaves=1, topics={"orders": 1}) as mq:
             await mq.broker("broker-a-1").restart({"brokerRole": "SLAVE", "brokerId": 3})
@@ -113,14 +113,14 @@ def test_asynchronously_too() -> None:
     asyncio.run(run())
 
 
-def test_what_is_seeded_needs_no_slave() -> None:
+def test_seeding_needs_no_slave() -> None:
     with fakemq.Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}) as mq:
         mq.broker("broker-a-1").kill()
         mq.seed("orders", SENT)
         assert stored(mq) == SENT
 
 
-def test_without_a_master_no_topic_is_made() -> None:
+def test_topic_creation_needs_a_master() -> None:
     with fakemq.Cluster(slaves=1, topics={"orders": 1}) as mq:
         mq.broker("broker-a").kill()
         with pytest.raises(LookupError, match="no running master to create topic bills at"):

@@ -21,7 +21,7 @@ from tests.support.replication import ASYNC, OK, SYNC, Replicated, code, same_lo
 # -- consumers at a slave -------------------------------------------------------------------------
 
 
-def test_a_slave_is_read_and_takes_nothing() -> None:
+def test_slave_is_readable_and_takes_no_messages() -> None:
     pair = Replicated(role=SYNC)
     pair.send()
     header = pull_header(sys_flag=PullSysFlag.SUBSCRIPTION | PullSysFlag.COMMIT_OFFSET)
@@ -32,7 +32,7 @@ def test_a_slave_is_read_and_takes_nothing() -> None:
     assert code(answer) is ResponseCode.SERVICE_NOT_AVAILABLE
 
 
-def test_a_held_pull_at_a_slave_waits_for_the_look() -> None:
+def test_held_pull_at_a_slave_waits_for_the_next_check() -> None:
     pair = Replicated(role=SYNC)
     peer = pair.peer(pair.slave)
     answer = long_pull(peer, 0)
@@ -44,7 +44,7 @@ def test_a_held_pull_at_a_slave_waits_for_the_look() -> None:
 
 
 @pytest.mark.parametrize(("slave_read", "suggested"), [(False, "0"), (True, "1")])
-def test_who_is_far_behind_is_sent_to_a_slave(slave_read: bool, suggested: str) -> None:
+def test_distant_consumer_is_sent_to_a_slave(slave_read: bool, suggested: str) -> None:
     config = {"slaveReadEnable": slave_read}
     pair = Replicated(ram_size=2000, config=config)
     for _ in range(20):
@@ -58,7 +58,7 @@ def test_who_is_far_behind_is_sent_to_a_slave(slave_read: bool, suggested: str) 
 # -- tables ---------------------------------------------------------------------------------------
 
 
-def test_tables_follow_every_ten_seconds() -> None:
+def test_tables_are_synchronised_every_ten_seconds() -> None:
     pair = Replicated()
     pair.master.create_topic("later", 3)
     pair.master.offsets.commit("billing", "orders", 0, 7)
@@ -76,7 +76,7 @@ def test_tables_follow_every_ten_seconds() -> None:
     assert pair.slave.offsets.query("other", "orders", 1) == 1
 
 
-def test_delay_offsets_are_kept_as_they_came(tmp_path: Path) -> None:
+def test_delay_offsets_are_stored_unchanged(tmp_path: Path) -> None:
     pair = Replicated(store=str(tmp_path))
     pair.send(properties="DELAY\x011")
     pair.core.advance(13_000)
@@ -86,7 +86,7 @@ def test_delay_offsets_are_kept_as_they_came(tmp_path: Path) -> None:
     pair.core.stop()
 
 
-def test_a_slave_of_a_dead_master_asks_nobody() -> None:
+def test_slave_of_a_dead_master_asks_no_node() -> None:
     pair = Replicated()
     pair.kill(pair.master)
     pair.core.advance(300_000)
@@ -104,7 +104,7 @@ def brokers_in_route(pair: Replicated) -> dict[int, str]:
     return {int(number): addr for number, addr in data.broker_addrs.items()}
 
 
-def test_the_route_knows_them_all() -> None:
+def test_route_has_master_and_slaves() -> None:
     trio = Replicated(slaves=2)
     assert brokers_in_route(trio) == {
         0: trio.master.addr,
@@ -124,7 +124,7 @@ def restart(pair: Replicated, broker: Broker, **config: str | int) -> None:
     pair.start(broker)
 
 
-def test_promotion_and_demotion() -> None:
+def test_brokers_are_promoted_and_demoted() -> None:
     pair = Replicated(role=SYNC)
     for _ in range(3):
         pair.send(properties="DELAY\x015\x02WAIT\x01true")
@@ -152,7 +152,7 @@ def test_roles_decide_ids() -> None:
         reconfigured(pair.slave.config, {"listenPort": 1})
 
 
-def test_a_topic_that_is_deleted_is_in_no_list_though_slaves_have_it() -> None:
+def test_deleted_topic_is_listed_nowhere_although_slaves_have_it() -> None:
     pair = Replicated()
     pair.core.advance(13_000)
     changes.delete_topic(pair.core, "orders")
@@ -165,7 +165,7 @@ def test_a_topic_that_is_deleted_is_in_no_list_though_slaves_have_it() -> None:
 # -- the cluster ----------------------------------------------------------------------------------
 
 
-def test_a_reset_leaves_slaves_in_step() -> None:
+def test_reset_keeps_slaves_in_step() -> None:
     pair = Replicated(role=SYNC)
     pair.send()
     pair.core.reset()
@@ -175,7 +175,7 @@ def test_a_reset_leaves_slaves_in_step() -> None:
     pair.assert_same()
 
 
-def test_a_pause_of_the_master_harms_nobody() -> None:
+def test_pause_of_the_master_is_harmless() -> None:
     pair = Replicated(role=SYNC)
     pair.master.pause()
     answer = pair.send()

@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_what_expired_is_gone_from_the_directory_for_good(tmp_path: Path, how: str) -> None:
+def test_expired_files_are_removed_from_the_directory(tmp_path: Path, how: str) -> None:
     with fakemq.Cluster(store=tmp_path, clock="frozen", topics={"orders": 1}, config=CONFIG) as mq:
         mq.seed("orders", [b"x" * 100] * 80, keys="k")
         mq.clock.advance("1s")
@@ -53,7 +53,7 @@ def test_what_expired_is_gone_from_the_directory_for_good(tmp_path: Path, how: s
     assert check_store(str(root), lines.append) == 0, lines
 
 
-def test_a_client_hears_of_a_full_disk_what_java_says(tmp_path: Path) -> None:
+def test_client_receives_javas_error_when_the_disk_is_full(tmp_path: Path) -> None:
     with fakemq.Cluster(store=tmp_path, clock="frozen", topics={"orders": 1}, config=CONFIG) as mq:
         broker = mq.broker("broker-a")
         mq.seed("orders", [b"x" * 100] * 30)
@@ -86,7 +86,7 @@ def test_a_client_hears_of_a_full_disk_what_java_says(tmp_path: Path) -> None:
         mq.seed("orders", [b"x"])
 
 
-def test_a_full_memory_store_makes_room_by_itself() -> None:
+def test_full_memory_store_makes_room_by_itself() -> None:
     config = {**CONFIG, "fileReservedTime": "1"}
     with fakemq.Cluster(
         clock="frozen", topics={"orders": 1}, config=config, memory_limit=40_000

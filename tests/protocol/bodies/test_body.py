@@ -89,14 +89,14 @@ def test_any_bytes_are_a_body_or_a_body_error(cls: type[Any], data: bytes | str)
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "5", '"x"', '{"table":{"a":"b"}', "{} x"])
-def test_bytes_that_fastjson_refuses_or_reads_as_null(text: str) -> None:
+def test_body_that_fastjson_refuses_or_reads_as_null_is_an_error(text: str) -> None:
     with pytest.raises(BodyError, match=r"no KVTable in a body of|KVTable is null"):
         KVTable.decode(text.encode())
     assert issubclass(BodyError, HeaderError)
 
 
 @pytest.mark.parametrize("text", ["null", "[]", " [] "])
-def test_null_body_is_passed_to_the_processor(text: str) -> None:
+def test_null_body_can_be_decoded_as_null(text: str) -> None:
     with pytest.raises(NullBodyError, match="TopicConfig is null"):
         TopicConfig.decode(text.encode())
     assert TopicConfig.decode_or_null(text.encode()) is None

@@ -53,7 +53,7 @@ def decided(key: str, how: str) -> Decided:
     return Decided(node="producer", topic="orders", key=key, how=how)
 
 
-def test_a_message_that_nobody_ever_had() -> None:
+def test_undelivered_message_is_a_violation() -> None:
     (violation,) = undelivered(history(sent("a"), sent("b"), consumed("a")))
     assert violation.text == (
         "b (ID-b), sent to orders queue 0 at broker-a was not delivered to workers:"
@@ -62,12 +62,12 @@ def test_a_message_that_nobody_ever_had() -> None:
     assert violation.words == ("b", "ID-b")
 
 
-def test_a_message_that_was_sent_back_and_never_seen_again() -> None:
+def test_message_lost_after_being_sent_back_is_a_violation() -> None:
     (violation,) = undelivered(history(sent(), consumed(well=False)))
     assert "workers-1 sent it back, and it never came again" in violation.text
 
 
-def test_delivered_in_the_end_or_dead() -> None:
+def test_delivered_or_dead_message_is_accepted() -> None:
     story = history(
         *(sent("a"), consumed("a", well=False), consumed("a", topic="%RETRY%workers")),
         *(sent("b"), consumed("b", well=False), dead("b")),
@@ -77,20 +77,20 @@ def test_delivered_in_the_end_or_dead() -> None:
     assert not undelivered(story, lost_from={"broker-lost": 0})
 
 
-def test_each_group_is_to_have_it() -> None:
+def test_every_group_must_receive_the_message() -> None:
     groups = {"workers": ("orders",), "audit": ("orders", "payments")}
     (violation,) = undelivered(history(sent(), consumed()), groups)
     assert "was not delivered to audit" in violation.text
 
 
-def test_what_was_rolled_back_reaches_nobody() -> None:
+def test_rolled_back_message_needs_no_delivery() -> None:
     assert not undelivered(history(decided("a", "rollback"), sent("a")))
     (violation,) = undelivered(history(decided("a", "rollback"), sent("a"), consumed("a")))
     assert violation.text.endswith("was rolled back, and consumed by workers-1")
     assert undelivered(history(decided("a", "commit"), sent("a")))
 
 
-def test_a_dead_letter_that_was_lost_is_no_end() -> None:
+def test_lost_dead_letter_is_no_end() -> None:
     story = [sent(), consumed(well=False), dead("m-1", LOST_LETTER_AT)]
     (violation,) = undelivered(history(*story))
     assert violation.text.endswith("no broker has its dead letter, offset 9000 of the log")
@@ -163,14 +163,14 @@ def test_only_messages_behind_the_cut_are_excused() -> None:
 
 
 @pytest.mark.parametrize("made", [scheduled, left_its_level, sent_back, committed])
-def test_a_message_whose_next_record_was_lost_is_excused(made: Callable[[int], Event]) -> None:
+def test_message_whose_next_record_was_lost_is_excused(made: Callable[[int], Event]) -> None:
     lost_from = {"broker-a": 500}
     assert not undelivered(history(sent(offset=1), made(LATER)), lost_from=lost_from)
     assert undelivered(history(sent(offset=1), made(EARLIER)), lost_from=lost_from)
     assert undelivered(history(sent(offset=1), made(LATER)))
 
 
-def test_a_half_message_whose_end_may_have_been_lost_is_excused() -> None:
+def test_half_message_whose_end_may_be_lost_is_excused() -> None:
     lost_from = {"broker-a": 500}
     assert not undelivered(history(HALF, sent(offset=1)), lost_from=lost_from)
     assert undelivered(history(HALF, sent(offset=1), committed(EARLIER)), lost_from=lost_from)

@@ -36,14 +36,14 @@ CLUSTER = ClusterPlan(
         ("SYNC_MASTER", "SYNC_FLUSH", {"broker-a-0": 0, "broker-a-1": 0}, True),
     ],
 )
-def test_what_a_send_ok_promises(
+def test_send_ok_promises_depend_on_the_role(
     role: str, flush: str, lost_from: dict[str, int], promised: bool
 ) -> None:
     cluster = replace(CLUSTER, role=role, flush=flush)
     assert promises(cluster, lost_from)(sent(offset=7)) is promised
 
 
-def test_a_message_that_nobody_has_is_named() -> None:
+def test_missing_promised_message_is_named() -> None:
     story = history(sent("kept"), sent("gone", 7))
     (violation,) = lost_messages(
         story, lambda one: True, lambda *place: place == ("broker-a", 0, "ID-kept")
@@ -55,6 +55,6 @@ def test_a_message_that_nobody_has_is_named() -> None:
     assert violation.words == ("gone", "ID-gone")
 
 
-def test_nobody_misses_what_was_not_promised() -> None:
+def test_missing_unpromised_message_is_accepted() -> None:
     story = history(sent("late", status="FLUSH_SLAVE_TIMEOUT"), sent("excused"))
     assert not list(lost_messages(story, lambda one: one.key != "excused", lambda *place: False))

@@ -41,11 +41,11 @@ def broken(sim: SimulationRun, log_offset: int, log_bytes: int) -> set[str]:
 
 
 @pytest.mark.parametrize(("log_offset", "log_bytes"), [(0, 0), (501, 80)])
-def test_who_lost_no_record_of_it_is_not_excused(
+def test_broker_that_lost_no_record_is_not_excused(
     sim: SimulationRun, log_offset: int, log_bytes: int
 ) -> None:
     assert broken(sim, log_offset, log_bytes) == {"SEND_OK is kept", "delivered or dead"}
 
 
-def test_who_lost_it_and_promised_nothing_is_excused(sim: SimulationRun) -> None:
+def test_broker_that_lost_an_unpromised_record_is_excused(sim: SimulationRun) -> None:
     assert broken(sim, 500, 80) == set()

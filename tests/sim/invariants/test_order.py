@@ -12,7 +12,7 @@ from tests.support.histories import consumed, history, sent
 CRASH = UnsyncedLost(node="broker-a-0", pages=9, lost_pages=3, log_offset=100, log_bytes=50)
 
 
-def test_a_message_that_was_passed_over_and_comes_later() -> None:
+def test_skipped_message_delivered_later_is_a_violation() -> None:
     story = history(consumed("a", 0), consumed("c", 2), consumed("b", 1))
     (violation,) = out_of_order(story)
     assert violation.text == (
@@ -21,12 +21,12 @@ def test_a_message_that_was_passed_over_and_comes_later() -> None:
     )
 
 
-def test_messages_that_come_again_are_in_order() -> None:
+def test_repeated_messages_are_in_order() -> None:
     story = [consumed("a", 0), consumed("b", 1), consumed("a", 0, node="workers-2")]
     assert not list(out_of_order(history(*story, consumed("b", 1), consumed("c", 2))))
 
 
-def test_queues_and_groups_have_nothing_to_do_with_each_other() -> None:
+def test_queues_and_groups_are_judged_separately() -> None:
     story = history(
         consumed("c", 2),
         consumed("b", 1, queue_id=1),
@@ -36,7 +36,7 @@ def test_queues_and_groups_have_nothing_to_do_with_each_other() -> None:
     assert not list(out_of_order(story))
 
 
-def test_queues_of_a_log_that_was_cut_are_judged_no_more() -> None:
+def test_queues_of_a_truncated_log_are_not_judged() -> None:
     cut = [consumed("z", 9), sent("old", 9, shard="s"), CRASH]
     assert not list(out_of_order(history(*cut, consumed("new", 5), sent("new", 5, shard="s"))))
 
@@ -53,7 +53,7 @@ def test_other_crashes_are_no_excuse(crash: UnsyncedLost) -> None:
     assert len(list(out_of_order(history(consumed("z", 9), crash, consumed("y", 5))))) == 1
 
 
-def test_a_shard_that_is_stored_in_another_order_than_sent() -> None:
+def test_shard_stored_in_another_order_than_sent_is_a_violation() -> None:
     story = history(sent("one", 4, shard="s"), sent("two", 3, shard="s"), sent("three", 0))
     (violation,) = out_of_order(story)
     assert violation.text == "two was stored at offset 3, and one, sent before it, at 4"

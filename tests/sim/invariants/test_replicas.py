@@ -37,18 +37,18 @@ MASTER = Bytes(bytes(range(100)))
         Bytes(b"later", 200),
     ],
 )
-def test_what_both_have_is_the_same(slave: Bytes) -> None:
+def test_common_bytes_are_equal(slave: Bytes) -> None:
     assert not list(differences("broker-a-1", MASTER, slave))
 
 
-def test_the_first_difference_is_found_behind_files_that_are_the_same() -> None:
+def test_first_difference_is_found_behind_equal_files() -> None:
     text = bytearray(range(100))
     text[70] = 0
     (violation,) = differences("broker-a-1", MASTER, Bytes(bytes(text)))
     assert violation.text == "broker-a-1 differs from its master at 70"
 
 
-def test_what_a_crash_took_of_the_master_may_be_another_at_its_slave() -> None:
+def test_bytes_lost_by_the_master_may_differ_at_its_slave() -> None:
     slave = Bytes(bytes(range(60)) + bytes(40))
     assert not list(differences("broker-a-1", MASTER, slave, safe_end=60))
     assert list(differences("broker-a-1", MASTER, slave, safe_end=61))

@@ -53,7 +53,7 @@ def keep_what_is_gone(found: RouteTables) -> None:
     found.broker_live_table["b:1"] = BrokerLiveInfo("broker-b", 0, None, Line(), "b:2")
 
 
-def test_tables_that_agree() -> None:
+def test_consistent_tables_are_accepted() -> None:
     assert not list(disagreements("namesrv-0", RouteTables()))
     assert not list(disagreements("namesrv-0", tables()))
 
@@ -74,7 +74,7 @@ def test_tables_that_agree() -> None:
         ),
     ],
 )
-def test_each_table_is_held_to_the_others(
+def test_every_table_is_compared_with_the_others(
     spoil: Callable[[RouteTables], None], texts: list[str]
 ) -> None:
     found = tables()
@@ -83,7 +83,7 @@ def test_each_table_is_held_to_the_others(
     assert [violation.text for violation in disagreements("namesrv-0", found)] == expected
 
 
-def test_filter_servers_of_a_broker_that_is_gone() -> None:
+def test_filter_servers_of_an_absent_broker_are_a_violation() -> None:
     found = tables()
     found.filter_server_table["b:1"] = []
     (violation,) = disagreements("namesrv-0", found)

@@ -26,7 +26,7 @@ def of(summary: Summary, verdict: Verdict) -> set[str]:
     return {one.msg_id for one in summary.messages if one.verdict is verdict}
 
 
-def test_all_is_well_where_all_was_done_right(spark: SparkSession, tmp_path: Path) -> None:
+def test_sound_run_has_no_findings(spark: SparkSession, tmp_path: Path) -> None:
     run = clean_run(tmp_path)
     summary = audit(spark, str(run.store), journal=str(run.journal)).summary()
     assert summary.messages == []
@@ -61,7 +61,7 @@ def test_every_lost_and_duplicated_message_is_named(spark: SparkSession, tmp_pat
     assert [one.missing for one in summary.stores] == [0, len(run.torn - run.lost) + 1]
 
 
-def test_a_torn_slave_alone_has_lost_what_it_lacks(spark: SparkSession, tmp_path: Path) -> None:
+def test_torn_slave_lacks_only_its_lost_messages(spark: SparkSession, tmp_path: Path) -> None:
     run = faulty_run(tmp_path)
     summary = audit(spark, str(run.store / "broker-a-1"), journal=str(run.journal)).summary()
     assert of(summary, Verdict.LOST) == run.torn

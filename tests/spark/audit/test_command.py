@@ -74,9 +74,7 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(main, ["audit", *args])
 
 
-def test_what_is_found_is_shown_and_written(
-    spark: SparkSession, made: Made, tmp_path: Path
-) -> None:
+def test_findings_are_shown_and_written(spark: SparkSession, made: Made, tmp_path: Path) -> None:
     output, report = tmp_path / "verdicts", tmp_path / "report.html"
     files = ("--acks", made.acks, "--deliveries", made.deliveries)
     result = run(
@@ -102,7 +100,7 @@ def test_what_is_found_is_shown_and_written(
     assert "is there already; name a directory that is not" in again.stderr
 
 
-def test_nothing_found_is_0(spark: SparkSession, made: Made) -> None:
+def test_exit_code_is_0_without_findings(spark: SparkSession, made: Made) -> None:
     files = ("--acks", made.acks, "--deliveries", made.deliveries)
     result = run(made.store, *files, "--topic", "quiet", "--topic", "quite", "--group", "biling")
     assert result.exit_code == 0, result.output
@@ -123,7 +121,7 @@ def test_nothing_found_is_0(spark: SparkSession, made: Made) -> None:
         ("--deliveries", b"PAR1 and nothing more", "cannot be read"),
     ],
 )
-def test_bad_input_is_said_in_one_line(
+def test_invalid_input_is_one_line(
     spark: SparkSession, made: Made, tmp_path: Path, option: str, text: bytes | None, expected: str
 ) -> None:
     file = tmp_path / "given"

@@ -20,7 +20,7 @@ from fakemq.spark.audit.inputs import Node, find_stores, is_parquet, split_name
         ("-1", ("-1", 0)),
     ],
 )
-def test_a_name_says_broker_and_id(name: str, expected: tuple[str, int]) -> None:
+def test_name_has_broker_and_id(name: str, expected: tuple[str, int]) -> None:
     assert split_name(name) == expected
 
 
@@ -29,7 +29,7 @@ def node_at(path: Path) -> Path:
     return path
 
 
-def test_stores_are_found_below_a_directory_and_by_names(tmp_path: Path) -> None:
+def test_stores_are_found_below_a_directory_and_by_name(tmp_path: Path) -> None:
     one, other = node_at(tmp_path / "all" / "broker-a-1"), node_at(tmp_path / "java")
     found = find_stores([str(tmp_path / "all"), f"broker-a-0={other}"])
     assert found == [
@@ -46,12 +46,12 @@ def test_two_nodes_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["nowhere", "broker-a-0=nowhere", "a/b=nowhere"])
-def test_what_is_no_store_is_said(tmp_path: Path, spec: str) -> None:
+def test_directory_without_a_store_is_named(tmp_path: Path, spec: str) -> None:
     with pytest.raises(ConfigError, match=r"no store|neither an existing directory"):
         find_stores([spec])
 
 
-def test_files_are_parquet_or_lines(tmp_path: Path) -> None:
+def test_journal_files_are_parquet_or_lines(tmp_path: Path) -> None:
     lines, parquet, folder = tmp_path / "a.txt", tmp_path / "b", tmp_path / "c"
     lines.write_text("{}\n")
     parquet.write_bytes(b"PAR1....")

@@ -226,9 +226,7 @@ def brokers_and_nodes(world: AuditLab) -> None:
     )
 
 
-def test_every_case_has_its_verdict_and_nothing_else_is_judged(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_every_case_has_its_verdict_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
     world = AuditLab()
     for cases in (stuck_and_out_of_order, delivered_again, sent_and_stored, brokers_and_nodes):
         cases(world)

@@ -87,7 +87,7 @@ EVERYTHING = [
 ]
 
 
-def test_all_of_a_topic_is_read_a_partition_for_a_queue(cluster: Cluster) -> None:
+def test_every_queue_of_a_topic_is_a_partition(cluster: Cluster) -> None:
     assert places(cluster) == EVERYTHING
     assert len(reader(cluster).partitions()) == 4
     values = {row["value"] for row in rows(cluster)}
@@ -100,14 +100,14 @@ def test_partitions_are_split_on_demand(cluster: Cluster) -> None:
     assert len(reader(cluster, maxRecordsPerPartition="5").partitions()) == 16
 
 
-def test_queues_are_named_by_topic_pattern_or_one_by_one(cluster: Cluster) -> None:
+def test_queues_are_selected_by_topic_pattern_or_list(cluster: Cluster) -> None:
     assert places(cluster, subscribePattern="ord.*") == EVERYTHING
     assert places(cluster, subscribePattern="rders") == []
     assert places(cluster, subscribePattern=".*") == EVERYTHING, "and nothing of RocketMQ's own"
     assert places(cluster, assign={"orders": {"broker-b": [1]}}) == EVERYTHING[-COUNT:]
 
 
-def test_offsets_bound_what_is_read(cluster: Cluster) -> None:
+def test_offsets_limit_the_range(cluster: Cluster) -> None:
     start = {"orders": {"broker-a": {"0": 18, "1": -2}, "broker-b": {"0": 20, "1": 5}}}
     end = {"orders": {"broker-a": {"0": 19, "1": 1}, "broker-b": {"0": -1, "1": -1}}}
     assert places(cluster, startingOffsets=start, endingOffsets=end) == [
@@ -117,7 +117,7 @@ def test_offsets_bound_what_is_read(cluster: Cluster) -> None:
     ]
 
 
-def test_times_bound_what_is_read(cluster: Cluster) -> None:
+def test_times_limit_the_range(cluster: Cluster) -> None:
     first_ms = 1_767_225_600_000
     between = {"startingTimestamp": str(first_ms + 4_001), "endingTimestamp": str(first_ms + 7_000)}
     offsets = [place[3] for place in places(cluster, **between)]
@@ -134,7 +134,7 @@ def test_times_bound_what_is_read(cluster: Cluster) -> None:
     assert places(cluster, endingTimestamp=str(first_ms + 60_000)) == EVERYTHING
 
 
-def test_a_time_is_found_exactly_wherever_the_broker_points(cluster: Cluster) -> None:
+def test_time_is_found_exactly_whatever_the_broker_returns(cluster: Cluster) -> None:
     queue = MessageQueue(topic="orders", broker_name="broker-a", queue_id=0)
     first_ms = 1_767_225_600_000
     with Client(cluster.namesrv_addr) as client:
@@ -145,7 +145,7 @@ def test_a_time_is_found_exactly_wherever_the_broker_points(cluster: Cluster) ->
             assert first_at_or_after(client, queue, bounds, time_ms) == expected
 
 
-def test_a_time_shared_by_many_is_found_at_the_first() -> None:
+def test_time_shared_by_many_messages_is_found_at_the_first() -> None:
     with (
         Cluster(clock="frozen", topics={"orders": 1}) as cluster,
         Client(cluster.namesrv_addr) as client,
@@ -164,7 +164,7 @@ def test_a_time_shared_by_many_is_found_at_the_first() -> None:
     assert found == [0, 9, 9, 18, 18, 27]
 
 
-def test_only_the_group_that_is_named_pulls() -> None:
+def test_only_the_configured_group_pulls() -> None:
     # A broker with autoCreateSubscriptionGroup=false knows no other.
     with Cluster(topics={"orders": 1}) as cluster, Client(cluster.namesrv_addr) as client:
         client.send(Message("orders", "m"))
@@ -176,7 +176,7 @@ def test_only_the_group_that_is_named_pulls() -> None:
     assert "DEFAULT_CONSUMER" not in groups
 
 
-def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:
+def test_broker_filters_by_tags_and_by_sql(cluster: Cluster) -> None:
     assert [place[3] for place in places(cluster, tags="odd")] == list(range(1, COUNT, 2)) * 4
     assert places(cluster, tags="odd || even") == EVERYTHING
     found = rows(cluster, sql="number BETWEEN 3 AND 4", includeProperties="true")
@@ -198,14 +198,14 @@ def test_the_broker_chooses_by_tags_and_by_sql(cluster: Cluster) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_told(
+def test_unreadable_topics_are_refused(
     cluster: Cluster, given: dict[str, Any], error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):
         rows(cluster, **given)
 
 
-def test_offsets_that_are_not_there_are_data_loss(cluster: Cluster) -> None:
+def test_missing_offsets_are_data_loss(cluster: Cluster) -> None:
     queue = {"orders": {"broker-a": [0]}}
     end = {"orders": {"broker-a": {"0": COUNT + 5}}}
     with pytest.raises(DataLossError, match=r"endingOffsets says 25, .* are 0 to 19"):
@@ -219,7 +219,7 @@ def test_offsets_that_are_not_there_are_data_loss(cluster: Cluster) -> None:
         rows(cluster, assign=queue, startingOffsets=start, endingOffsets=end)
 
 
-def test_queues_that_only_reading_is_left_of_are_read_and_unreadable_ones_not() -> None:
+def test_read_only_queues_are_read_and_unreadable_ones_are_not() -> None:
     with (
         Cluster(topics={"orders": 4, "secret": 1}) as cluster,
         Client(cluster.namesrv_addr) as client,
@@ -233,7 +233,7 @@ def test_queues_that_only_reading_is_left_of_are_read_and_unreadable_ones_not() 
             rows(cluster, subscribe="secret")
 
 
-def test_a_master_that_is_away_is_replaced_by_its_slave() -> None:
+def test_absent_master_is_replaced_by_its_slave() -> None:
     with Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 2}) as cluster:
         with Client(cluster.namesrv_addr) as client:
             for number in range(100):
@@ -256,7 +256,7 @@ def test_a_master_that_is_away_is_replaced_by_its_slave() -> None:
             list(made.read(first))
 
 
-def test_a_thousand_queues_are_planned_by_few_requests() -> None:
+def test_thousand_queues_are_planned_by_few_requests() -> None:
     with Cluster(topics={"orders": 1000}) as cluster:
         with Client(cluster.namesrv_addr) as client:
             client.send(Message("orders", "m"))

@@ -12,7 +12,7 @@ from fakemq.spark.records.schema import message_schema
 from fakemq.spark.source import RocketMQDataSource
 
 
-def test_queues_that_are_assigned_are_missed_and_those_of_a_topic_are_not() -> None:
+def test_assigned_queues_of_an_absent_broker_are_missed_and_those_of_a_topic_are_not() -> None:
     def brokers(**given: str) -> set[str]:
         source = RocketMQDataSource({"nameServer": cluster.namesrv_addr, **given})
         plan = source.reader(message_schema(include_properties=False)).partitions()

@@ -97,7 +97,7 @@ def batches(reading: DataSourceReader, part: InputPartition) -> Iterator[pa.Reco
         yield batch
 
 
-def test_planning_asks_no_more_for_more_queues(cluster: Cluster) -> None:
+def test_planning_requests_do_not_grow_with_queues(cluster: Cluster) -> None:
     asked = {}
     for topic in QUEUES:
         with requests(cluster) as asked[topic]:
@@ -106,12 +106,12 @@ def test_planning_asks_no_more_for_more_queues(cluster: Cluster) -> None:
     assert asked["short"].total() == 2, "the route, and where all queues begin and end"
 
 
-def test_planning_is_as_much_work_for_each_queue_of_many(cluster: Cluster) -> None:
+def test_planning_work_is_linear_in_queues(cluster: Cluster) -> None:
     few, many = (calls(reader(cluster, topic).partitions) for topic in ("few", "many"))
     assert many / QUEUES["many"] < STEADY * few / QUEUES["few"]
 
 
-def test_a_queue_is_pulled_once_from_begin_to_end(cluster: Cluster) -> None:
+def test_queue_is_pulled_once_from_begin_to_end(cluster: Cluster) -> None:
     others = {}
     for topic in ("short", "long"):
         with requests(cluster) as asked:
@@ -121,7 +121,7 @@ def test_a_queue_is_pulled_once_from_begin_to_end(cluster: Cluster) -> None:
     assert others["short"] == others["long"], "the longer queue is pulled more, nothing else"
 
 
-def test_reading_is_as_much_work_for_each_message_of_many(cluster: Cluster) -> None:
+def test_reading_work_is_linear_in_messages(cluster: Cluster) -> None:
     short, long = (calls(partial(rows, reader(cluster, topic))) for topic in ("short", "long"))
     assert long / MESSAGES["long"] < STEADY * short / MESSAGES["short"]
     assert long / MESSAGES["long"] < CALLS_PER_MESSAGE, "columns are made of many messages at once"
@@ -150,7 +150,7 @@ def store_reader(root: Path) -> StoreReader:
     return StoreReader(options, schema)
 
 
-def test_a_file_is_a_part_and_as_much_work_as_any(stores: dict[int, Path]) -> None:
+def test_file_is_a_part_of_constant_work(stores: dict[int, Path]) -> None:
     each = {}
     for count, root in stores.items():
         assert len(store_reader(root).partitions()) == count
@@ -162,7 +162,7 @@ def test_a_file_is_a_part_and_as_much_work_as_any(stores: dict[int, Path]) -> No
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
 @pytest.mark.xdist_group("spark")
-def test_the_driver_keeps_nothing_of_what_is_read(spark: SparkSession, cluster: Cluster) -> None:
+def test_driver_keeps_no_data(spark: SparkSession, cluster: Cluster) -> None:
     held = []
     for topic in ("short", "several", "long"):
         source = spark.read.format("rocketmq").option("nameServer", cluster.namesrv_addr)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PAGE = (Path(__file__).parents[3] / "docs/spark_read.md").read_text(encoding="utf-8")
 
 
-def test_the_table_has_every_option() -> None:
+def test_table_has_every_option() -> None:
     named = set(re.findall(r"`([\w.]+)`", PAGE))
     assert set(READ_OPTIONS) <= named
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
 @pytest.mark.xdist_group("spark")
-def test_the_example_runs(spark: SparkSession) -> None:
+def test_example_runs(spark: SparkSession) -> None:
     source = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
     with Cluster(topics={"orders": 2}) as mq:
         mq.seed("orders", ["one", "two", "three"])

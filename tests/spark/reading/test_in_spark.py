@@ -50,7 +50,7 @@ def test_spark_reads_a_topic(spark: SparkSession, cluster: Cluster) -> None:
     assert frame.rdd.getNumPartitions() >= 8
 
 
-def test_a_stream_goes_on_from_its_checkpoint(
+def test_stream_continues_from_its_checkpoint(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
     send(cluster, range(40))
@@ -91,7 +91,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
         ({"sql": "a > 5"}, "The broker does not support consumer to filter message by SQL92"),
     ],
 )
-def test_a_user_sees_what_is_wrong(
+def test_user_errors_reach_the_user(
     spark: SparkSession, cluster: Cluster, given: Options, told: str
 ) -> None:
     send(cluster, range(4))

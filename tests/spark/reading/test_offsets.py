@@ -23,9 +23,7 @@ OFFSETS = st.dictionaries(QUEUES, st.integers(0, 2**63 - 1))
 
 
 @given(OFFSETS, st.randoms())
-def test_a_checkpoint_gives_back_what_was_put_in(
-    offsets: dict[MessageQueue, int], chance: Random
-) -> None:
+def test_checkpoint_is_read_back(offsets: dict[MessageQueue, int], chance: Random) -> None:
     text = json.dumps(nested(offsets))
     assert flat(json.loads(text)) == offsets
     assert parse_offsets(text) == offsets
@@ -34,24 +32,24 @@ def test_a_checkpoint_gives_back_what_was_put_in(
     assert json.dumps(nested(dict(shuffled))) == text
 
 
-def test_it_looks_as_documented() -> None:
+def test_offsets_text_is_as_documented() -> None:
     offsets = {MessageQueue(topic="t", broker_name="b", queue_id=one): one for one in (10, 9)}
     assert json.dumps(nested(offsets)) == '{"t": {"b": {"9": 9, "10": 10}}}'
 
 
 @pytest.mark.parametrize("text", ["", "[]", "1", '{"t": 5}', '{"t": {"b": {"-1": 0}}}', "\ud800"])
-def test_what_is_none_is_refused(text: str) -> None:
+def test_invalid_offsets_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_offsets(text)
     with pytest.raises(ConfigError):
         parse_queues(text)
 
 
-def test_a_checkpoint_of_another_source_is_refused() -> None:
+def test_checkpoint_of_another_source_is_refused() -> None:
     with pytest.raises(ConfigError, match="not an offset of this source"):
         flat({"orders": {"0": 5}})  # type: ignore[dict-item]
 
 
-def test_a_few_queues_are_named_and_the_rest_counted() -> None:
+def test_few_queues_are_named_and_the_rest_counted() -> None:
     queues = [MessageQueue(topic="t", broker_name="b", queue_id=one) for one in range(5)]
     assert queue_texts(queues).endswith("topic t, broker b, queue 2 and 2 more")

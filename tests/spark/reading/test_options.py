@@ -30,7 +30,7 @@ def refused(given: dict[str, str], *, streaming: bool) -> None:
     read(streaming=streaming, columns=None, **given)
 
 
-def test_what_is_not_said_is_as_in_kafkas_connector() -> None:
+def test_defaults_are_those_of_kafkas_connector() -> None:
     batch, stream = read(), read(streaming=True)
     assert (batch.start, batch.end) == (
         Bound("startingOffsets", EARLIEST),
@@ -44,14 +44,14 @@ def test_what_is_not_said_is_as_in_kafkas_connector() -> None:
     assert pickle.loads(pickle.dumps(batch)) == batch
 
 
-def test_what_to_read_is_said_in_one_of_three_ways() -> None:
+def test_topics_are_selected_in_one_of_three_ways() -> None:
     assert read(subscribe=" a , b,a,").wanted.topics == ("a", "b")
     assert read(topic="a").wanted.topics == ("a",)
     assert read(subscribePattern="a.*").wanted.pattern == "a.*"
     assert read(assign='{"t": {"b": [0, 0]}}').wanted.queues == (QUEUE,)
 
 
-def test_a_time_goes_before_offsets() -> None:
+def test_time_beats_offsets() -> None:
     start = read(startingTimestamp="7", startingOffsetsByTimestamp=JSON, startingOffsets=JSON).start
     assert start == Bound("startingTimestamp", 7, by_time=True)
     start = read(startingOffsetsByTimestamp=JSON, startingOffsets=JSON).start
@@ -61,7 +61,7 @@ def test_a_time_goes_before_offsets() -> None:
     assert read(endingTimestamp="9", endingOffsets=JSON).end.of(QUEUE) == 9
 
 
-def test_the_broker_chooses_by_tags_or_by_sql() -> None:
+def test_broker_filters_by_tags_or_by_sql() -> None:
     assert read(tags="a || b").pulling.expression == "a || b"
     sql = read(sql="a > 5").pulling
     assert (sql.expression, sql.expression_type) == ("a > 5", "SQL92")
@@ -97,7 +97,7 @@ def test_the_broker_chooses_by_tags_or_by_sql() -> None:
         ({"rocketmq__sendMsgTimeot": "5"}, "did you mean rocketmq.sendMsgTimeout?"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(given: dict[str, str], told: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         refused(given, streaming=False)
     assert told in str(refusal.value)
@@ -113,16 +113,16 @@ def test_what_cannot_be_is_refused_in_words(given: dict[str, str], told: str) ->
         ({"commitOffsets": "true"}, "needs option group"),
     ],
 )
-def test_what_a_stream_cannot_have_is_refused(given: dict[str, str], told: str) -> None:
+def test_options_that_a_stream_cannot_have_are_refused(given: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         refused(given, streaming=True)
 
 
-def test_the_columns_are_not_a_users_to_choose() -> None:
+def test_user_schema_is_refused() -> None:
     with pytest.raises(ConfigError, match="leave schema"):
         read(columns=["value"])
 
 
-def test_a_path_is_answered_with_where_topics_go() -> None:
+def test_path_is_refused_with_the_topic_option() -> None:
     with pytest.raises(ConfigError, match=r"a path is not used: .* option subscribe"):
         read(path="orders")

@@ -26,7 +26,7 @@ def ranges(lengths: list[int]) -> list[QueueRange]:
 
 
 @given(SHORT, COUNTS, COUNTS)
-def test_parts_are_the_ranges_cut(
+def test_parts_cover_the_ranges_exactly(
     lengths: list[int], min_partitions: int | None, max_records: int | None
 ) -> None:
     whole = ranges(lengths)
@@ -55,14 +55,14 @@ def test_parts_are_the_ranges_cut(
         ([1, 21], 3, [1, 10, 11]),
     ],
 )
-def test_long_ranges_are_cut_in_proportion(
+def test_long_ranges_are_split_in_proportion(
     lengths: list[int], min_partitions: int, expected: list[int]
 ) -> None:
     assert [len(one) for one in split(ranges(lengths), min_partitions, None)] == expected
 
 
 @given(LENGTHS, st.integers(1, 5_000))
-def test_a_limit_is_kept_and_shared(lengths: list[int], most: int) -> None:
+def test_limit_is_kept_and_shared(lengths: list[int], most: int) -> None:
     whole = ranges(lengths)
     ends = limited(whole, most)
     counts = [ends[one.queue] - one.start for one in whole]
@@ -72,7 +72,7 @@ def test_a_limit_is_kept_and_shared(lengths: list[int], most: int) -> None:
     assert sum(counts) >= min(most, sum(lengths)) - len(lengths), "rounded down, no more"
 
 
-def test_no_queue_waits_for_ever() -> None:
+def test_every_queue_advances_under_a_limit() -> None:
     start = {queue(0): 0, queue(1): 0, queue(2): 0}
     end = {queue(0): 1_000, queue(1): 1, queue(2): 1}
     batches = 0
@@ -82,7 +82,7 @@ def test_no_queue_waits_for_ever() -> None:
         assert batches < 10
 
 
-def test_what_a_stream_does_not_know_or_has_passed_is_no_range() -> None:
+def test_unknown_or_passed_offsets_make_no_range() -> None:
     assert ranges_between({queue(0): 5, queue(1): 9}, {queue(0): 7, queue(1): 3, queue(2): 4}) == [
         QueueRange(queue(0), 5, 7)
     ]

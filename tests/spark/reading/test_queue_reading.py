@@ -208,7 +208,7 @@ FAILURES = st.lists(st.sampled_from([None, None, None, "send", "receive", "busy"
     FAILURES,
     st.none() | st.tuples(st.integers(0, 500), FAILURES),
 )
-def test_every_message_comes_once_and_in_order_whatever_fails(
+def test_every_message_is_read_once_in_order_whatever_fails(
     start: int,
     count: int,
     most: int,
@@ -223,7 +223,7 @@ def test_every_message_comes_once_and_in_order_whatever_fails(
     assert cluster.read(start, start + count, **given) == list(range(start, start + count))
 
 
-def test_batches_are_of_about_ten_thousand_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_have_about_ten_thousand_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_reading, "BATCH_ROWS", 100)
     part = QueueRange(QUEUE, 0, 1_000)
     cluster = Cluster(Replica(1_000))
@@ -234,23 +234,23 @@ def test_batches_are_of_about_ten_thousand_rows(monkeypatch: pytest.MonkeyPatch)
     assert {len(batch) for batch in reader.batches()} == {32, 8}
 
 
-def test_pulls_go_ahead_while_answers_are_alike_and_not_beyond_the_end() -> None:
+def test_pulls_are_pipelined_up_to_the_end_of_the_range() -> None:
     master = Replica(10_000)
     assert Cluster(master).read(0, 500) == list(range(500))
     assert master.pulls == list(range(0, 500, 32)), "none twice, none behind the end"
 
 
-def test_the_end_of_a_range_is_exact() -> None:
+def test_end_of_a_range_is_exact() -> None:
     assert Cluster(Replica(100)).read(10, 15) == [10, 11, 12, 13, 14]
 
 
-def test_a_slave_gives_what_the_master_cannot() -> None:
+def test_slave_serves_what_the_master_cannot() -> None:
     cluster = Cluster(None, Replica(100))
     assert cluster.read(0, 100) == list(range(100))
     assert cluster.waits == 0, "a replica is asked at once"
 
 
-def test_a_slave_that_is_behind_is_no_data_loss() -> None:
+def test_slave_that_is_behind_is_no_data_loss() -> None:
     with pytest.raises(ReadError) as error:
         Cluster(None, Replica(60)).read(0, 100)
     assert "read up to offset 60 of 100" in str(error.value)
@@ -258,14 +258,14 @@ def test_a_slave_that_is_behind_is_no_data_loss() -> None:
     assert "topic orders, broker broker-a, queue 3" in str(error.value)
 
 
-def test_a_broker_that_stays_away_is_named_after_bounded_retries() -> None:
+def test_absent_broker_is_named_after_bounded_retries() -> None:
     cluster = Cluster(None)
     with pytest.raises(ReadError, match=f"connect to {MASTER} failed"):
         cluster.read(0, 10)
     assert cluster.waits == 2
 
 
-def test_a_name_server_that_is_not_ready_is_asked_again() -> None:
+def test_unready_name_server_is_asked_again() -> None:
     # 5.x with needWaitForService, for the first seconds after it began.
     refusal = MQBrokerError(ResponseCode.SYSTEM_ERROR, "name server not ready", "1.1.1.9:9")
     cluster = Cluster(Replica(10))
@@ -277,7 +277,7 @@ def test_a_name_server_that_is_not_ready_is_asked_again() -> None:
         cluster.read(0, 10)
 
 
-def test_a_refusal_is_told_at_once() -> None:
+def test_refusal_is_raised_at_once() -> None:
     master = Replica(10)
     master.answer = lambda fields: RemotingCommand(1, remark="no SQL92 here")  # type: ignore[method-assign]
     cluster = Cluster(master)
@@ -295,9 +295,7 @@ def test_a_refusal_is_told_at_once() -> None:
         (95, 100, range(0), "offsets 5 to 89 were requested, but the offsets are 95 to 99"),
     ],
 )
-def test_what_is_not_there_any_more_is_data_loss(
-    first: int, end: int, there: range, told: str
-) -> None:
+def test_deleted_messages_are_data_loss(first: int, end: int, there: range, told: str) -> None:
     with pytest.raises(DataLossError, match=f"queue 3: {told}"):
         Cluster(Replica(end, first)).read(5, 90)
     with pytest.warns(DataLossWarning, match=told) as warned:
@@ -305,7 +303,7 @@ def test_what_is_not_there_any_more_is_data_loss(
     assert len(warned) == 1
 
 
-def test_a_hole_in_a_queue_is_data_loss() -> None:
+def test_hole_in_a_queue_is_data_loss() -> None:
     class Holed(Replica):
         def answer(self, fields: dict[str, str]) -> RemotingCommand:
             if fields["queueOffset"] != "32":
@@ -335,20 +333,20 @@ class Tagged(Replica):
         return "BB" if offset % 2 else "Aa"
 
 
-def test_tags_of_one_hash_are_told_apart() -> None:
+def test_tags_with_one_hash_are_distinguished() -> None:
     rows = Cluster(Tagged(200)).rows(0, 150, tags="BB")
     assert [row["offset"] for row in rows] == list(range(65, 150, 2))
     assert {row["tags"] for row in rows} == {"BB"}
 
 
-def test_a_slave_that_is_behind_skips_nothing_of_a_filtered_queue() -> None:
+def test_slave_that_is_behind_skips_nothing_of_a_filtered_queue() -> None:
     slave = Replica(60)
     assert Cluster(Replica(100), slave).read(0, 90, sql="a > 5") == list(range(90))
     with pytest.raises(ReadError):
         Cluster(None, Replica(60)).read(70, 90, sql="a > 5")
 
 
-def test_bodies_are_as_they_were_sent_and_damage_is_told() -> None:
+def test_bodies_are_decompressed_and_damage_is_raised() -> None:
     packed = zlib.compress(b"body" * 99)
 
     class Compressing(Replica):
@@ -362,7 +360,7 @@ def test_bodies_are_as_they_were_sent_and_damage_is_told() -> None:
         Cluster(Compressing(1)).read(0, 1)
 
 
-def test_bodies_that_grow_large_are_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_bodies_make_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     class Compressing(Replica):
         def answer(self, fields: dict[str, str]) -> RemotingCommand:
             body = b"".join(
@@ -381,7 +379,7 @@ def test_bodies_that_grow_large_are_several_batches(monkeypatch: pytest.MonkeyPa
     assert [row["value"] for row in rows[1::2]] == [b"%d" % one * 1_000 for one in (1, 3, 5, 7)]
 
 
-def test_a_record_that_contradicts_itself_is_told() -> None:
+def test_inconsistent_record_is_raised() -> None:
     class Torn(Replica):
         def answer(self, fields: dict[str, str]) -> RemotingCommand:
             response = super().answer(fields)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         lambda reader: reader.read(None),
     ],
 )
-def test_whatever_spark_asks_for_gets_the_reason(ask: Callable[[Any], object]) -> None:
+def test_every_method_of_a_refused_stream_raises_the_reason(ask: Callable[[Any], object]) -> None:
     given = {"nameServer": "127.0.0.1:9876", "subscribe": "orders", "maxOffsetPerTrigger": "3"}
     reader = RocketMQDataSource(given).streamReader(StructType())
     assert isinstance(reader, RefusedStreamReader)
@@ -44,7 +44,7 @@ def test_whatever_spark_asks_for_gets_the_reason(ask: Callable[[Any], object]) -
 @pytest.mark.slow  # starts the session, if it is the first of the run
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("trigger", [{"availableNow": True}, {"processingTime": "1 second"}])
-def test_the_exception_of_a_stream_ends_with_its_reason(
+def test_stream_exception_ends_with_the_reason(
     spark: SparkSession, tmp_path: Path, trigger: dict[str, Any]
 ) -> None:
     reader = spark.readStream.format("rocketmq").option("nameServer", "127.0.0.1:9876")

@@ -77,7 +77,7 @@ def read(reader: RocketMQStreamReader, start: dict[str, Any], end: dict[str, Any
     )
 
 
-def test_it_reads_what_is_new(cluster: Cluster, stream: Make) -> None:
+def test_stream_reads_new_messages(cluster: Cluster, stream: Make) -> None:
     send(cluster, 3)
     reader = stream(cluster)
     start = reader.initialOffset()
@@ -92,7 +92,7 @@ def test_it_reads_what_is_new(cluster: Cluster, stream: Make) -> None:
     assert reader.latestOffset(end, ALL) == at(4, 4)
 
 
-def test_a_batch_takes_no_more_than_it_may(cluster: Cluster, stream: Make) -> None:
+def test_batch_takes_no_more_than_its_limit(cluster: Cluster, stream: Make) -> None:
     send(cluster, 10)
     reader = stream(cluster, maxOffsetsPerTrigger=6)
     limit = reader.getDefaultReadLimit()
@@ -102,7 +102,7 @@ def test_a_batch_takes_no_more_than_it_may(cluster: Cluster, stream: Make) -> No
     assert reader.reportLatestOffset() == at(10, 10)
 
 
-def test_a_batch_waits_until_there_is_enough(cluster: Cluster, stream: Make) -> None:
+def test_batch_waits_for_its_minimum(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     reader = stream(cluster, minOffsetsPerTrigger=5)
     limit = reader.getDefaultReadLimit()
@@ -118,7 +118,7 @@ def test_a_batch_waits_until_there_is_enough(cluster: Cluster, stream: Make) -> 
     assert reader.latestOffset(at(4, 4), limit) == at(5, 5), "it has waited long enough"
 
 
-def test_available_now_is_what_was_there_at_the_beginning(cluster: Cluster, stream: Make) -> None:
+def test_available_now_reads_what_existed_at_start(cluster: Cluster, stream: Make) -> None:
     send(cluster, 5)
     reader = stream(cluster, maxOffsetsPerTrigger=6)
     reader.prepareForTriggerAvailableNow()
@@ -129,7 +129,7 @@ def test_available_now_is_what_was_there_at_the_beginning(cluster: Cluster, stre
     assert reader.latestOffset(at(5, 5), limit) == at(5, 5)
 
 
-def test_available_now_from_latest_begins_where_it_ends(cluster: Cluster, stream: Make) -> None:
+def test_available_now_from_latest_reads_nothing(cluster: Cluster, stream: Make) -> None:
     send(cluster, 5)
     reader = stream(cluster, startingOffsets="latest")
     reader.prepareForTriggerAvailableNow()
@@ -138,7 +138,7 @@ def test_available_now_from_latest_begins_where_it_ends(cluster: Cluster, stream
     assert start == reader.latestOffset(start, ALL) == at(5, 5)
 
 
-def test_available_now_misses_a_queue_that_is_gone(cluster: Cluster, stream: Make) -> None:
+def test_available_now_reports_a_missing_queue(cluster: Cluster, stream: Make) -> None:
     former = {"former": {"broker-a": {"0": 7}}}
     reader = stream(cluster, subscribePattern="orders|former")
     reader.prepareForTriggerAvailableNow()
@@ -146,7 +146,7 @@ def test_available_now_misses_a_queue_that_is_gone(cluster: Cluster, stream: Mak
         reader.latestOffset(at(0, 0) | former, ALL)
 
 
-def test_a_broker_that_comes_back_while_it_is_looked_for_has_lost_nothing(
+def test_broker_that_returns_during_the_search_has_lost_nothing(
     cluster: Cluster, stream: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def after_it_came_back(client: Client) -> set[str]:
@@ -161,7 +161,7 @@ def test_a_broker_that_comes_back_while_it_is_looked_for_has_lost_nothing(
     assert reader.latestOffset(at(1, 1), ALL) == at(2, 2)
 
 
-def test_a_new_queue_joins_with_its_earliest_offset(cluster: Cluster, stream: Make) -> None:
+def test_new_queue_is_read_from_its_earliest_offset(cluster: Cluster, stream: Make) -> None:
     reader = stream(cluster, subscribePattern="orders|later")
     start = reader.latestOffset(reader.initialOffset(), ALL)
     assert start == at(0, 0)
@@ -176,7 +176,7 @@ def test_a_new_queue_joins_with_its_earliest_offset(cluster: Cluster, stream: Ma
     assert len(read(reader, joined, end)) == 4
 
 
-def test_a_broker_that_is_away_is_waited_for(cluster: Cluster, stream: Make) -> None:
+def test_absent_broker_is_waited_for(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     reader = stream(cluster)
     cluster.broker("broker-a-0").kill()
@@ -187,7 +187,7 @@ def test_a_broker_that_is_away_is_waited_for(cluster: Cluster, stream: Make) -> 
     assert reader.latestOffset(at(1, 1), ALL) == at(2, 1)
 
 
-def test_a_topic_that_was_deleted_is_data_loss(cluster: Cluster, stream: Make) -> None:
+def test_deleted_topic_is_data_loss(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     cluster.topic("orders").delete()
     with pytest.raises(DataLossError, match="its broker no longer has it"):
@@ -197,7 +197,7 @@ def test_a_topic_that_was_deleted_is_data_loss(cluster: Cluster, stream: Make) -
         assert reader.latestOffset(at(1, 1), ALL) == at(1, 1)
 
 
-def test_a_topic_that_was_made_anew_is_data_loss(cluster: Cluster, stream: Make) -> None:
+def test_recreated_topic_is_data_loss(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     with pytest.raises(DataLossError, match=r"offset 9, but the offsets are 0 to 1"):
         stream(cluster).latestOffset(at(9, 2), ALL)
@@ -210,7 +210,7 @@ def test_a_topic_that_was_made_anew_is_data_loss(cluster: Cluster, stream: Make)
     assert read(reader, joined, end) == [("broker-a", 0), ("broker-a", 1)]
 
 
-def test_a_slave_that_is_behind_takes_nothing_back(stream: Make) -> None:
+def test_slave_that_is_behind_moves_no_offset_back(stream: Make) -> None:
     with Cluster(slaves=1, role="SYNC_MASTER", topics={"orders": 1}) as cluster:
         send(cluster, 4)
         cluster.broker("broker-a-0").kill()
@@ -220,13 +220,13 @@ def test_a_slave_that_is_behind_takes_nothing_back(stream: Make) -> None:
         assert stream(cluster).latestOffset(start, ALL) == {"orders": {"broker-a": {"0": 4}}}
 
 
-def test_what_is_not_wanted_any_more_is_left_alone(cluster: Cluster, stream: Make) -> None:
+def test_queues_no_longer_selected_are_ignored(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     start = at(1, 1) | {"former": {"broker-a": {"0": 7}}}
     assert stream(cluster).latestOffset(start, ALL) == at(2, 2) | {"former": start["former"]}
 
 
-def test_what_cannot_be_read_is_told(cluster: Cluster, stream: Make) -> None:
+def test_unreadable_topics_are_refused(cluster: Cluster, stream: Make) -> None:
     with pytest.raises(UnknownTopicError, match="topic order has no route"):
         stream(cluster, subscribe="order").initialOffset()
     with pytest.raises(UnknownTopicError, match="topic order has no route"):
@@ -237,7 +237,7 @@ def test_what_cannot_be_read_is_told(cluster: Cluster, stream: Make) -> None:
         stream(cluster, nameServer="127.0.0.1:1").latestOffset(at(0, 0), ALL)
 
 
-def test_a_group_learns_where_the_stream_is(cluster: Cluster, stream: Make) -> None:
+def test_group_offset_follows_the_stream(cluster: Cluster, stream: Make) -> None:
     send(cluster, 2)
     stream(cluster, group="G", commitOffsets="true").commit(at(1, 2))
     stream(cluster, group="Other").commit(at(1, 2))

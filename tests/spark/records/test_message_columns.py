@@ -52,7 +52,7 @@ def records(draw: st.DrawFn) -> bytes:
 
 
 @given(st.lists(records(), max_size=5))
-def test_every_column_is_what_the_record_says(some: list[bytes]) -> None:
+def test_every_column_equals_its_field_of_the_record(some: list[bytes]) -> None:
     data = b"".join(some)
     table = RecordTable(data, positions_of(data))
     bodies = unpacked(table).bodies
@@ -83,7 +83,7 @@ def test_every_column_is_what_the_record_says(some: list[bytes]) -> None:
 
 
 @given(st.lists(records(), min_size=1, max_size=3), st.data())
-def test_damage_is_told_and_never_breaks(some: list[bytes], data: st.DataObject) -> None:
+def test_damage_is_reported_and_raises_nothing(some: list[bytes], data: st.DataObject) -> None:
     whole = b"".join(some)
     at = data.draw(st.integers(0, len(whole) - 1))
     damaged = whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :]
@@ -100,7 +100,7 @@ def test_damage_is_told_and_never_breaks(some: list[bytes], data: st.DataObject)
             positions_of(cut)
 
 
-def test_properties_are_a_column_only_where_they_are_wanted() -> None:
+def test_properties_are_a_column_only_when_selected() -> None:
     nothing = RecordTable(b"", positions_of(b""))
     for wanted in (False, True):
         batch = message_batch(nothing, "broker-a", {}, include_properties=wanted)

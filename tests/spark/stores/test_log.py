@@ -97,7 +97,7 @@ def cut_small(patch: pytest.MonkeyPatch, part_bytes: int) -> None:
 BODIES = [b"body %d " % number * 10 for number in range(40)]
 
 
-def test_every_record_is_a_row_of_what_it_says(tmp_path: Path) -> None:
+def test_every_record_is_a_row(tmp_path: Path) -> None:
     root = tmp_path / "broker-a-0"
     places = write_log(root, BODIES)
     rows = read(tmp_path, includeProperties="true")
@@ -119,7 +119,7 @@ def test_every_record_is_a_row_of_what_it_says(tmp_path: Path) -> None:
     st.integers(1, 255),
 )
 @settings(max_examples=20, deadline=None)  # writes and reads files
-def test_damage_costs_the_record_it_is_in_and_no_other(
+def test_damage_affects_its_record_only(
     tmp_path_factory: pytest.TempPathFactory, hit: list[int], inside: int, bits: int
 ) -> None:
     root = tmp_path_factory.mktemp("store") / "broker-a-0"
@@ -140,7 +140,7 @@ def test_damage_costs_the_record_it_is_in_and_no_other(
     st.lists(st.tuples(st.integers(0, 9_000), st.integers(1, 255)), max_size=3),
 )
 @settings(max_examples=20, deadline=None)  # writes and reads files
-def test_however_it_is_cut_all_is_there_once(
+def test_every_record_is_read_once_however_the_log_is_split(
     tmp_path_factory: pytest.TempPathFactory, part_bytes: int, flips: list[tuple[int, int]]
 ) -> None:
     root = tmp_path_factory.mktemp("store") / "broker-a-0"
@@ -155,7 +155,7 @@ def test_however_it_is_cut_all_is_there_once(
         assert read(root) == uncut
 
 
-def test_a_boundary_is_looked_for_no_further_than_it_is(tmp_path: Path) -> None:
+def test_search_for_a_boundary_is_limited(tmp_path: Path) -> None:
     places = write_log(tmp_path, BODIES, file_bytes=20_000)
 
     class Watched(bytes):
@@ -172,7 +172,7 @@ def test_a_boundary_is_looked_for_no_further_than_it_is(tmp_path: Path) -> None:
     assert Watched.looked_to < places[3], "not all of a file for each of its parts"
 
 
-def test_what_looks_like_a_record_in_a_body_is_no_boundary(
+def test_record_like_bytes_in_a_body_are_no_boundary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     around = len(record(0, 0, b""))
@@ -186,7 +186,7 @@ def test_what_looks_like_a_record_in_a_body_is_no_boundary(
 
 
 @pytest.mark.parametrize("written", range(0, 165, 3))
-def test_a_record_that_is_being_written_is_no_damage(tmp_path: Path, written: int) -> None:
+def test_unfinished_last_record_is_no_damage(tmp_path: Path, written: int) -> None:
     places = write_log(tmp_path, BODIES[:5])
     path = tmp_path / "commitlog" / f"{0:020}"
     data = path.read_bytes()
@@ -194,7 +194,7 @@ def test_a_record_that_is_being_written_is_no_damage(tmp_path: Path, written: in
     assert [row["commitLogOffset"] for row in read(tmp_path)] == places[:4]
 
 
-def test_what_is_written_behind_the_plan_is_left_for_the_next_read(tmp_path: Path) -> None:
+def test_records_after_planning_are_left_for_the_next_read(tmp_path: Path) -> None:
     options = store_options.store_options(Options(NAME, {"path": str(tmp_path)}))
     places = write_log(tmp_path, BODIES[:5])
     path = tmp_path / "commitlog" / f"{0:020}"
@@ -208,7 +208,7 @@ def test_what_is_written_behind_the_plan_is_left_for_the_next_read(tmp_path: Pat
     assert batch["commitLogOffset"].to_pylist() == places[:3]
 
 
-def test_a_hole_is_damage_where_the_log_goes_on(tmp_path: Path) -> None:
+def test_hole_before_further_records_is_damage(tmp_path: Path) -> None:
     places = write_log(tmp_path, BODIES)
     for path in list((tmp_path / "commitlog").iterdir()):
         data = path.read_bytes()
@@ -230,7 +230,7 @@ def test_a_hole_is_damage_where_the_log_goes_on(tmp_path: Path) -> None:
     assert {first[name] for name in message_columns} == {None}
 
 
-def test_a_missing_file_and_an_empty_one_are_damage(tmp_path: Path) -> None:
+def test_missing_and_empty_files_are_damage(tmp_path: Path) -> None:
     write_log(tmp_path, BODIES)
     files = sorted((tmp_path / "commitlog").iterdir())
     files[1].unlink()
@@ -242,7 +242,7 @@ def test_a_missing_file_and_an_empty_one_are_damage(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_deleted_meanwhile_is_damage(
+def test_file_deleted_meanwhile_is_damage(
     tmp_path: Path,
 ) -> None:
     places = write_log(tmp_path, BODIES)
@@ -261,7 +261,7 @@ def test_a_file_that_is_deleted_meanwhile_is_damage(
     assert found == [place for place in places if place >= FILE_BYTES]
 
 
-def test_nodes_in_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_nodes_in_folders_of_one_name_are_distinguished(tmp_path: Path) -> None:
     for name in ("a/store", "b/store", "b/broker-b-0", "c/broker-b-0"):
         write_log(tmp_path / name, BODIES[:1])
     (tmp_path / "link").symlink_to(tmp_path / "a/store")
@@ -276,7 +276,7 @@ def test_nodes_in_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_the_column_of_damage_is_called_as_no_other(tmp_path: Path) -> None:
+def test_damage_column_has_a_unique_name(tmp_path: Path) -> None:
     write_log(tmp_path, BODIES[:1])
     with pytest.raises(ConfigError, match="'Topic', and view log has such a column already"):
         read(tmp_path, columnNameOfCorruptRecord="Topic")
@@ -285,7 +285,7 @@ def test_the_column_of_damage_is_called_as_no_other(tmp_path: Path) -> None:
     assert ddl.endswith(", `what``s wrong` string")
 
 
-def test_a_preallocated_file_costs_nothing(tmp_path: Path) -> None:
+def test_preallocated_file_costs_nothing(tmp_path: Path) -> None:
     places = write_log(tmp_path, BODIES)
     next_file = tmp_path / "commitlog" / f"{(places[-1] // FILE_BYTES + 1) * FILE_BYTES:020}"
     with open(next_file, "wb") as file:
@@ -293,7 +293,7 @@ def test_a_preallocated_file_costs_nothing(tmp_path: Path) -> None:
     assert len(read(tmp_path)) == len(BODIES)
 
 
-def test_a_body_is_given_as_it_was_sent_and_damage_where_it_cannot_be(tmp_path: Path) -> None:
+def test_body_is_decompressed_or_reported_as_damage(tmp_path: Path) -> None:
     log = tmp_path / "commitlog"
     log.mkdir()
     plain = b"again and " * 50
@@ -310,7 +310,7 @@ def test_a_body_is_given_as_it_was_sent_and_damage_where_it_cannot_be(tmp_path: 
     ]
 
 
-def test_small_bodies_that_unpack_to_much_come_in_several_batches(
+def test_small_bodies_that_inflate_make_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unpacking, "MOST_UNPACKED_BYTES", 2_500)
@@ -332,7 +332,7 @@ def test_small_bodies_that_unpack_to_much_come_in_several_batches(
     ]
 
 
-def test_modes_say_what_damage_does(tmp_path: Path) -> None:
+def test_mode_decides_about_damage(tmp_path: Path) -> None:
     places = write_log(tmp_path, BODIES)
     flip(tmp_path, places[2] + 100)
     assert len(damage_of(read(tmp_path, mode="permissive"))) == 1
@@ -341,7 +341,7 @@ def test_modes_say_what_damage_does(tmp_path: Path) -> None:
         read(tmp_path, mode="FAILFAST")
 
 
-def test_topics_and_times_are_chosen(tmp_path: Path) -> None:
+def test_topics_and_times_are_selected(tmp_path: Path) -> None:
     write_log(tmp_path, BODIES)
     flip(tmp_path, 100)
     assert [row["damage"] is None for row in read(tmp_path, topic="bills, other")] == [False]

@@ -48,7 +48,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_views_have_what_a_dump_has(root: Path) -> None:
+def test_views_equal_a_dump(root: Path) -> None:
     (node,) = find_nodes(str(root))
     queues = read(root, view="consumequeue")
     assert {(row["recordFound"], row["damage"]) for row in queues} == {(True, None)}
@@ -62,7 +62,7 @@ def test_the_views_have_what_a_dump_has(root: Path) -> None:
     assert {row["topic"] for row in read(root, view="consumequeue", topic="orders")} == {"orders"}
 
 
-def test_entries_without_their_records_are_told(root: Path) -> None:
+def test_entries_without_records_are_reported(root: Path) -> None:
     first = min((root / "commitlog").iterdir())
     size_bytes = first.stat().st_size
     first.unlink()
@@ -78,7 +78,7 @@ def test_entries_without_their_records_are_told(root: Path) -> None:
     }
 
 
-def test_damaged_views_are_told(root: Path) -> None:
+def test_damaged_views_are_reported(root: Path) -> None:
     index = min((root / "index").iterdir())
     index.write_bytes(index.read_bytes()[:20])
     queue = min((root / "consumequeue/orders/0").iterdir())
@@ -90,7 +90,7 @@ def test_damaged_views_are_told(root: Path) -> None:
 
 
 @pytest.mark.parametrize("view", ["consumequeue", "index"])
-def test_a_file_that_is_deleted_meanwhile_is_damage(root: Path, view: str) -> None:
+def test_file_deleted_meanwhile_is_damage(root: Path, view: str) -> None:
     options = store_options(Options(NAME, {"path": str(root), "view": view}))
     schema = pa.schema([(name, arrow) for name, _, arrow in store_fields(options)])
     reader = StoreReader(options, schema)

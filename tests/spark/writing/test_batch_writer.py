@@ -21,7 +21,7 @@ def to(cluster: Cluster, frame: DataFrame, topic: str = "orders") -> DataFrameWr
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run; a write takes 0.5 s
-def test_rows_become_messages_with_all_they_say(spark: SparkSession) -> None:
+def test_rows_become_messages_with_all_their_columns(spark: SparkSession) -> None:
     rows = [(f"v{n}", f"k{n}", "red", f"s{n % 3}", {"n": str(n)}, 18 * (n % 2)) for n in range(30)]
     ddl = "value string, key string, tags string, shardingKey string,"
     ddl += " properties map<string,string>, delayLevel int"
@@ -48,7 +48,7 @@ def test_rows_become_messages_with_all_they_say(spark: SparkSession) -> None:
 
 
 @pytest.mark.slow  # a refused write takes as long as one that is not
-def test_what_cannot_be_is_refused_before_anything_is_sent(spark: SparkSession) -> None:
+def test_invalid_write_is_refused_before_anything_is_sent(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("v", 1)], "value string, partition int")
     with Cluster() as cluster:
         with pytest.raises(Exception, match="column partition cannot be written"):

@@ -27,7 +27,7 @@ def check(columns: dict[str, DataType], *, topic_given: bool = True) -> None:
     check_columns("rocketmq", schema, topic_given=topic_given)
 
 
-def test_all_there_are() -> None:
+def test_every_column_is_accepted() -> None:
     columns = {
         "value": BYTES,
         "key": TEXT,
@@ -63,11 +63,11 @@ def test_all_there_are() -> None:
         ({"value": TEXT, "broker": TEXT}, "broker needs a column queueId"),
     ],
 )
-def test_what_cannot_be_written(columns: dict[str, DataType], said: str) -> None:
+def test_unwritable_columns_are_refused(columns: dict[str, DataType], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         check(columns)
 
 
-def test_a_topic_is_named_somewhere() -> None:
+def test_topic_is_required() -> None:
     with pytest.raises(ConfigError, match="no topic: give the option topic or a column"):
         check({"value": TEXT}, topic_given=False)

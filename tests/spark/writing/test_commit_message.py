@@ -32,7 +32,7 @@ def written(*results: SendResult, rows: int = 10, is_delayed: bool = False) -> W
     return found
 
 
-def test_the_offsets_are_the_first_and_the_last() -> None:
+def test_commit_message_has_first_and_last_offsets() -> None:
     found = pickle.loads(pickle.dumps(written(sent(30), sent(10), sent(5, queue_id=1))))
     assert found.offsets == {
         ("orders", "broker-a", 0): (10, 39),
@@ -40,7 +40,7 @@ def test_the_offsets_are_the_first_and_the_last() -> None:
     }
 
 
-def test_several_tasks_together() -> None:
+def test_messages_of_several_tasks_are_merged() -> None:
     doubted = written(sent(40, SendStatus.SLAVE_NOT_AVAILABLE))
     delayed = written(sent(7), rows=1, is_delayed=True)
     total = Written.total([written(sent(0)), None, doubted, delayed])
@@ -49,7 +49,7 @@ def test_several_tasks_together() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_the_driver_logs(caplog: pytest.LogCaptureFixture, stream: bool) -> None:
+def test_driver_logs_a_summary(caplog: pytest.LogCaptureFixture, stream: bool) -> None:
     caplog.set_level(logging.INFO, "fakemq.spark")
     well, doubted = written(sent(0)), written(sent(0, SendStatus.FLUSH_DISK_TIMEOUT))
     if stream:

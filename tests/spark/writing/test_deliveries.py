@@ -38,7 +38,7 @@ def numbered(count: int, **more: list[object]) -> dict[str, list[object]]:
     return {"value": [b"%d" % n for n in range(count)], **more}
 
 
-def test_rows_without_a_key_go_to_all_queues_evenly(mq: Cluster) -> None:
+def test_rows_without_a_key_are_spread_evenly(mq: Cluster) -> None:
     mq.create_topic("orders", 4)
     written = write(mq.namesrv_addr, rows(**numbered(1000)), TO_ORDERS)
     assert [one.max_offset for one in mq.queues("orders")] == [125] * 8
@@ -48,7 +48,7 @@ def test_rows_without_a_key_go_to_all_queues_evenly(mq: Cluster) -> None:
     assert dict(written.statuses) == {"SEND_OK": 1000}
 
 
-def test_equal_sharding_keys_share_the_queue_that_java_takes_in_their_order(mq: Cluster) -> None:
+def test_equal_sharding_keys_share_javas_queue_in_order(mq: Cluster) -> None:
     mq.create_topic("orders", 3)
     # Of the last one the hash is the most negative there is.
     keys = ["alice", "bob", "münchen", "😀", "polygenelubricants"]
@@ -65,7 +65,7 @@ def test_equal_sharding_keys_share_the_queue_that_java_takes_in_their_order(mq: 
         assert {(one.broker, one.queue_id) for one in mine} == {place}
 
 
-def test_a_row_may_name_its_queue(mq: Cluster) -> None:
+def test_row_may_name_its_queue(mq: Cluster) -> None:
     mq.create_topic("orders", 2)
     batch = rows(value=[b"0", b"1", b"2"], broker=["broker-b", None, None], queueId=[1, 1, None])
     write(mq.namesrv_addr, batch, TO_ORDERS)
@@ -76,7 +76,7 @@ def test_a_row_may_name_its_queue(mq: Cluster) -> None:
         write(mq.namesrv_addr, rows(value=[b"0"], broker=["broker-b"], queueId=[2]), TO_ORDERS)
 
 
-def test_what_no_batch_may_carry_goes_by_itself_and_in_order(mq: Cluster) -> None:
+def test_rows_that_fit_no_batch_are_sent_alone_in_order(mq: Cluster) -> None:
     bodies = [b"%d" % n for n in range(4)]
     batch = rows(
         value=[bodies[0], bodies[1] + b" " * 2_000_000, bodies[2], bodies[3]],
@@ -92,7 +92,7 @@ def test_what_no_batch_may_carry_goes_by_itself_and_in_order(mq: Cluster) -> Non
     assert (waiting.message.body, waiting.level, written.delayed) == (b"3", 18, 1)
 
 
-def test_a_task_that_is_done_again_gives_equal_rows_the_same_names(mq: Cluster) -> None:
+def test_repeated_task_gives_equal_rows_the_same_ids(mq: Cluster) -> None:
     batch = rows(value=[b"a", b"b", b"a", b"a"], key=["k", None, "k", None])
     for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
         write(mq.namesrv_addr, batch.take(order), TO_ORDERS)
@@ -104,7 +104,7 @@ def test_a_task_that_is_done_again_gives_equal_rows_the_same_names(mq: Cluster) 
     assert all(len(contents) == 1 for contents in named.values())
 
 
-def test_no_name_where_none_is_wanted_or_the_row_brings_one(mq: Cluster) -> None:
+def test_id_is_omitted_when_disabled_or_given_by_the_row(mq: Cluster) -> None:
     batch = rows(value=[b"0"], properties=[[("mine", "7")]])
     write(mq.namesrv_addr, batch, {**TO_ORDERS, "rowIdProperty": "none"})
     write(mq.namesrv_addr, batch, {**TO_ORDERS, "rowIdProperty": "mine"})
@@ -113,7 +113,7 @@ def test_no_name_where_none_is_wanted_or_the_row_brings_one(mq: Cluster) -> None
         assert ROW_ID_PROPERTY not in one.properties
 
 
-def test_topics_by_row(mq: Cluster) -> None:
+def test_topic_may_differ_by_row(mq: Cluster) -> None:
     write(mq.namesrv_addr, rows(**numbered(4, topic=["t0", "t1"] * 2)))
     assert sorted(numbers(mq.messages("t1"))) == [1, 3]
     write(mq.namesrv_addr, rows(**numbered(4, topic=["t0", "t1"] * 2)), TO_ORDERS)
@@ -121,7 +121,7 @@ def test_topics_by_row(mq: Cluster) -> None:
 
 
 @pytest.mark.parametrize("fault", ["busy", "not available", "answer lost"])
-def test_order_holds_though_sends_are_repeated(mq: Cluster, fault: str) -> None:
+def test_order_holds_when_sends_are_repeated(mq: Cluster, fault: str) -> None:
     mq.create_topic("orders", 1)
     if fault == "busy":
         mq.faults.error("SEND_BATCH_MESSAGE", code="SYSTEM_BUSY", on_call=2)
@@ -141,7 +141,7 @@ def test_order_holds_though_sends_are_repeated(mq: Cluster, fault: str) -> None:
         assert mine == list(range(rest, 60, 2))
 
 
-def test_a_broker_that_comes_back_within_the_time_is_waited_for(mq: Cluster) -> None:
+def test_absent_broker_that_returns_in_time_is_waited_for(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     kill = mq.faults.kill("SEND_BATCH_MESSAGE", at="before_reply", node="broker-a", on_call=3)
     batch = rows(**numbered(400, shardingKey=[f"k{n % 9}" for n in range(400)]))
@@ -168,7 +168,7 @@ def test_rows_without_a_key_go_to_another_broker(mq: Cluster) -> None:
         mq.broker("broker-a").restart()
 
 
-def test_a_cluster_without_brokers_is_waited_for_as_long_as_asked(mq: Cluster) -> None:
+def test_cluster_without_brokers_is_waited_for_as_configured(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     brokers = [mq.broker(name) for name in ("broker-a", "broker-b")]
     for broker in brokers:
@@ -184,7 +184,7 @@ def test_a_cluster_without_brokers_is_waited_for_as_long_as_asked(mq: Cluster) -
         brokers[0].restart()
 
 
-def test_what_the_broker_says_reaches_the_user(mq: Cluster) -> None:
+def test_brokers_error_reaches_the_user(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     mq.faults.error(
         "SEND_BATCH_MESSAGE", code="NO_PERMISSION", remark="the broker is read only", always=True
@@ -196,12 +196,12 @@ def test_what_the_broker_says_reaches_the_user(mq: Cluster) -> None:
         write(mq.namesrv_addr, rows(value=[b"0"], queueId=[0]), TO_ORDERS)
 
 
-def test_a_message_that_is_too_large(mq: Cluster) -> None:
+def test_oversized_message_is_refused(mq: Cluster) -> None:
     with pytest.raises(DeliveryError, match=r"to topic orders: .* over max value, MAX: 4194304"):
         write(mq.namesrv_addr, rows(value=[b"x" * 4_194_305]), TO_ORDERS)
 
 
-def test_patience_ends(mq: Cluster) -> None:
+def test_wait_ends_at_its_limit(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     mq.faults.error("SEND_BATCH_MESSAGE", code="SYSTEM_BUSY", remark="later", always=True)
     given = {**TO_ORDERS, "deliveryTimeoutMs": "60"}
@@ -209,7 +209,7 @@ def test_patience_ends(mq: Cluster) -> None:
         write(mq.namesrv_addr, rows(value=[b"0"], shardingKey=["a"]), given)
 
 
-def test_a_wait_for_a_cluster_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_wait_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     given = {**TO_ORDERS, "deliveryTimeoutMs": "300"}
     with pytest.raises(DeliveryError, match=r"no queue of topic orders .* \[127.0.0.1:1\] failed"):
         write("127.0.0.1:1", rows(value=[b"0"]), given)
@@ -218,7 +218,7 @@ def test_a_wait_for_a_cluster_is_told_of_once(caplog: pytest.LogCaptureFixture) 
     assert "tried again for up to 300 ms (deliveryTimeoutMs): connect to [127.0.0.1:1]" in told[0]
 
 
-def test_a_doubted_message_counts_unless_the_user_says_otherwise(mq: Cluster) -> None:
+def test_uncertain_message_counts_as_sent_unless_configured(mq: Cluster) -> None:
     mq.create_topic("orders", 1)
     mq.faults.reply("SEND_BATCH_MESSAGE", code="FLUSH_DISK_TIMEOUT", at="before_reply", times=2)
     written = write(mq.namesrv_addr, rows(value=[b"0"]), TO_ORDERS)
@@ -228,13 +228,13 @@ def test_a_doubted_message_counts_unless_the_user_says_otherwise(mq: Cluster) ->
         write(mq.namesrv_addr, rows(value=[b"0"]), {**TO_ORDERS, "acceptStatuses": "SEND_OK"})
 
 
-def test_an_unknown_topic_fails_at_once_where_none_is_created() -> None:
+def test_unknown_topic_fails_at_once_when_none_is_created() -> None:
     refused = pytest.raises(DeliveryError, match="no queue of topic orders to write to: No route")
     with Cluster(config={"autoCreateTopicEnable": "false"}) as cluster, refused:
         write(cluster.namesrv_addr, rows(value=[b"0"]), TO_ORDERS)
 
 
-def test_no_rows_are_no_messages(mq: Cluster) -> None:
+def test_empty_task_sends_nothing(mq: Cluster) -> None:
     assert write(mq.namesrv_addr, rows(value=[]), TO_ORDERS).rows == 0
     assert write(mq.namesrv_addr, [], TO_ORDERS).rows == 0
     assert "orders" not in mq.topics()

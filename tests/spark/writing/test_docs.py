@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "spark_write.md"
 
 
 @pytest.mark.slow  # starts the session, if it is the first of the run
-def test_the_example_of_writing_runs(spark: SparkSession) -> None:
+def test_example_of_writing_runs(spark: SparkSession) -> None:
     write, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     with fakemq.Cluster(topics={"orders": 4}) as mq:
         exec(compile(write, str(PAGE), "exec"), {"fakemq": fakemq, "spark": spark, "mq": mq})

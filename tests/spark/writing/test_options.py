@@ -11,7 +11,7 @@ from fakemq.errors import ConfigError
 from tests.support.writes import options
 
 
-def test_what_is_not_said() -> None:
+def test_defaults_are_applied() -> None:
     found = options(checkpointLocation="/c", queryName="q")
     assert (found.topic, found.batch_size, found.delivery_timeout_ms) == (None, 1000, 120_000)
     assert found.accept_statuses == set(SendStatus)
@@ -20,7 +20,7 @@ def test_what_is_not_said() -> None:
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_what_is_said() -> None:
+def test_options_are_parsed() -> None:
     found = options(
         topic="orders",
         batchSize="5",
@@ -50,6 +50,6 @@ def test_what_is_said() -> None:
         ("path", "/orders", "a path is not used: name the topic by the option topic"),
     ],
 )
-def test_what_cannot_be(name: str, value: str, said: str) -> None:
+def test_invalid_options_are_refused(name: str, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         options(**{name: value})

@@ -26,7 +26,7 @@ def names(batches: list[list[int]], scope: str = "w", prefix: str = "0") -> list
 
 
 @given(CONTENTS, st.randoms(use_true_random=False))
-def test_the_same_rows_in_any_order_and_grouping_have_the_same_names(
+def test_equal_rows_have_equal_ids_in_any_order_and_grouping(
     batches: list[list[int]], chance: object
 ) -> None:
     rows = [content for batch in batches for content in batch]
@@ -36,7 +36,7 @@ def test_the_same_rows_in_any_order_and_grouping_have_the_same_names(
     assert Counter(names([rows[:7], rows[7:]])) == Counter(once)
 
 
-def test_what_tells_names_apart() -> None:
+def test_ids_differ_by_scope_prefix_and_content() -> None:
     found = {
         names([[1]], scope, prefix)[0][1] for scope in ("w", "v") for prefix in ("0", "1", "7-1")
     }

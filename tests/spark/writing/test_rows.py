@@ -23,7 +23,7 @@ def encoder(**given: str) -> RowEncoder:
     return RowEncoder(asked, RowIds("w", "0"), lambda: f"U{next(numbers)}")
 
 
-def test_what_the_columns_come_to() -> None:
+def test_columns_become_the_message() -> None:
     one, other = encoded(
         value=["grün".encode(), b"\x00"],
         key=["k1 k2", None],
@@ -52,18 +52,18 @@ def test_what_the_columns_come_to() -> None:
     assert not other.is_delayed
 
 
-def test_the_order_of_a_map_does_not_matter() -> None:
+def test_order_of_a_map_is_irrelevant() -> None:
     ways = [[("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]]
     found = {encoded(value=[b"v"], properties=[way])[0].properties for way in ways}
     assert len(found) == 1
 
 
-def test_a_name_of_its_own_stays() -> None:
+def test_given_id_is_kept() -> None:
     (row,) = encoded(value=[b"v"], properties=[[("SPARK_ROW_ID", "mine")]])
     assert decode_properties(row.properties.decode())["SPARK_ROW_ID"] == "mine"
 
 
-def test_properties_of_a_message_that_was_read_can_be_left_out() -> None:
+def test_system_properties_of_a_read_message_can_be_dropped() -> None:
     read = [("UNIQ_KEY", "x"), ("KEYS", "k"), ("mine", "7")]
     dropping = encoder(dropSystemProperties="true")
     (row,) = dropping.rows(rows(value=[b"v"], properties=[read]))
@@ -91,12 +91,12 @@ def test_properties_of_a_message_that_was_read_can_be_left_out() -> None:
         ({"tags": ["ä" * 16_400]}, r"properties of 3\d{4} bytes .* more than the 32767 possible"),
     ],
 )
-def test_a_row_that_is_no_message(columns: dict[str, Sequence[object]], said: str) -> None:
+def test_invalid_row_is_refused(columns: dict[str, Sequence[object]], said: str) -> None:
     with pytest.raises(RowError, match=said):
         encoder().rows(rows(**{"value": [b"v"], **columns}))
 
 
-def test_a_row_without_a_topic() -> None:
+def test_row_without_a_topic_is_refused() -> None:
     by_row = RowEncoder(options(), RowIds("w", "0"), lambda: "U")
     for topic in (None, ""):
         with pytest.raises(RowError, match="a row names no topic: its column topic is null or"):

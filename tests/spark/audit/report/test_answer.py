@@ -60,5 +60,5 @@ DAMAGED = Store("broker-a", {}, 3, ["00000000000000000000 at 17: torn"])
         ),
     ],
 )
-def test_the_answer(summary: Summary, state: str, text: str) -> None:
+def test_answer_summarises_the_audit(summary: Summary, state: str, text: str) -> None:
     assert answer(summary) == (state, text)

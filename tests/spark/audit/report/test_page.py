@@ -65,7 +65,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.slow  # matplotlib is imported and draws four plots
-def test_everything_there_can_be() -> None:
+def test_complete_page_has_every_section() -> None:
     found = Page(page(full()))
     assert (
         found.tags["h1"] == found.tags["main"] == found.tags["script"] == found.tags["style"] == 1
@@ -89,7 +89,7 @@ def test_everything_there_can_be() -> None:
 
 
 @pytest.mark.slow  # draws eight plots
-def test_the_same_bytes_whatever_matplotlib_is_set_to() -> None:
+def test_page_is_the_same_for_any_matplotlib_settings() -> None:
     import matplotlib
 
     text, before = page(full(5)), dict(matplotlib.rcParams)
@@ -99,20 +99,20 @@ def test_the_same_bytes_whatever_matplotlib_is_set_to() -> None:
     assert dict(matplotlib.rcParams) == before
 
 
-def test_an_empty_summary() -> None:
+def test_empty_summary_makes_a_page() -> None:
     found = Page(page(EMPTY))
     assert "Nothing to judge: no message was found." in found.texts
     assert not found.tags["table"] + found.tags["figure"] + found.tags["section"]
 
 
-def test_one_of_everything() -> None:
+def test_summary_with_one_of_everything_makes_a_page() -> None:
     one = full(1, 1, 1)
     found = Page(page(msgspec.structs.replace(one, lag=one.lag[:1], begin_ms=NOON_MS)))
     assert found.tags["figure"] == 4
 
 
 @pytest.mark.slow  # three megabytes of page
-def test_what_is_too_much_is_left_out_and_said() -> None:
+def test_long_tables_are_cut_and_say_so() -> None:
     much = msgspec.structs.replace(full(10_001, 200, 300), messages_left_out=1)
     text = page(much)
     assert len(text) < 5_000_000
@@ -127,7 +127,7 @@ def test_what_is_too_much_is_left_out_and_said() -> None:
     assert ">key-9999<" not in text
 
 
-def test_many_faults_are_not_all_marked() -> None:
+def test_number_of_marked_faults_is_limited() -> None:
     faults = [FaultSummary(NOON_MS + second * 1000, "broker-a", "cut", 0) for second in range(100)]
     found = Page(page(msgspec.structs.replace(full(), faults=faults)))
     assert "Left out: 60 faults of those that explain least." in found.texts
@@ -182,14 +182,14 @@ SUMMARIES = st.builds(
 @pytest.mark.slow  # draws the plots of four summaries, too slow to shrink
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(SUMMARIES)
-def test_no_summary_breaks_the_page(summary: Summary) -> None:
+def test_any_summary_makes_a_page(summary: Summary) -> None:
     found = Page(page(summary))
     assert found.tags["script"] == 1
     assert not found.tags["img"]
     assert not [name for _, name, _ in found.attributes if name.startswith("on")]
 
 
-def test_what_comes_from_the_data_is_escaped(tmp_path: Path) -> None:
+def test_data_are_escaped(tmp_path: Path) -> None:
     parts = full(3)
     summary = msgspec.structs.replace(
         parts,
@@ -214,7 +214,7 @@ def test_what_comes_from_the_data_is_escaped(tmp_path: Path) -> None:
     assert Page(text).texts.count(plain(EVIL)) > 10
 
 
-def test_the_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "new" / "report.html"
     write_report(EMPTY, str(path))
     written = path.read_bytes()
@@ -231,7 +231,7 @@ def test_the_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("where", "why"), [("", "directory"), ("file/report.html", "xist|direct")])
-def test_a_path_that_cannot_be_written(tmp_path: Path, where: str, why: str) -> None:
+def test_unwritable_path_is_refused(tmp_path: Path, where: str, why: str) -> None:
     (tmp_path / "file").write_text("")
     path = tmp_path / where
     with pytest.raises(FakemqError, match=f"{path}: cannot write the report: .*({why})"):
@@ -240,7 +240,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path, where: str, why: str) -> 
 
 
 @pytest.mark.slow  # a Python of its own
-def test_without_matplotlib_there_are_tables_still() -> None:
+def test_tables_are_shown_without_matplotlib() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from fakemq.spark.audit.report.page import page\n"

@@ -34,7 +34,7 @@ def report(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_report_opens(report: Path, tmp_path: Path, dark: bool) -> None:
+def test_report_opens_in_a_browser(report: Path, tmp_path: Path, dark: bool) -> None:
     import numpy
     from matplotlib.image import imread
 
@@ -60,9 +60,7 @@ def test_the_report_opens(report: Path, tmp_path: Path, dark: bool) -> None:
     assert numpy.sum(colors == delivered) > 5_000
 
 
-def test_what_is_not_the_report_s_own_is_neither_run_nor_loaded(
-    report: Path, tmp_path: Path
-) -> None:
+def test_foreign_content_is_neither_run_nor_loaded(report: Path, tmp_path: Path) -> None:
     # As if something had escaped the escaping; the console that was empty above is not.
     text = report.read_text(encoding="utf-8")
     foreign = f'{EVIL}<img src="http://127.0.0.1:9/pixel.png">'

@@ -9,7 +9,7 @@ from fakemq.spark.audit.report.screen import LAGS_SHOWN, MESSAGES_SHOWN, lines
 from tests.support.summaries import EMPTY, full
 
 
-def test_nothing_is_little() -> None:
+def test_empty_audit_is_short() -> None:
     assert list(lines(EMPTY)) == [
         "Audit of nothing",
         "from 1970-01-01 00:00:00.000 to 1970-01-01 00:00:00.000 UTC",
@@ -45,7 +45,7 @@ def test_everything_is_shown_in_tables() -> None:
     assert damaged == [f"broker-a/1/{summary.stores[1].damaged[0]}"]
 
 
-def test_what_is_not_printable_stays_in_its_line() -> None:
+def test_unprintable_text_stays_in_its_line() -> None:
     summary = full(messages=1)
     (message,) = summary.messages
     odd = msgspec.structs.replace(message, keys="a\nb\x1b[31m")

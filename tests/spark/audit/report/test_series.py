@@ -14,7 +14,7 @@ POINTS = st.lists(st.tuples(st.floats(-1e12, 1e12), st.integers(0, 2**63)), max_
 
 
 @given(POINTS, st.integers(2, 20))
-def test_thinned_points_are_few_and_have_the_peak_and_the_end(
+def test_thinned_points_are_few_with_peak_and_end(
     points: list[tuple[float, int]], at_most: int
 ) -> None:
     points.sort()
@@ -33,7 +33,7 @@ SECONDS = st.lists(st.tuples(st.integers(-(2**40), 2**40), st.integers(0, 1000))
 
 
 @given(SECONDS, st.integers(1, 20))
-def test_deliveries_are_all_counted(found: list[tuple[int, int]], at_most: int) -> None:
+def test_all_deliveries_are_counted(found: list[tuple[int, int]], at_most: int) -> None:
     rate = deliveries(msgspec.structs.replace(EMPTY, delivered_per_second=found), at_most)
     assert len(rate.points) <= at_most
     if found:
@@ -43,12 +43,12 @@ def test_deliveries_are_all_counted(found: list[tuple[int, int]], at_most: int) 
         assert rate.points[0][0] == min(second for second, _ in found)
 
 
-def test_a_second_without_deliveries_is_zero() -> None:
+def test_second_without_deliveries_is_zero() -> None:
     summary = msgspec.structs.replace(EMPTY, delivered_per_second=[(12, 5), (10, 3), (12, 1)])
     assert deliveries(summary) == (1, [(10, 3), (11, 0), (12, 6)])
 
 
-def test_who_is_furthest_behind_comes_first() -> None:
+def test_queue_furthest_behind_is_first() -> None:
     lag = [
         LagPoint("orders", "billing", 2000, 4),
         LagPoint("orders", "audit", 1000, 9),

@@ -41,7 +41,7 @@ Read:
 """  # noqa: E501 - as wide as a terminal shows it
 
 
-def test_a_whole_audit() -> None:
+def test_complete_audit_is_printed() -> None:
     summary = msgspec.structs.replace(
         EMPTY,
         title="Audit of one",
@@ -61,7 +61,7 @@ def test_a_whole_audit() -> None:
     assert list(lines_of(summary)) == WHOLE.splitlines()
 
 
-def test_of_many_messages_the_worst_are_shown() -> None:
+def test_worst_of_many_messages_are_shown() -> None:
     lines = list(lines_of(msgspec.structs.replace(full(400), messages_left_out=1)))
     shown = [line for line in lines if line.startswith("  7F0000010A2018B4AAC2")]
     assert len(shown) == SHOWN_MESSAGES
@@ -69,10 +69,10 @@ def test_of_many_messages_the_worst_are_shown() -> None:
     assert "  351 more messages are left out; the counts have them all" in lines
 
 
-def test_nothing_is_few_lines() -> None:
+def test_empty_audit_is_few_lines() -> None:
     assert len(list(lines_of(EMPTY))) == 3
 
 
-def test_a_text_cannot_steer_the_terminal() -> None:
+def test_text_cannot_control_the_terminal() -> None:
     assert plain("\x1b[2J\u202e\ud800") == "\\x1b[2J\\u202e\\ud800"
     assert plain("k" * 5000) == "k" * CELL_CHARACTERS + "… (4,800 characters more)"
