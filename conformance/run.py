@@ -54,7 +54,7 @@ class Run:
     """One run of a scenario on one cluster.
 
     Places are ``namesrv``, ``broker-a``, ``broker-b`` or the slave ``broker-a-1``, and for a
-    broker's fast port ``broker-a vip``. Peers are connections by the names of who speaks:
+    broker's fast port ``broker-a vip``. A peer is a connection with the name of a client:
     ``client`` where it does not matter.
     """
 
@@ -187,7 +187,7 @@ class Run:
     def hold(
         self, fields: Mapping[str, object], *, peer: str = "consumer", binary: bool = False
     ) -> Pending:
-        """Send broker-a a pull that it is to hold, and go on when it does."""
+        """Send broker-a a pull that it has to hold, and return when it holds it."""
         connection = self.peer(peer, "broker-a")
         pending = connection.send(RequestCode.PULL_MESSAGE, fields, binary=binary)
         connection.quietly(NO_CODE)  # arrived …
@@ -222,13 +222,13 @@ class Run:
         node.start()
 
     def pause(self, place: str) -> None:
-        """Let a broker stand still, its connections open."""
-        self.note(f"{place} stands still")
+        """Pause a broker; its connections stay open."""
+        self.note(f"{place} is paused")
         self._target.broker(place).pause()
 
     def resume(self, place: str) -> None:
-        """Let it go on."""
-        self.note(f"{place} goes on")
+        """Resume a paused broker."""
+        self.note(f"{place} resumes")
         self._target.broker(place).resume()
 
     def _leave(self, place: str, why: str) -> None:
@@ -239,14 +239,14 @@ class Run:
     # -- what is not --------------------------------------------------------------------------
 
     def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
-        """Have a topic with so many queues on each broker; gives its name."""
+        """Create a topic with ``queues`` queues on each broker; return its name."""
         self.client.create_topic(name, queues, perm=perm)
         self.note(f"topic {name}: {queues} queue{'s' * (queues > 1)} on each broker")
         self.until(lambda: self._is_routed(name), f"a route of {name} with every master")
         return name
 
     def group(self, name: str, **config: object) -> str:
-        """Have a group at broker-a that differs from what is usual; gives its name."""
+        """Create a group at broker-a with unusual settings; return its name."""
         body = json.dumps(group_config(name, **config)).encode()
         command = self.client.instance.command(
             RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body
@@ -285,7 +285,7 @@ class Run:
     def wait(
         self, condition: Callable[[], bool], within_ms: int, what: str, step_ms: int = 100
     ) -> None:
-        """Let time pass, on the fake its own, until something is so.
+        """Let time pass, on the fake its own, until a condition holds.
 
         TimeoutError names ``what`` did not come.
         """

@@ -46,7 +46,7 @@ def _different(one: Scenario, accepted: Sequence[Difference]) -> str:
 
 
 def repeat(chosen: Sequence[Scenario], runs: int) -> int:
-    """Run them so often, and print how long each run took; gives how many runs differed."""
+    """Run them ``runs`` times and print how long each run took; return how many runs differed."""
     took_s: list[float] = []
     different = 0
     for number in range(1, runs + 1):

@@ -30,7 +30,7 @@ Bytes of real RocketMQ, written by `python -m conformance.capture`; do not edit.
 
 Lines are `NAME WAY HEX`: `>` a request, `<` the answer, `<!` a request of the broker's own, sent to
 the client on the same connection; `-` stands for no answer. NAME is the request code's name (what
-is particular after a dot; `/N` gives the code of a Java client's answer).
+is particular after a dot; `/N` is the code of a Java client's answer).
 
 """
 SETTLE_S = 0.15

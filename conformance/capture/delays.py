@@ -42,7 +42,7 @@ class Recording:
     def ask(
         self, code: int, fields: Mapping[str, str], body: bytes = b"", *, version: int = 407
     ) -> int:
-        """Ask and write down; gives the physical offset in the answer to a send, else 0."""
+        """Ask and write down; return the physical offset in the answer to a send, else 0."""
         request = frame(code, fields, body, version=version)
         answer = self._connection.call(request)
         self.lines += [f"> {request.hex()}", f"< {answer.hex()}"]

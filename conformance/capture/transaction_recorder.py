@@ -46,7 +46,7 @@ class Recorder:
     def ask(
         self, code: int, fields: Fields | None = None, body: bytes = b"", *, client: str = "a"
     ) -> dict[str, str]:
-        """Send a request and wait for its answer; gives the answer's ext fields."""
+        """Send a request and wait for its answer; return its ext fields."""
         opaque = self._send(client, code, fields, body, 0)
         while True:
             header = self._receive(client)

@@ -28,8 +28,8 @@ from fakemq.protocol.codes import RequestCode
 README = """\
 Transactions of a real 4.9.7 broker, written by `python -m conformance.capture.transactions`; do not
 edit. Lines: `config KEY=VALUE`, `port N`, `# case`, `> CLIENT AT_MS HEX` a request, `< CLIENT HEX`
-what came, `check` a look at the half messages that nobody was asked in, `wait MS`, `x CLIENT` a
-client hangs up, `log HEX` the commit log.
+what came, `check` a look at half messages that asked no producer, `wait MS`, `x CLIENT` a client
+hangs up, `log HEX` the commit log.
 
 """
 QUICK = {
@@ -102,12 +102,12 @@ def checks(rec: Recorder) -> None:
     rec.send(b"immune", more={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"}, flag=7)
     rec.checked()
     rec.end(rec.asked(), ROLLBACK)
-    rec.case("immune for too long: discarded, and nobody was asked")
+    rec.case("immune for too long: discarded, and no producer was asked")
     rec.send(b"immune", more={"CHECK_IMMUNITY_TIME_IN_SECONDS": "60"})
     for _ in range(3):
         rec.checked()
     rec.discarded()
-    rec.case("immune, put back, and committed at its first place: asked all the same")
+    rec.case("immune, put back, and committed at its first place: asked nevertheless")
     half = rec.send(b"immune", more={"CHECK_IMMUNITY_TIME_IN_SECONDS": "3"})
     rec.checked()
     rec.end(half, COMMIT)
@@ -140,7 +140,7 @@ def oddities(rec: Recorder) -> None:
     rec.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, {})
     rec.end(half, ROLLBACK)
     rec.end(rec.asked(), ROLLBACK)
-    rec.case("no body: put back, and nobody is asked")
+    rec.case("no body: put back, and no producer is asked")
     rec.send(b"")
     for _ in range(3):
         rec.checked()
@@ -153,7 +153,7 @@ def oddities(rec: Recorder) -> None:
     rec.case("checked often enough before it came")
     rec.send(b"worn", more={"TRANSACTION_CHECK_TIMES": "3"})
     rec.discarded()
-    rec.case("sent by a producer that leaves: nobody is asked, then another")
+    rec.case("sent by a producer that leaves: no producer is asked, then another")
     rec.beat("b")
     rec.hang_up("a")
     rec.beat("a")
@@ -201,7 +201,7 @@ def at_their_pace(rec: Recorder) -> None:
 
 
 def record(config: Mapping[str, str], cases: Callable[[Recorder], None]) -> str:
-    """Run cases on a broker of that config; gives the lines."""
+    """Run cases on a broker of that config; return the lines."""
     with JavaCluster(topics={TOPIC: 4}, config=config) as cluster:
         (broker,) = cluster.brokers
         rec = Recorder(broker)

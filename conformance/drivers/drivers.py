@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Self
 
 EVENT_TIMEOUT_S = 75.0
-"""Over two heartbeats: a Java consumer whose new subscription no heartbeat has told yet is refused
+"""Over two heartbeats: a broker refuses a Java consumer whose new subscription it does not know
 (code 25) until the next one, 30 s later."""
 
 
@@ -99,7 +99,7 @@ class Driver:
         self._temporary.cleanup()
 
     def say(self, command: str) -> None:
-        """Gives the driver one command line."""
+        """Send the driver one command line."""
         self._stdin.write(command + "\n")
         self._stdin.flush()
 
@@ -171,7 +171,7 @@ class Producing(Driver):
         super().__init__(command, environment)
 
     def go(self) -> None:
-        """Begins, or goes on, sending at the rate."""
+        """Begin or resume sending at the rate."""
         self.say("go")
 
     def pause(self) -> None:
@@ -186,7 +186,7 @@ class Producing(Driver):
     def begin(self, id: str, size_bytes: int = 0, timeout_ms: int | None = None) -> None:
         """Begins to send one message with ``id`` as key; `ended` has its end.
 
-        Its body is the id, or so many bytes of noise; both are for a Java producer only.
+        Its body is the id, or ``size_bytes`` random bytes; both are for a Java producer only.
         """
         more = [] if timeout_ms is None and not size_bytes else [size_bytes, timeout_ms]
         self.say(" ".join(["send", id, *(str(one) for one in more if one is not None)]))

@@ -1,4 +1,4 @@
-"""A Java producer beside a `fakemq.Cluster` whose clock stands still while a test places faults."""
+"""A Java producer beside a `fakemq.Cluster` whose clock is frozen while a test places faults."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Sender:
         return self._end(id)
 
     def place(self, id: str) -> int:
-        """At which queue offset a message is, as its sender was told."""
+        """Return the queue offset in the acknowledgement of a message."""
         return next(ack.queue_offset for ack in self._producer.acks if ack.id == id)
 
     def _begin(self, id: str) -> bool:
-        """Send; on return the broker has handled it. Gives whether its sender knows already."""
+        """Send; on return the broker has handled it. Return whether the send has ended."""
         before = self._handled()
         self._producer.say(f"send {id}")
         self._mq.wait_for(
-            lambda: self._handled() > before or self._told(id), timeout=EVENT_TIMEOUT_S
+            lambda: self._handled() > before or self._has_ended(id), timeout=EVENT_TIMEOUT_S
         )
-        return self._told(id)
+        return self._has_ended(id)
 
     def _end(self, id: str) -> str:
-        self._producer.wait_for(lambda: self._told(id), f"the end of send {id}")
+        self._producer.wait_for(lambda: self._has_ended(id), f"the end of send {id}")
         ack = self._ack(id)
         return FAILED if ack is None else ack.status
 
-    def _told(self, id: str) -> bool:
+    def _has_ended(self, id: str) -> bool:
         failed = any(failure.startswith(f"{id} ") for failure in self._producer.failures)
         return failed or self._ack(id) is not None
 

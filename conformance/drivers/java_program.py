@@ -18,7 +18,7 @@ from conformance.drivers.drivers import Consuming, Driver, DriverError, Producin
 from conformance.targets.java_jars import REFERENCE, archive_flags, class_path
 
 SCENARIOS = (
-    # Those that wait longest come first: for leases of 60 s, for a client that stands still for 10.
+    # Those that wait longest come first: for leases of 60 s, for a client that pauses for 10.
     "orderlydying",
     "reset",
     "transaction",
@@ -78,7 +78,7 @@ def java_command(
 ) -> list[str]:
     """The java command line up to the program's arguments; all it writes goes below ``home``.
 
-    ``domain`` is the address server of clients that are told no name server.
+    ``domain`` is the address server of clients that have no name server address.
     """
     logs = home / "logs"
     properties: dict[str, object] = {
@@ -155,7 +155,7 @@ class JavaProgram(JavaDriver):
     """A JVM that runs scenarios, up to ``AT_ONCE`` of those begun at a time.
 
     ``binary`` makes its clients send RocketMQ's own header serialisation. ``domain`` is the address
-    server of clients that are told no name server.
+    server of clients that have no name server address.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class JavaProgram(JavaDriver):
             self.say(f"run {scenario} _{secrets.token_hex(4)}")
 
     def observe(self, scenario: str) -> list[str]:
-        """What the clients of a scenario saw, in order; begins it if nobody has.
+        """Return what the clients of a scenario saw, in order; begin it if it has not begun.
 
         Raises DriverError with all it knows when the scenario fails or takes over 200 s.
         """
@@ -191,8 +191,8 @@ class JavaProgram(JavaDriver):
         self.wait_for(lambda: scenario in self._ended, scenario, SCENARIO_TIMEOUT_S)
         observed = self._observed[scenario]
         if scenario in self._failed:
-            told = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
-            raise DriverError("\n".join([f"{scenario} failed", *told]))
+            text = [*observed, *self._failed[scenario], self.complaints(), *self.client_log()[-40:]]
+            raise DriverError("\n".join([f"{scenario} failed", *text]))
         return observed
 
     def observe_again(self, scenario: str) -> list[str]:
@@ -254,12 +254,12 @@ class JavaConsumer(JavaDriver, Consuming):
 class JavaClients(JavaDriver):
     """Clients of every kind in one JVM, made and used by commands; see ``Faulty.java``.
 
-    Consumers share out queues at their start and when they are told to, never by themselves, and
+    Consumers share out queues at their start and when a test asks for it, never by themselves, and
     take their locks again every 300 ms.
     """
 
     def __init__(self, version: str = REFERENCE) -> None:
-        self.heard: list[tuple[str, str]] = []
+        self.received: list[tuple[str, str]] = []
         """Consumer and message, in the order in which listeners were given them."""
         self.checked: list[str] = []
         """The messages about which a transactional producer was asked."""
@@ -270,7 +270,7 @@ class JavaClients(JavaDriver):
         super().__init__(version, "-", "faulty", jvm=(*SMALL_JVM, shares, locks))
 
     def begin(self, *words: object) -> str:
-        """Begin a command; gives its tag, for `result`."""
+        """Begin a command; return its tag, for `result`."""
         tag = f"#{next(self._tags)}"
         self.say(" ".join(map(str, [tag, *words])))
         return tag
@@ -280,7 +280,7 @@ class JavaClients(JavaDriver):
         return tag in self._results
 
     def result(self, tag: str) -> str:
-        """Wait for the end of a command; one that failed gives ``!EXCEPTION CODE_OR_TEXT``."""
+        """Wait for the end of a command; one that failed returns ``!EXCEPTION CODE_OR_TEXT``."""
         self.wait_for(lambda: self.ended(tag), f"the end of {tag}")
         return self._results[tag]
 
@@ -288,17 +288,17 @@ class JavaClients(JavaDriver):
         """Begin a command and wait for its end."""
         return self.result(self.begin(*words))
 
-    def wait_heard(self, name: str, id: str, times: int = 1) -> None:
+    def wait_received(self, name: str, id: str, times: int = 1) -> None:
         """Wait until a listener was given a message so often, or more often."""
         self.wait_for(
-            lambda: self.heard.count((name, id)) >= times, f"{id} {times} times at {name}"
+            lambda: self.received.count((name, id)) >= times, f"{id} {times} times at {name}"
         )
 
     def on_line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
-        if kind == "heard":
+        if kind == "received":
             name, _, id = rest.partition(" ")
-            self.heard.append((name, id))
+            self.received.append((name, id))
         elif kind == "checked":
             self.checked.append(rest)
         elif kind.startswith("#"):

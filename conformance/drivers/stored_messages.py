@@ -25,7 +25,7 @@ _TIMEOUT_S = 120.0
 
 
 class Stored(NamedTuple):
-    """What a producer was told of a message, or its half."""
+    """The acknowledgement of a message, or of its half message."""
 
     kind: str
     key: str
@@ -59,7 +59,7 @@ class Stock(JavaDriver):
 
     def __init__(self) -> None:
         self.acks: list[Stored] = []
-        self.heard: dict[str, int] = {}
+        self.consumed: dict[str, int] = {}
         """The last that a listener took, by key: how often it had been sent back."""
         self.sent_back: set[str] = set()
         self._found: list[Found] = []
@@ -71,16 +71,16 @@ class Stock(JavaDriver):
         self.say(f"load {namesrv_addr} {name} {count}")
 
     def wait_acks(self, count: int) -> None:
-        """Wait until so many are acknowledged."""
+        """Wait until ``count`` messages are acknowledged."""
         self.wait_for(lambda: len(self.acks) >= count, f"{count} acknowledged", _TIMEOUT_S)
 
     def wait_loaded(self) -> None:
         """Wait until the last `load` has ended."""
         self._wait_end("loaded", 0)
 
-    def hear(self, namesrv_addr: str) -> None:
+    def consume(self, namesrv_addr: str) -> None:
         """Consume, and answer checks, until `leave`."""
-        self._do(f"hear {namesrv_addr}", "heard")
+        self._do(f"consume {namesrv_addr}", "consuming")
 
     def leave(self) -> None:
         self._do("leave", "left")
@@ -97,11 +97,11 @@ class Stock(JavaDriver):
             ack.key for ack in self.acks if ack.kind == "rollback"
         }
 
-    def wait_heard(self, keys: set[str]) -> None:
+    def wait_consumed(self, keys: set[str]) -> None:
         """Wait until listeners have taken all of these."""
         self.wait_for(
-            lambda: self.heard.keys() >= keys,
-            f"{len(keys)} messages heard",
+            lambda: self.consumed.keys() >= keys,
+            f"{len(keys)} messages received",
             _TIMEOUT_S,
         )
 
@@ -124,7 +124,7 @@ class Stock(JavaDriver):
                 Stored(what, key, topic, int(queue_id), int(offset), unique_id, offset_msg_id)
             )
         elif kind == "recv":
-            self.heard[words[0]] = int(words[1])
+            self.consumed[words[0]] = int(words[1])
         elif kind == "later":
             self.sent_back.add(words[0])
         elif kind == "found":
@@ -154,7 +154,7 @@ def _found(words: list[str]) -> Found:
 
 
 def check_stock(found: list[Found], acks: Iterable[Stored]) -> None:
-    """Every acknowledged message is there, where its producer was told, and is found by all means.
+    """Every acknowledged message is where its acknowledgement says, and every query finds it.
 
     What was delayed or half need only be there by now; and what was rolled back must not.
     """

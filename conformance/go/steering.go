@@ -41,7 +41,7 @@ func steered(l *lab) {
 	l.say("waits", waiting[0].Text, "at level", waiting[0].Level)
 	l.ask("POST", "/v1/clock/advance", `{"duration": "2h"}`)
 	await("the delayed message", func() bool { return hears.count() == 1 })
-	l.say("heard", hears.keys())
+	l.say("received", hears.keys())
 	l.say("delivered", string(l.ask("POST", "/v1/wait-for", fmt.Sprintf(
 		`{"delivered": {"topic": %q, "group": %q}, "timeout": "30s"}`, topic, l.group("Steered")))))
 
@@ -57,7 +57,7 @@ func steered(l *lab) {
 
 	var broker struct{ State string }
 	must(json.Unmarshal(l.ask("POST", "/v1/brokers/broker-a/kill", ""), &broker))
-	_, err = sender.SendSync(background, message(topic, "t", "to nobody"))
+	_, err = sender.SendSync(background, message(topic, "t", "to a stopped broker"))
 	l.say(broker.State, "fails", err != nil)
 	must(json.Unmarshal(l.ask("POST", "/v1/brokers/broker-a/restart", ""), &broker))
 	await("a send to the same", func() bool {

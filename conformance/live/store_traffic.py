@@ -27,7 +27,7 @@ PREPARED, COMMIT, ROLLBACK = 4, 8, 12
 COMPRESSED = 1
 
 Until = Callable[[Callable[[], bool]], None]
-"""Lets time pass until something is so."""
+"""Lets time pass until a condition holds."""
 
 
 class Traffic:
@@ -118,7 +118,7 @@ class Traffic:
         self._put("größe".encode(), TAGS="Größe", KEYS="ü x", colour="rot", größe="ü")
         self._put(zlib.compress(b"compressed body " * 64), 1, COMPRESSED, KEYS="small")
         self._put(b"x" * 9_000, 2)
-        self._put(b"to a topic that nobody has made", topic="Auto", KEYS="first")
+        self._put(b"to a topic that does not exist", topic="Auto", KEYS="first")
 
     def _batches(self) -> None:
         for size in (1, 3, 20):
@@ -165,7 +165,7 @@ class Traffic:
             self._until(partial(self._has_come, TOPIC, queue, end + 1))
 
     def _see_checks(self) -> None:
-        """Checks come as far as the first half message that nobody has decided."""
+        """Wait until checks have reached the first half message that is still open."""
         for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC):
             self._until(partial(self._is_checked, topic, 2))
 

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 def send_all(namesrv_addr: str, topics: Sequence[str], bodies: Iterable[bytes]) -> set[str]:
-    """Send messages with a key each, in turn over the topics; gives the unique ids acknowledged."""
+    """Send messages with a key each, to the topics in turn; return the acknowledged unique ids."""
     acknowledged = set()
     with Client(namesrv_addr) as client:
         for number, body in enumerate(bodies):

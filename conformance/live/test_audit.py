@@ -1,4 +1,4 @@
-"""The audit of a store that a real broker wrote, with what a real producer was told."""
+"""The audit of a store that a real broker wrote, with the acknowledgements of a real producer."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_a_real_store_audits_clean(java: None, spark: SparkSession, tmp_path: Pa
     store, acks = tmp_path / "store", tmp_path / "acks.jsonl"
     config = {**java_config(store), **STOCK_CONFIG}
     with Stock() as stock, JavaCluster(config=config, topics=dict.fromkeys(TOPICS, QUEUES)) as real:
-        stock.hear(real.namesrv_addr)
+        stock.consume(real.namesrv_addr)
         stock.load(real.namesrv_addr, "audited", MESSAGES // 16)
         stock.wait_acks(MESSAGES)
         stock.wait_loaded()
-        stock.wait_heard(stock.keys())
+        stock.wait_consumed(stock.keys())
         stock.leave()
         real.broker("broker-a").stop()
         sent = list(stock.acks)

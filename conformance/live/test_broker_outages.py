@@ -1,4 +1,4 @@
-"""Java clients go on while brokers fall silent, stand still or die, and while consumers die."""
+"""Java clients continue while brokers fall silent, pause or die, and while consumers die."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ TOPIC, QUEUES = "Brokers", 4
 PER_SECOND = 200
 BOTH = {"broker-a", "broker-b"}
 HEARTBEAT_S = 30
-"""A Java client tells a restarted broker of its subscriptions, and asks for new routes, that often;
-until then, that broker refuses its pulls."""
+"""The interval at which a Java client sends its subscriptions and asks for new routes.
+
+Until its next heartbeat a restarted broker refuses its pulls.
+"""
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def two_masters(java: None) -> Iterator[fakemq.Cluster]:
 def test_a_silent_brokers_route_is_gone_after_120_virtual_seconds(how: str) -> None:
     with fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES}) as cluster:
         addr = cluster.namesrv_addr
-        cluster.clock.advance("10s")  # the broker has just been heard
+        cluster.clock.advance("10s")  # the broker has just registered
         quiet(cluster, how)
         seconds = 0
         while routed(addr, TOPIC) == BOTH:
@@ -64,7 +66,7 @@ def test_a_silent_brokers_route_is_gone_in_milliseconds_and_comes_back(how: str)
         assert took_ms < 100
         loud(cluster, how)
         if how == "silence":
-            cluster.clock.advance("30s")  # its next turn; a process that goes on has missed some
+            cluster.clock.advance("30s")  # its next turn; a process that resumes has missed some
         assert routed(addr, TOPIC) == BOTH
         cluster.clock.advance("2h")
         assert routed(addr, TOPIC) == BOTH
@@ -91,7 +93,7 @@ def test_a_producer_notices_a_silent_broker_only_by_its_route(java: None) -> Non
         assert brokers_of(old, "before") == BOTH
         cluster.faults.silence("broker-b")
         cluster.clock.advance("130s")
-        # Its sockets stay, and those who still know where it is are served.
+        # Its sockets stay, and clients that still know its address are served.
         assert brokers_of(old, "after") == BOTH
         assert old.failures == []
         with JavaProducer(cluster.namesrv_addr, TOPIC, "GNew") as new:
@@ -115,7 +117,7 @@ def stored_ids(cluster: fakemq.Cluster, broker: str) -> Counter[str]:
     return Counter(m.keys for m in cluster.messages(TOPIC) if m.broker == broker)
 
 
-# 8 s of sending by nature, and up to 30 s until the consumer tells the restarted broker of itself.
+# 8 s of sending, and up to 30 s until the consumer's next heartbeat.
 def test_a_master_dies_in_the_middle_of_a_run(two_masters: fakemq.Cluster) -> None:
     cluster = two_masters
     addr = cluster.namesrv_addr

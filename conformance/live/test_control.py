@@ -33,12 +33,12 @@ def test_a_java_program_steers_a_fake(java: None, mq: fakemq.Cluster, version: s
         assert program.observe("steered") == [
             "sent: SEND_OK",
             "waits: body of in two hours at level 18",
-            "heard: in two hours",
+            "received: in two hours",
             'caught up: {"lag":0,"messages":1}',
             "while it is silent: MQClientException code=10005 No route info of this topic: Steered",
             "when it speaks again: SEND_OK",
             "killed: stopped",
-            "sent to nobody: RemotingConnectException",
+            "sent to a dead broker: RemotingConnectException",
             "restarted: running",
             "sent to the same: SEND_OK",
             "stored: 3",
@@ -51,7 +51,7 @@ def test_a_go_program_steers_a_fake(go: None, mq: fakemq.Cluster) -> None:
     assert observed == [
         "sent: 0",
         "waits: body of in two hours at level 18",
-        "heard: [in two hours]",
+        "received: [in two hours]",
         'delivered: {"delivered":1}',
         "while it is silent: failure, the topic=Steered route info not found",
         "route again: [broker-a perm=6 read=1 write=1]",

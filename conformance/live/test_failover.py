@@ -33,7 +33,7 @@ Place = tuple[int, int]
 
 
 class Load:
-    """Producers that send at the same time, and what they were told.
+    """Producers that send at the same time, and their acknowledgements.
 
     A message is known by its queue and offset: each producer counts from 0.
     """
@@ -62,7 +62,7 @@ class Load:
             producer.go()
 
     def wait(self, acks: int) -> None:
-        """Wait for so many more sends of each."""
+        """Wait for ``acks`` more sends of each."""
         goals = [(producer, len(producer.acks) + acks) for producer in self.producers]
         for producer, goal in goals:
             producer.wait_for(partial(_acked, producer, goal), f"{goal} acks")
@@ -84,7 +84,7 @@ def _failed(producer: JavaProducer) -> bool:
 
 
 def read_from_slave(nodes: Pair, expected: set[Place]) -> Counter[Place]:
-    """What a Java consumer gets of a group nobody knows, where only the slave is left."""
+    """What a Java consumer gets of a new group, where only the slave is left."""
     with JavaConsumer(nodes.namesrv_addr, TOPIC, "GNew") as consumer:
 
         def places() -> Counter[Place]:
@@ -93,7 +93,7 @@ def read_from_slave(nodes: Pair, expected: set[Place]) -> Counter[Place]:
             )
 
         consumer.wait_for(lambda: expected <= places().keys(), f"{len(expected)} messages")
-        time.sleep(1)  # what nobody expects would come now
+        time.sleep(1)  # what is not expected would come now
         return places()
 
 
@@ -112,7 +112,7 @@ def test_what_a_synchronous_master_acknowledged_is_read_from_its_slave(
         safe = {place for place, status in acks.items() if status == SAFE}
         read = read_from_slave(nodes, safe)
     print(f"acknowledged: {dict(Counter(acks.values()))}; read from the slave: {len(read)},")
-    print(f"{len(read.keys() - acks.keys())} of which nobody was told")
+    print(f"{len(read.keys() - acks.keys())} of which no producer has an acknowledgement")
     assert len(safe) >= PRODUCERS * BEFORE
     assert safe <= read.keys()
     assert set(read.values()) == {1}

@@ -75,7 +75,7 @@ def test_a_sigterm_of_the_broker_takes_its_route_away_before_the_process_ends() 
             assert dies.process.wait(10) == 0
 
 
-def test_a_name_server_keeps_its_kv_config_in_memory_unless_told_where() -> None:
+def test_a_name_server_keeps_its_kv_config_in_memory_without_a_path() -> None:
     fields = {"namespace": "N", "key": "k", "value": "v"}
     with FakemqProcess("namesrv", config=NAMESRV) as namesrv:
         answer = call(namesrv.namesrv_addr, frame(PUT_KV_CONFIG, fields))
@@ -85,9 +85,9 @@ def test_a_name_server_keeps_its_kv_config_in_memory_unless_told_where() -> None
 
 
 def test_a_broker_is_ready_although_its_name_server_is_down() -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        addr = f"127.0.0.1:{nobody.getsockname()[1]}"
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        addr = f"127.0.0.1:{silent.getsockname()[1]}"
         with FakemqProcess("broker", "-n", addr, config=broker_config("alone")) as broker:
             assert broker.terminate() == 0
 

@@ -78,7 +78,7 @@ class Lab(NamedTuple):
         )
 
     def all_is_well(self) -> None:
-        """The next message is safe, and heard."""
+        """Assert that the next message is stored, replicated and received."""
         sent = self.send()
         assert sent.ack is not None
         assert sent.ack.status == "SEND_OK"
@@ -265,7 +265,7 @@ def test_a_slave_behind_a_partition(lab: Lab) -> None:
     lab.mq.wait_for(lambda: partition.used and lab.stored(id))
     lab.mq.clock.advance("4s")
     assert lab.producer.ended(id).status == "FLUSH_SLAVE_TIMEOUT"
-    lab.mq.clock.advance("25s")  # the master gives up a slave that it does not hear
+    lab.mq.clock.advance("25s")  # the master closes the link of a silent slave
     sent = lab.send()
     assert sent.ack is not None
     assert sent.ack.status == "SLAVE_NOT_AVAILABLE"

@@ -33,14 +33,14 @@ def ids(consumer: Consuming) -> list[str]:
 
 
 def tell_what_becomes_of_sends(mq: fakemq.Cluster, sender: Sender) -> None:
-    """A slave that is held, one that is not heard, one that is torn off, one that lies."""
+    """A slave that is held, one without reports, one whose transfer is torn."""
     assert sender.send("first") == SAFE
     with mq.faults.hold_slave(SLAVE):
         assert sender.send("held", ENOUGH) == TIMEOUT
     assert sender.send("released") == SAFE
     with mq.faults.withhold_acks(SLAVE):
-        assert sender.send("unheard", ENOUGH) == TIMEOUT
-    assert sender.send("heard") == SAFE
+        assert sender.send("unreported", ENOUGH) == TIMEOUT
+    assert sender.send("reported") == SAFE
     torn = mq.faults.tear_transfer(SLAVE, at_byte=20)
     mq.clock.advance("10s")
     assert sender.send("torn", ENOUGH) == TIMEOUT
@@ -50,9 +50,9 @@ def tell_what_becomes_of_sends(mq: fakemq.Cluster, sender: Sender) -> None:
 
 
 def let_a_slave_lie(mq: fakemq.Cluster, sender: Sender) -> None:
-    """No slave has what its sender is told that one has."""
+    """A sender gets SEND_OK although no slave has its message."""
     mq.broker(SLAVE).kill()
-    assert sender.send("nobody") == NO_SLAVE
+    assert sender.send("alone") == NO_SLAVE
     with mq.faults.believe_reports("broker-a"):
         host, _, port = mq.broker("broker-a").ha_addr.rpartition(":")
         with socket.create_connection((host, int(port))) as liar:
@@ -66,7 +66,7 @@ def let_a_slave_lie(mq: fakemq.Cluster, sender: Sender) -> None:
 
 
 def leave_the_slave_old_offsets(mq: fakemq.Cluster, group: str) -> None:
-    """What it hears first of a group comes again behind what it hears later."""
+    """The slave receives a group's first offset again, after a later one."""
     fault = mq.faults.reorder_metadata(SLAVE, "offsets")
     for offset in (2, 5):
         fields = {"consumerGroup": group, "topic": TOPIC, "queueId": "0"}
@@ -88,7 +88,7 @@ def lose_the_master(mq: fakemq.Cluster, sender: Sender) -> None:
         mq.broker("broker-a").kill()
 
 
-def test_what_a_producer_is_told_and_what_is_left_on_the_slave(java: None) -> None:
+def test_faults_of_replication_decide_statuses_and_what_the_slave_has(java: None) -> None:
     """What a SYNC_MASTER acknowledged is there; of an ASYNC_MASTER's, what the slave has."""
     with fakemq.Cluster(
         slaves=1, role="SYNC_MASTER", clock="frozen", topics={TOPIC: 1}, seed=1

@@ -41,8 +41,8 @@ def refuse(mq: fakemq.Cluster, sender: Sender) -> None:
     assert sender.send("mended") == SAFE
 
 
-def stand_still(mq: fakemq.Cluster, producer: JavaProducer) -> None:
-    """The broker stops with a message that it has stored, and answers when it goes on."""
+def pause_in_a_send(mq: fakemq.Cluster, producer: JavaProducer) -> None:
+    """The broker stops with a message that it has stored, and answers when it resumes."""
     mq.faults.pause("SEND_MESSAGE_V2", node="broker-a", at="before_reply")
     producer.say("send paused")
     mq.wait_for(lambda: mq.broker("broker-a").state == "paused", timeout=EVENT_TIMEOUT_S)
@@ -89,7 +89,7 @@ def test_what_clients_see_of_faults_of_disks(java: None, tmp_path: Path) -> None
     ):
         sender = Sender(mq, producer)
         refuse(mq, sender)
-        stand_still(mq, producer)
+        pause_in_a_send(mq, producer)
         lose(mq, sender)
         kept = [one.keys for one in mq.messages(TOPIC)]
         lost = {"full", "broken", "torn", "lost1", "lost2"}
@@ -97,7 +97,7 @@ def test_what_clients_see_of_faults_of_disks(java: None, tmp_path: Path) -> None
         flip(mq, producer)
         with JavaConsumer(mq.namesrv_addr, TOPIC, expression="driver") as consumer:
             wait_received(consumer, set(kept) - {"s1"})
-            # Nobody who delivers looks at checksums, neither the broker nor the client.
+            # Neither the broker nor the client checks a checksum when it delivers.
             assert {one.id for one in consumer.received if one.damaged} == {"s2"}
             assert {one.id for one in consumer.received} == set(kept) - {"s1"}
         # The next start does, and the log ends there.

@@ -44,7 +44,7 @@ def observed(go: None, quick_pair: QuickPair, request: pytest.FixtureRequest) ->
 
 
 # Up to a minute, by two heartbeats; the scenarios run meanwhile.
-def test_sends_go_on_while_brokers_go_and_come(observed: Observed) -> None:
+def test_go_clients_survive_the_restart_of_each_broker(observed: Observed) -> None:
     with (
         JavaCluster(masters=2, topics={TOPIC: QUEUES}) as real,
         fakemq.Cluster(masters=2, topics={TOPIC: QUEUES}) as fake,

@@ -77,7 +77,7 @@ def test_java_client_sees_the_same(programs: Programs, scenario: str) -> None:
 
 
 # Up to a minute, by two heartbeats. Meanwhile only the longest scenario still waits.
-def test_sends_go_on_while_brokers_go_and_come(programs: Programs) -> None:
+def test_java_clients_survive_the_restart_of_each_broker(programs: Programs) -> None:
     version = programs.version
 
     def clients(namesrv_addr: str) -> tuple[JavaProducer, JavaConsumer]:

@@ -71,7 +71,7 @@ class Taken(NamedTuple):
 
 
 def ports(cluster: FakemqProcess) -> list[str]:
-    """Every port there is: name server, main, VIP, and HA, whether or not anybody listens there."""
+    """Return all ports: name server, main, VIP and HA, even if no socket listens there."""
     (broker,) = cluster.broker_addrs
     host, _, port = broker.rpartition(":")
     return [cluster.namesrv_addr, broker, *(f"{host}:{int(port) + shift}" for shift in (-2, 1))]
@@ -129,7 +129,7 @@ def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> Non
             received = Counter(message.id for message in consumer.received)
             assert set(received.values()) == {1}
             assert Counter(producer.client_log() + consumer.client_log()) - logged == Counter()
-        *served, _ = ports(cluster)  # nobody listens at the HA port yet
+        *served, _ = ports(cluster)  # no socket listens at the HA port yet
         assert not any(did[f"refused at {addr}"] for addr in served)
         assert_bounded(before, after)
         assert_quiet(cluster.output())

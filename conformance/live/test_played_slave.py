@@ -35,7 +35,7 @@ _HEADER = struct.Struct(">qi")
 
 
 class Slave:
-    """A connection to a master's HA port that says what it is told to, and keeps what it hears.
+    """A connection to a master's HA port that keeps the transfers that it receives.
 
     While ``acks`` it reports every transfer as soon as it is there.
     """
@@ -111,7 +111,7 @@ class Master:
         self.seen.append(f"{what}: {status.name} {took}")
 
     def is_alone(self) -> bool:
-        """Whether the master has noticed that nobody is there any more."""
+        """Return whether the master has noticed that no slave is connected."""
         status = self.client.send(Message(TOPIC, b"x")).status
         return status is SendStatus.SLAVE_NOT_AVAILABLE
 
@@ -130,7 +130,7 @@ class Master:
         with Slave(self.ha_addr) as slave:
             self.send("one that says nothing")
             self.say("it", slave.wait_closed(25))
-            self.say("it heard", slave.transfers)
+            self.say("it received", slave.transfers)
         time.sleep(0.5)
         self.send("it is gone")
 
@@ -194,7 +194,7 @@ def test_a_slave_sees_the_same_of_both_masters(java: None) -> None:
 _BEYOND, _NEGATIVE = "beyond the end", "negative"
 _RANDOM = random.Random(7)
 FIRST_REPORTS = [
-    # Java's master remembers for good the most that it was ever told: the negative ones come first.
+    # Java's master keeps the largest offset of all reports: the negative ones come first.
     ("-1", _NEGATIVE, _INT64.pack(-1)),
     ("random bytes", _NEGATIVE, b"\xff" + _RANDOM.randbytes(12)),
     ("a little beyond", _BEYOND, _INT64.pack(1 << 20)),
@@ -207,13 +207,13 @@ AT_JAVAS = {
     _NEGATIVE: ["FLUSH_SLAVE_TIMEOUT after 3 s", "FLUSH_SLAVE_TIMEOUT after 3 s"],
     _BEYOND: ["SEND_OK at once", "SEND_OK at once"],
 }
-"""What a sender hears while the slave is there, and then while there is one that says nothing."""
+"""The statuses of a send while the slave is there, and then beside one that reports nothing."""
 AT_OURS = ["SLAVE_NOT_AVAILABLE at once", "FLUSH_SLAVE_TIMEOUT after 3 s"]
 
 
 def first_reports(master: Master) -> list[list[str]]:
-    """What senders hear after each of them."""
-    heard = []
+    """Return the statuses of sends after each of them."""
+    statuses = []
     with master.client:
         for name, _, report in FIRST_REPORTS:
             master.seen = []
@@ -224,7 +224,7 @@ def first_reports(master: Master) -> list[list[str]]:
             with Slave(master.ha_addr):
                 time.sleep(0.5)
                 master.send(name)
-            heard.append([one.removeprefix(f"{name}: ") for one in master.seen])
+            statuses.append([one.removeprefix(f"{name}: ") for one in master.seen])
             wait_until(master.is_alone, 10)
         master.seen = []
         with Slave(master.ha_addr) as good:
@@ -233,7 +233,7 @@ def first_reports(master: Master) -> list[list[str]]:
             time.sleep(0.5)
             master.send("in step")
         assert master.seen == ["in step: SEND_OK at once"]
-    return heard
+    return statuses
 
 
 def test_a_first_report_that_cannot_be(java: None) -> None:

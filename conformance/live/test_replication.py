@@ -60,11 +60,11 @@ def test_all_that_sixteen_threads_send_arrives(
     ):
         with Client(master.namesrv_addr, send_timeout_ms=30_000) as client:
             print(f"before the slave is there: {send_until_safe(client)}")
-        stock.hear(master.namesrv_addr)
+        stock.consume(master.namesrv_addr)
         stock.load(master.namesrv_addr, "one", A_THREAD)
         stock.wait_loaded()
         assert len(stock.acks) == ACKED
-        stock.wait_heard(stock.keys())
+        stock.wait_consumed(stock.keys())
         stock.leave()
         assert_same_tables(master, slave)
         assert assert_same_stores(master, slave) == 0
@@ -100,7 +100,7 @@ def test_an_empty_slave_begins_with_its_masters_last_file(
 
 
 def bodies_of(node: Node, count: int) -> list[str]:
-    """The bodies of so many messages of a queue, in its order."""
+    """Return the bodies of ``count`` messages of a queue, in its order."""
     with RawConnection(node.addr) as connection:
         reader = Reader(connection)
         assert reader.wait_end(TOPIC, 0, count) == 0
@@ -112,7 +112,7 @@ def bodies_of(node: Node, count: int) -> list[str]:
 def test_queues_of_a_topic_that_is_deleted_and_made_again(
     java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
 ) -> None:
-    """A slave is not told: the old entries stay, the first new one is behind them.
+    """A slave does not notice: the old entries stay, the first new one is behind them.
 
     The next ones are passed over until the master's queue is as long as the slave's.
     """

@@ -33,13 +33,13 @@ KINDS = ("java", "fake")
 
 
 def follow(slave: Node, count: int) -> None:
-    """Start a slave; on return it has so many messages of its master."""
+    """Start a slave; on return it has ``count`` messages of its master."""
     slave.start()
     wait_until(lambda: max_offset(slave.addr, TOPIC) == count, IN_STEP_S)
 
 
 def send(namesrv_addr: str, ids: Iterable[str]) -> list[str]:
-    """What a new producer is told of its sends."""
+    """Return the statuses of a new producer's sends."""
     with JavaProducer(namesrv_addr, TOPIC) as producer:
         acks = [producer.send(id) for id in ids]
     return [f"{ack.id} {ack.status} at {ack.queue_offset}" for ack in acks]
@@ -113,8 +113,8 @@ def swap_with_one_ahead(nodes: Pair) -> list[str]:
     return seen
 
 
-def test_who_was_ahead_and_is_demoted_never_agrees_again(java: None, tmp_path: Path) -> None:
-    """Logs are not compared: the old master's goes on, where it ends, with what the new one has.
+def test_a_demoted_master_that_was_ahead_never_agrees_again(java: None, tmp_path: Path) -> None:
+    """Logs are not compared: the old master's continues, where it ends, with what the new one has.
 
     Messages of one size make that the beginning of a message.
     """

@@ -1,6 +1,6 @@
-"""What a Java producer is told while a slave comes, stands still, falls behind and comes back.
+"""The statuses of a Java producer while a slave comes, pauses, falls behind and comes back.
 
-The same by Java's master and by ours, whoever their slave is.
+They are the same of Java's master and of ours, with a slave of either kind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.drivers.java_program import JavaProducer
 from conformance.live.groups import WAITING
 from conformance.targets.master_slave_pairs import Node, Pair, make_topic, side_by_side
 
-# A slave that stands still is waited for 3 s a send, and put out after 20 s.
+# A send waits 3 s for a paused slave, whose link is closed after 20 s.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 TOPIC = "Statuses"
@@ -32,7 +32,7 @@ EXPECTED = [
     "in step: SEND_OK at once",
     "paused: FLUSH_SLAVE_TIMEOUT after 3 s",
     "too far behind: SLAVE_NOT_AVAILABLE at once",
-    "it goes on: SEND_OK",
+    "it resumes: SEND_OK",
     "in step again: SEND_OK at once",
     "paused again: FLUSH_SLAVE_TIMEOUT after 3 s, then SLAVE_NOT_AVAILABLE",
     "put out: after 20 s",
@@ -57,8 +57,8 @@ class Sender:
     def send_until(self, status: str, what: str, before: str = "") -> None:
         """Send until that is the status; all before it had ``before``, if that is said.
 
-        Whoever has just stopped or gone on may not be noticed yet: what the first sends are told
-        while that is so is not looked at.
+        A master may not have noticed yet that a slave has just paused or resumed: the statuses of
+        the first sends do not count.
         """
         end = time.monotonic() + PATIENCE_S
         others: list[str] = []
@@ -89,7 +89,7 @@ def roughly(took_s: float) -> str:
 
 
 def go_through(producer: JavaProducer, slave: Node) -> list[str]:
-    """Let a slave come, stand still and come back, with sends at every stage."""
+    """Let a slave come, pause and come back, with sends at every stage."""
     sender = Sender(producer)
     sender.send("no slave")
     slave.start()
@@ -99,7 +99,7 @@ def go_through(producer: JavaProducer, slave: Node) -> list[str]:
     sender.send("paused", LARGE)
     sender.send("too far behind", LARGE)
     slave.resume()
-    sender.send_until(SAFE, "it goes on")
+    sender.send_until(SAFE, "it resumes")
     sender.send("in step again")
     slave.pause()
     began = time.monotonic()
@@ -113,12 +113,12 @@ def go_through(producer: JavaProducer, slave: Node) -> list[str]:
 
 
 def ask(nodes: Pair) -> list[str]:
-    """What a producer is told at a pair."""
+    """Return the statuses of a producer at a pair."""
     make_topic(nodes, TOPIC, 1)
     with JavaProducer(nodes.namesrv_addr, TOPIC) as producer:
         return go_through(producer, nodes.slave)
 
 
-def test_a_producer_is_told_the_same(java: None, tmp_path: Path) -> None:
+def test_a_producer_gets_the_same_statuses(java: None, tmp_path: Path) -> None:
     for name, seen in side_by_side(ask, tmp_path, CONFIG).items():
         assert seen == EXPECTED, name

@@ -1,4 +1,4 @@
-"""Consumers that are far behind are sent to the slave, and it gives them what they ask for."""
+"""A master sends consumers that are far behind to its slave, which serves them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ CONFIG = {
     **QUICK_REPORT,
     "brokerRole": "ASYNC_MASTER",
     "slaveReadEnable": "true",
-    "accessMessageInMemoryMaxRatio": "0",  # who pulls anything at all is far behind
+    "accessMessageInMemoryMaxRatio": "0",  # every pull counts as far behind
 }
 MESSAGES = 100
 ON_DISK = 8
-"""So many messages of those that are far behind are given at a time."""
+"""The most messages in one answer to a consumer that is far behind."""
 IN_STEP_S = 60.0
 _SEND_MESSAGE = 10
 
@@ -47,7 +47,7 @@ def refusal(addr: str) -> str:
 
 
 def ask(nodes: Pair) -> list[str]:
-    """Who gives a consumer how much that starts far behind, and what the slave says to a send."""
+    """Return how many messages each broker serves a consumer, and the slave's answer to a send."""
     namesrv_addr, master, slave = nodes
     make_topic(nodes, TOPIC, 1)
     with JavaProducer(namesrv_addr, TOPIC) as producer:
@@ -64,7 +64,7 @@ def ask(nodes: Pair) -> list[str]:
     return [*seen, refusal(slave.addr)]
 
 
-def test_a_slave_serves_who_is_far_behind(java: None, tmp_path: Path) -> None:
+def test_a_slave_serves_a_consumer_that_is_far_behind(java: None, tmp_path: Path) -> None:
     said = (
         "code 14: service not available now. It may be caused by one of the following reasons: "
         "the broker's disk is full [CL: N CQ: N INDEX: N], messages are put to the slave, "

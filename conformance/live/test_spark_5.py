@@ -96,8 +96,8 @@ def test_a_5_5_0_broker_is_written_and_read(
     assert numbers_in(read(spark, cluster, sql="n >= 1990")) == list(range(1990, ROWS))
 
     with Client(cluster.namesrv_addr, consumer_group="GCopies") as client:
-        told = [client.query_offset(queue) or 0 for queue in client.subscribe_queues("orders")]
-    assert HALF <= sum(told) <= ROWS
+        committed = [client.query_offset(queue) or 0 for queue in client.subscribe_queues("orders")]
+    assert HALF <= sum(committed) <= ROWS
 
     any_topic = spark.read.format("rocketmq").option("subscribePattern", ".*")
     any_topic = any_topic.option("nameServer", cluster.namesrv_addr)

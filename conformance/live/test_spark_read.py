@@ -79,7 +79,7 @@ def test_a_batch_is_exact(spark: SparkSession, cluster: JavaCluster, middle_ms: 
     assert read(sql="number BETWEEN 98 AND 101 AND TAGS <> 'c'") == [99, 100]
 
 
-def test_a_stream_goes_on_after_a_restart_of_the_broker(
+def test_a_stream_continues_after_a_restart_of_the_broker(
     spark: SparkSession, cluster: JavaCluster, middle_ms: int, tmp_path: Path
 ) -> None:
     given = options(cluster, startingTimestamp=str(middle_ms), maxOffsetsPerTrigger="150")
@@ -105,7 +105,7 @@ def test_a_stream_goes_on_after_a_restart_of_the_broker(
     assert sorted(seen) == list(range(COUNT // 2, COUNT + 50))
 
 
-def test_a_slave_gives_what_its_lost_master_cannot(java: None, tmp_path: Path) -> None:
+def test_spark_reads_from_the_slave_of_a_lost_master(java: None, tmp_path: Path) -> None:
     with ExitStack() as stack:
         cluster = stack.enter_context(JavaCluster(topics={"orders": QUEUES}))
         master = cluster.broker("broker-a")

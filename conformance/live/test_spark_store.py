@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 TOPICS, QUEUES, MESSAGES = ("First", "Second"), 4, 600
 
 
-def nobody(size_bytes: int) -> None:
-    """Told of progress."""
+def no_progress(size_bytes: int) -> None:
+    """Ignore the progress of a walk."""
 
 
 def test_a_real_store_is_read(java: None, spark: SparkSession, tmp_path: Path) -> None:
@@ -45,9 +45,9 @@ def test_a_real_store_is_read(java: None, spark: SparkSession, tmp_path: Path) -
     names = ("commitLogOffset", "recordBytes", "topic", "queueId", "offset", "msgId", "sysFlag")
     fields = ("phyOffset", "size", "topic", "queueId", "queueOffset", "msgId", "sysFlag")
     assert sorted(tuple(row[name] for name in names) for row in rows) == [
-        tuple(row[field] for field in fields) for row in log_rows(node, Selection(), nobody)
+        tuple(row[field] for field in fields) for row in log_rows(node, Selection(), no_progress)
     ]
     entries = spark.read.format("rocketmq-store").option("view", "consumequeue").load(str(store))
     found = entries.groupBy("recordFound", "damage").count().collect()
-    count = len(list(queue_rows(node, Selection(), nobody)))
+    count = len(list(queue_rows(node, Selection(), no_progress)))
     assert [tuple(row) for row in found] == [(True, None, count)]

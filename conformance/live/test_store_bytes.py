@@ -1,6 +1,6 @@
 """A real broker and ours are sent the same, and have the same in their store directories.
 
-Our clock stands still and moves when a delay has to pass. All files are compared byte by byte;
+Our clock is frozen and moves when a delay has to pass. All files are compared byte by byte;
 `LEFT_OUT` names the fields that are not; nothing else differs.
 """
 

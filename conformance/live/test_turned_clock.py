@@ -37,7 +37,7 @@ class Live(NamedTuple):
     """By group."""
 
     def members(self) -> dict[str, list[Member]]:
-        """Who the broker takes for a member of each group, and on which connection."""
+        """Return the members of each group in the broker's table, with their connections."""
         return {group: self.cluster.group(group).members() for group in self.consumers}
 
     def logged(self) -> Counter[str]:
@@ -48,7 +48,7 @@ class Live(NamedTuple):
     def deliver(self, name: str) -> int:
         """Send one message to each queue; all consumers get each of them, once.
 
-        Gives the longest time from before a send to a listener, in real milliseconds.
+        Return the longest time from before a send to a listener, in real milliseconds.
         """
         sent_ms = {}
         for number in range(QUEUES):
@@ -76,7 +76,7 @@ class Live(NamedTuple):
     def assert_locks_are_kept(self) -> None:
         """No other client can lock a queue that the orderly consumers hold."""
         for group in ("GOrderly", "GOrderly5"):
-            wanted = [*range(QUEUES), 99]  # nobody has locked the last one
+            wanted = [*range(QUEUES), 99]  # no client has locked the last one
             assert _locked_by_a_thief(self.cluster, group, wanted) == [99]
 
 
@@ -137,7 +137,7 @@ def test_two_hours_pass_and_every_consumer_is_still_there(live: Live, clock: str
 
 
 # A Java consumer commits every 5 s of its own time, and the test waits for that.
-def test_consumers_go_on_from_offset_0_after_a_reset(live: Live) -> None:
+def test_consumers_continue_from_offset_0_after_a_reset(live: Live) -> None:
     cluster = live.cluster
     members, logged = live.members(), live.logged()
     for turn in ("first", "second"):

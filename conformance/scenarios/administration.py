@@ -44,7 +44,7 @@ def create_topic(run: Run) -> None:
 
     run.until(is_changed, "the change")
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SMade"})
-    run.note("a topic that may not be written is sent to all the same")
+    run.note("a topic that may not be written is sent to nevertheless")
     run.ask("broker-a", RequestCode.SEND_MESSAGE_V2, send_v2_fields("SMade"), "x")
     run.note("refused")
     create("TBW102")
@@ -107,7 +107,7 @@ def broker_config(run: Run) -> None:
     run.ask("broker-a", RequestCode.UPDATE_BROKER_CONFIG, {})
 
 
-@scenario("access control that is off: it is not changed, and nothing is told of it")
+@scenario("access control that is off: it is not changed, and not shown")
 def acl_off(run: Run) -> None:
     code = RequestCode.UPDATE_AND_CREATE_ACL_CONFIG
     run.ask("broker-a", code, {"accessKey": "somebody", "secretKey": "12345678", "admin": False})
@@ -118,7 +118,7 @@ def acl_off(run: Run) -> None:
     run.send("broker-a", RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG).no_answer()
 
 
-@scenario("codes that have a name and nobody who answers them")
+@scenario("codes that have a name and no answer")
 def unhandled_codes(run: Run) -> None:
     for code in (13, 22, 23, 27, 209, 210, 211, 213, 214, 301, 302):
         run.ask("broker-a", code, {})
@@ -198,7 +198,7 @@ def binary_headers(run: Run) -> None:
     run.ask("broker-a", 9999, {}, binary=True)
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, binary=True)
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "SNowhere"}, binary=True)
-    run.note("a message that is viewed, and a pull that was held, come in JSON all the same")
+    run.note("a message that is viewed, and a pull that was held, come in JSON nevertheless")
     view = RequestCode.VIEW_MESSAGE_BY_ID
     place = {"offset": int(sent.fields["msgId"][16:], 16)}
     run.ask("broker-a", view, place, hidden=("offset",), binary=True)

@@ -12,7 +12,7 @@ from fakemq.protocol.codes import RequestCode
 GROUP = "GMembers"
 
 
-@scenario("members of a group: who is told, and what is known of them")
+@scenario("members of a group: which are notified, and what is known of them")
 def members(run: Run) -> None:
     topic = run.topic("SMembers")
 
@@ -28,12 +28,12 @@ def members(run: Run) -> None:
     run.note("again: no news")
     beat("first")
     run.peer("first", "broker-a").nothing_comes()
-    run.note("the second: both are told")
+    run.note("the second: both are notified")
     beat("second")
     run.peer("first", "broker-a").take_requests()
     run.ask("broker-a", RequestCode.GET_CONSUMER_LIST_BY_GROUP, group)
     run.ask("broker-a", RequestCode.GET_CONSUMER_CONNECTION_LIST, group)
-    run.note("the first leaves: the second is told")
+    run.note("the first leaves: the second is notified")
     leaving = {"clientID": "first@1", "consumerGroup": GROUP}
     run.ask("broker-a", RequestCode.UNREGISTER_CLIENT, leaving, peer="first")
     run.peer("second", "broker-a").take_requests()
@@ -84,7 +84,7 @@ def queue_locks(run: Run) -> None:
     ask(RequestCode.LOCK_BATCH_MQ, "second", 0)
     run.note("another group has locks of its own")
     ask(RequestCode.LOCK_BATCH_MQ, "second", 0, group="GLocksOther")
-    run.note("the first gives one up")
+    run.note("the first unlocks one")
     ask(RequestCode.UNLOCK_BATCH_MQ, "first", 0)
     ask(RequestCode.LOCK_BATCH_MQ, "second", 0, 1)
     run.note("no queue, and one that is not there")

@@ -1,4 +1,4 @@
-"""Consumers: who may pull what, and what happens to topics and groups under them."""
+"""Consumers: which pulls are allowed, and what happens to topics and groups under them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def unknown_group(run: Run) -> None:
     run.pull(topic, consumerGroup="GStrict")
 
 
-@scenario("a group that is suspended under its consumer, and goes on")
+@scenario("a group that is suspended under its consumer, and resumed")
 def suspended_group(run: Run) -> None:
     topic = run.topic("SSuspended")
     group = "GSuspended"
@@ -68,7 +68,7 @@ def suspended_group(run: Run) -> None:
     held = run.hold(pull_fields(topic, sysFlag=HELD, consumerGroup=group))
     body = group_config(group, consumeEnable=False)
     run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, body)
-    run.note("what is held is told when something comes")
+    run.note("a held pull is answered when a message comes")
     send(run, topic)
     held.answer()
     run.pull(topic, consumerGroup=group, commitOffset=1, sysFlag=5)
@@ -86,7 +86,7 @@ def broadcast_forbidden(run: Run) -> None:
     body = heartbeat("broadcast@1", group, topic, model="BROADCASTING")
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="consumer")
     run.pull(topic, consumerGroup=group, sysFlag=0, subVersion=1)
-    run.note("who says with the pull what it wants is not asked how it consumes")
+    run.note("a pull that brings its subscription needs no heartbeat's")
     run.pull(topic, consumerGroup=group)
     run.note("the model of a group is that of the last heartbeat")
     body = heartbeat("broadcast@1", group, topic)
@@ -103,14 +103,14 @@ def broker_permission(run: Run) -> None:
     set_permission(run, 2)
     run.pull(topic)
     send(run, topic)
-    run.note("not written: who is sent to is not asked, who takes back is")
+    run.note("not written: a send does not check it, a send back does")
     set_permission(run, 4)
     send(run, topic)
     run.until_stored("broker-a", topic, 3)
     fields = send_back_fields("GPermission", place)
     run.ask("broker-a", RequestCode.CONSUMER_SEND_MSG_BACK, fields, peer="consumer")
     run.pull(topic)
-    run.note("what the name server is told of it")
+    run.note("what the name server receives of it")
 
     def is_read_only() -> bool:
         route = run.client.update_route(topic)
@@ -130,7 +130,7 @@ def queues_come_and_go(run: Run) -> None:
     fields = pull_fields(topic, 1, queueId=1, sysFlag=HELD)
     held = run.hold(fields, peer="held")
     change_topic(run, topic, 1)
-    run.note("the second queue is gone for who pulls or sends")
+    run.note("the second queue is gone for pulls and sends")
     run.pull(topic, queueId=1)
     send(run, topic, e=1)
     run.ask("broker-a", RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": 1})
@@ -139,14 +139,14 @@ def queues_come_and_go(run: Run) -> None:
     run.pull(topic, queueId=1)
     send(run, topic, "for the held one", e=1)
     held.answer()
-    run.note("more to read than to write: sent to all the same")
+    run.note("more to read than to write: sent to nevertheless")
     fields = topic_fields(topic, readQueueNums=4, writeQueueNums=1)
     run.ask("broker-a", RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
     send(run, topic, e=3)
     run.until_stored("broker-a", topic, 1, 3)
     run.pull(topic, queueId=3)
     send(run, topic, e=-1)
-    run.note("not readable: pulled no more; what is held is told")
+    run.note("not readable: pulled no more; a held pull is answered")
     fields = pull_fields(topic, 1, queueId=3, sysFlag=HELD)
     held = run.hold(fields, peer="held")
     change_topic(run, topic, 4, perm=2)
@@ -165,10 +165,10 @@ def deleted_topic(run: Run) -> None:
     run.pull(topic, 2)
     run.note("its offsets stay")
     run.ask("broker-a", RequestCode.QUERY_CONSUMER_OFFSET, offset_fields(topic))
-    run.note("the name server is told by others")
+    run.note("another broker registers it at the name server")
     run.ask("namesrv", RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic})
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
-    run.note("made again by who sends: another beginning")
+    run.note("made again by a send: another beginning")
     send(run, topic, d=1)
     run.until_stored("broker-a", topic, 1)
     run.pull(topic)
@@ -196,7 +196,7 @@ def deleted_group(run: Run) -> None:
             fields["removeOffset"] = with_offsets
         run.ask("broker-a", RequestCode.DELETE_SUBSCRIPTIONGROUP, fields)
         offset(group)
-    run.note("made again by who pulls")
+    run.note("made again by a pull")
     run.pull(topic, 1, consumerGroup="GGone")
     run.note("groups that are not there")
     run.ask("broker-a", RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": "GNowhere"})
@@ -247,7 +247,7 @@ def commit_by_pull(run: Run) -> None:
 
     run.pull(topic, sysFlag=5, commitOffset=2)
     offset()
-    run.note("not found, moved: committed all the same; refused: not")
+    run.note("not found, moved: committed nevertheless; refused: not")
     run.pull(topic, 2, sysFlag=5, commitOffset=1)
     offset()
     run.pull(topic, 9, sysFlag=5, commitOffset=2)
@@ -310,7 +310,7 @@ def system_flags(run: Run) -> None:
     topic = run.topic("SFlags")
     for flag in (1, 2, 3, 0x100 | 1, 0x200 | 1, 0x300 | 1):
         send(run, topic, f"flag {flag}", f=flag)
-    run.note("committed, or rolled back, by who sends: who is rolled back is in no queue")
+    run.note("committed, or rolled back, by the sender: rolled back, it is in no queue")
     send(run, topic, "flag 8", f=8)
     send(run, topic, "flag 12", f=12)
     run.until_stored("broker-a", topic, 7)

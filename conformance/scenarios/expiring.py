@@ -24,13 +24,13 @@ from conformance.wire.requests import (
 from fakemq.protocol.codes import RequestCode
 
 GRID_MS = 20_000
-"""How often those speak who are to be alive."""
+"""The interval at which live peers send a heartbeat."""
 RETURN_MS = 45_000
-"""When a broker that stood still has registered again: it does every 30 s."""
+"""By then a resumed broker has registered again: it does every 30 s."""
 
 
 @scenario(
-    "expiry: a broker falls silent, and 120 s later nobody is sent there",
+    "expiry: a broker falls silent, and 120 s later no client is sent there",
     real_s=145,
     family="expiry",
 )
@@ -50,7 +50,7 @@ def broker_silent(run: Run) -> None:
 
 
 @scenario(
-    "expiry: registrations not repeated, by who is silent and who asks something else",
+    "expiry: registrations not repeated, by a silent broker and by one that asks something else",
     real_s=145,
     family="expiry",
 )
@@ -108,7 +108,7 @@ def connections_expire(run: Run) -> None:
 
 
 @scenario(
-    "expiry: producers; one falls silent, one forgets its heartbeats, one goes on",
+    "expiry: producers; one falls silent, one forgets its heartbeats, one continues",
     real_s=155,
     family="expiry",
 )
@@ -152,7 +152,7 @@ def group_expires(run: Run) -> None:
     run.ask("broker-a", RequestCode.UPDATE_CONSUMER_OFFSET, fields, peer="one")
     lock(run, RequestCode.LOCK_BATCH_MQ, "one", topic, group)
     run.pass_time(135_000)
-    run.note("135 s later nobody is left, but what they had done is")
+    run.note("135 s later no client is left, but what they had done is")
     for code in (
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
         RequestCode.GET_CONSUMER_CONNECTION_LIST,
@@ -167,7 +167,7 @@ def group_expires(run: Run) -> None:
 
 
 @scenario(
-    "queue locks: who is gone holds them for 60 s, however often another asks",
+    "queue locks: a client that is gone holds them for 60 s, however often another asks",
     real_s=65,
     family="expiry",
 )

@@ -59,7 +59,7 @@ def filter_life(run: Run) -> None:
     beat("", 2)
     pull(1)
     pull(2)
-    run.note("a type that nobody knows; tags")
+    run.note("an unknown type; tags")
     beat("a = 3", 3, expression_type="XPATH")
     pull(3)
     beat("*", 4, expression_type="TAG")
@@ -80,7 +80,11 @@ def filter_life(run: Run) -> None:
     pull(6)
 
 
-@scenario("filter: who waits is not woken by what is not wanted, but told", config=SQL, real_s=6)
+@scenario(
+    "filter: a message that does not match wakes no held pull",
+    config=SQL,
+    real_s=6,
+)
 def filter_in_vain(run: Run) -> None:
     topic = run.topic("SFilterVain")
     fields = pull_fields(

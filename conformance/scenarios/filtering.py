@@ -73,7 +73,7 @@ def check_config(run: Run, topic: str, expression: str, expression_type: str = "
     run.ask("broker-a", RequestCode.CHECK_CLIENT_CONFIG, {}, body, peer="checking")
 
 
-@scenario("filter: tags of the same hash are told apart by clients, not by brokers")
+@scenario("filter: clients distinguish tags of the same hash, brokers do not")
 def filter_tags(run: Run) -> None:
     topic = run.topic("STags")
     store_with(run, topic, {"TAGS": "Aa"}, {"TAGS": "BB"}, {"TAGS": "C"}, {"own": "x"})

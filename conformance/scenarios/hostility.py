@@ -53,7 +53,7 @@ class Conversation:
             self._connection.send(data)
 
     def receive(self, count: int, timeout_s: float) -> None:
-        """Take in so many frames, or what comes in time."""
+        """Receive ``count`` frames, or those that come in time."""
         self._connection._socket.settimeout(timeout_s)
         try:
             for _ in range(count):
@@ -100,7 +100,7 @@ def throw(run: Run, place: str, kinds: Iterable[malformed.Malformed]) -> None:
 
 
 def ask_at_once(run: Run, place: str, codes: Iterable[RequestCode]) -> list[RequestCode]:
-    """Send a request of each code without any field, and list the answers; gives who answered."""
+    """Send a request of each code without fields; list the answers, return the answered codes."""
     codes = list(codes)
     with Conversation(run.addrs[place]) as conversation:
         for code in codes:

@@ -1,4 +1,4 @@
-"""Members of groups who come and go, and the locks they leave behind."""
+"""Members of groups come and leave, and the locks that they leave behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.topics import retry_topic
 
 GRID_MS = 20_000
-"""How often those speak who are to be alive."""
+"""The interval at which live peers send a heartbeat."""
 
 
 def lock(run: Run, code: int, name: str, topic: str, group: str = "GLease") -> None:
@@ -21,7 +21,7 @@ def lock(run: Run, code: int, name: str, topic: str, group: str = "GLease") -> N
     run.ask("broker-a", code, {}, body, peer=name)
 
 
-@scenario("members of a group: told of topics that come and go, of nothing else")
+@scenario("members of a group: notified of topics that come and go, of nothing else")
 def members_change(run: Run) -> None:
     first, second = run.topic("SChangeFirst"), run.topic("SChangeSecond")
     group = "GChange"
@@ -39,14 +39,14 @@ def members_change(run: Run) -> None:
     beat("two", first, second)
     run.peer("one", "broker-a").take_requests()
     beat("two", first, second)
-    run.note("another expression, in a newer version: nobody is told")
+    run.note("another expression, in a newer version: no member is notified")
     body = heartbeat("two@1", group, first, second, expression="t", sub_version=2)
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="two")
     run.note("another way to consume, another place to begin")
     beat("two", first, second, consumeFromWhere="CONSUME_FROM_FIRST_OFFSET")
     run.nothing_comes("one")
     run.ask("broker-a", RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
-    run.note("one topic less: by who knows of one only")
+    run.note("one topic less: by a client that knows one only")
     beat("one", first)
     run.peer("two", "broker-a").take_requests()
     run.note("the retry topic")
@@ -84,7 +84,7 @@ def members_expire(run: Run) -> None:
         for other in names[:number]:
             run.peer(other, "broker-a").take_requests()
     alive, forgetful = run.peer("alive", "broker-a"), run.peer("forgetful", "broker-a")
-    run.note("all but the silent one go on: the forgetful one with one more heartbeat only")
+    run.note("all but the silent one continue: the forgetful one with one more heartbeat only")
     for number in range(7):
         run.pass_time(GRID_MS - 2_000 * (number == 0))
         alive.quietly(RequestCode.HEART_BEAT, {}, bodies["alive"])
@@ -92,18 +92,18 @@ def members_expire(run: Run) -> None:
             forgetful.quietly(RequestCode.HEART_BEAT, {}, bodies["forgetful"])
         else:
             forgetful.quietly(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": "0"})
-    run.note("after 120 s without a byte the connection is closed; those who are left are told")
+    run.note("after 120 s without a byte the connection is closed; the other members are notified")
     run.note(f"the silent one is closed: {run.peer('silent', 'broker-a').is_closed()}")
     run.ask("broker-a", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
     run.pass_time(14_000)
-    run.note("after 120 s without a heartbeat too; but of that nobody is told")
+    run.note("after 120 s without a heartbeat too; but no member is notified of that")
     run.note(f"the forgetful one is closed: {forgetful.is_closed()}")
     alive.quietly(RequestCode.HEART_BEAT, {}, bodies["alive"])
     run.nothing_comes("alive")
     run.ask("broker-a", RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
 
 
-@scenario("queue locks: who hangs up keeps them")
+@scenario("queue locks: a client that disconnects keeps them")
 def lock_hang_up(run: Run) -> None:
     topic = run.topic("SLockHangUp")
     group = "GLockHangUp"
@@ -113,7 +113,7 @@ def lock_hang_up(run: Run) -> None:
     run.hang_up("first", "broker-a")
     run.until(lambda: not run.is_member("broker-a", group), "the end of the group")
     lock(run, RequestCode.LOCK_BATCH_MQ, "second", topic, group)
-    run.note("back, it has it still, and gives it up")
+    run.note("back, it has it still, and unlocks it")
     lock(run, RequestCode.LOCK_BATCH_MQ, "first", topic, group)
     lock(run, RequestCode.UNLOCK_BATCH_MQ, "first", topic, group)
     lock(run, RequestCode.LOCK_BATCH_MQ, "second", topic, group)

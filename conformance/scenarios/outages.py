@@ -24,20 +24,20 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 SYNC = {"brokerRole": "SYNC_MASTER"}
-"""A master that tells senders whether its slave has what they sent."""
+"""A master that answers a send when its slave has the message."""
 SLAVE = "broker-a-1"
 ANSWERED_MS = 6_000
 """When a send is answered whose slave says nothing: 3 s, looked at each second."""
 ATTACHED_MS = 60_000
 """When a slave is in step again that was away: it connects after 5 s and reports after 10."""
 LEARNT_MS = 30_000
-"""When a slave hears of its master that was away when it registered: it does every 30 s."""
+"""By then a slave knows its master that was away when it registered: it registers every 30 s."""
 SYNC_MS = 14_000
 """When a slave has its master's tables: it asks for them every 10 s."""
 
 
 def replicated(run: Run, name: str) -> str:
-    """Have a topic with one queue, of which the slave knows; gives its name."""
+    """Create a topic with one queue, known to the slave; return its name."""
     run.topic(name)
     fields = {key: str(value) for key, value in pull_fields(name).items()}
     asking = run.quiet_peer(SLAVE)
@@ -65,7 +65,7 @@ def sent(run: Run, topic: str, body: str, **more: str) -> Answer:
 
 
 def until_safe(run: Run) -> None:
-    """Go on when the slave has again what is sent to its master."""
+    """Return when the slave receives again what is sent to its master."""
     run.client.create_topic("SAttached", 1)
     run.note("until the slave has what is sent")
     silent = run.quiet_peer("broker-a")
@@ -122,7 +122,7 @@ def slave_dies(run: Run) -> None:
     sent(run, topic, "while it is there")
     run.kill(SLAVE)
     run.pass_time(1_000)
-    run.note("it is named no more, and nobody waits for it")
+    run.note("it is in no route any more, and no send waits for it")
     ask_route(run, topic)
     for number in range(3):
         sent(run, topic, f"{number} while it is away")
@@ -136,13 +136,13 @@ def slave_dies(run: Run) -> None:
 
 
 @scenario(
-    "replication: the slave stands still, is waited for, put out, and comes back",
+    "replication: the slave is paused, is waited for, disconnected, and comes back",
     config=SYNC,
     real_s=40,
     slaves=1,
     family="replication",
 )
-def slave_stands_still(run: Run) -> None:
+def slave_paused(run: Run) -> None:
     topic = replicated(run, "SStandsStill")
     sent(run, topic, "while it goes")
     run.pause(SLAVE)
@@ -161,7 +161,7 @@ def slave_stands_still(run: Run) -> None:
 
 
 @scenario(
-    "replication: the slave stands still until the name server forgets it",
+    "replication: the slave is paused until the name server forgets it",
     config=SYNC,
     real_s=150,
     slaves=1,
@@ -172,7 +172,7 @@ def slave_forgotten(run: Run) -> None:
     run.pause(SLAVE)
     run.pass_time(80_000)
     ask_route(run, topic)
-    sent(run, topic, "after 80 s: nobody waits for it")
+    sent(run, topic, "after 80 s: no send waits for it")
     run.close("client", "namesrv")
     run.pass_time(60_000)
     run.note("after 120 s, looked at every 10 s")
@@ -205,7 +205,7 @@ def master_dies(run: Run) -> None:
     run.note("a minute later just the same")
     run.pass_time(60_000)
     run.pull(topic, 1, place=SLAVE, peer="late")
-    run.note("nobody sends to a slave")
+    run.note("no client sends to a slave")
     fields = send_v2_fields(topic)
     run.ask(SLAVE, RequestCode.SEND_MESSAGE_V2, fields, "refused", peer="producer")
     run.start("broker-a")
@@ -245,7 +245,7 @@ def tables_follow(run: Run) -> None:
 
 
 @scenario(
-    "replication: offsets committed to a slave last until it hears of its master",
+    "replication: offsets committed to a slave last until it knows its master",
     config=SYNC,
     real_s=65,
     slaves=1,
@@ -326,7 +326,7 @@ def delay_without_master(run: Run) -> None:
 
 
 @scenario(
-    "replication: the master is dead with a half message; the slave asks nobody",
+    "replication: the master is dead with a half message; the slave asks no producer",
     config=SYNC,
     real_s=135,
     slaves=1,

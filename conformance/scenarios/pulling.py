@@ -51,7 +51,7 @@ def pull_statuses(run: Run) -> None:
     pull(0, name=run.topic("SUnreadable", 1, perm=2))
     run.note("a subscription that is none")
     pull(0, subscription="||")
-    run.note("at the fast port nobody pulls")
+    run.note("at the fast port pulls are refused")
     run.ask("broker-a vip", RequestCode.PULL_MESSAGE, pull_fields(topic))
 
 
@@ -60,7 +60,7 @@ def pull_by_heartbeat(run: Run) -> None:
     topic = run.topic("SBeats")
     run.store(topic, "a", "b")
     fields = pull_fields(topic, sysFlag=0, subVersion=2, consumerGroup="GBeats")
-    run.note("nobody has said anything")
+    run.note("no heartbeat has come")
     run.ask("broker-a", RequestCode.PULL_MESSAGE, fields, peer="consumer")
     beat = heartbeat("beats@1", "GBeats", topic, expression="b", sub_version=1)
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, beat, peer="consumer")
@@ -83,7 +83,7 @@ def pull_held(run: Run) -> None:
     run.after_hold_check(topic)
     held = run.hold(pull_fields(topic, sysFlag=HELD))
     filtered = run.hold(pull_fields(topic, sysFlag=HELD, subscription="b"), peer="filtering")
-    run.note("messages of another queue, and of another tag, wake nobody whom they do not concern")
+    run.note("messages of another queue, and of another tag, wake no pull that they do not match")
     run.store(topic, "b", queue_id=1)
     run.peer("consumer", "broker-a").nothing_comes()
     run.store(topic, "a")

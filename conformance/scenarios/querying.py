@@ -51,7 +51,7 @@ def query_by_key(run: Run) -> None:
     run.note("as many as are wanted: the last ones")
     query(run, topic, "k2", maxNum=1)
     query(run, topic, "k2", maxNum=0)
-    run.note("of Aa and BB the hash is the same: whoever asks gets both")
+    run.note("of Aa and BB the hash is the same: a pull of one gets both")
     query(run, topic, "Aa")
     run.note("by unique key, said to be one or not")
     query(run, topic, UNIQUE_ID.format(0x101))
@@ -120,19 +120,19 @@ def consume_stats(run: Run) -> None:
     run.ask("broker-a", stats, {})
 
 
-@scenario("statistics: who consumes a topic")
+@scenario("statistics: which groups consume a topic")
 def consumed_by_whom(run: Run) -> None:
     topic = run.topic("SWho")
-    who = RequestCode.QUERY_TOPIC_CONSUME_BY_WHO
-    run.ask("broker-a", who, {"topic": topic})
+    code = RequestCode.QUERY_TOPIC_CONSUME_BY_WHO
+    run.ask("broker-a", code, {"topic": topic})
     run.note("one by its offsets, one by its heartbeat")
     fields = offset_fields(topic, "GWhoOffsets", commitOffset=0)
     run.ask("broker-a", RequestCode.UPDATE_CONSUMER_OFFSET, fields, peer="consumer")
-    body = heartbeat("who@1", "GWhoOnline", topic)
+    body = heartbeat("online@1", "GWhoOnline", topic)
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="consumer")
-    run.ask("broker-a", who, {"topic": topic})
-    run.ask("broker-a", who, {"topic": "SNowhere"})
-    run.ask("broker-a", who, {})
+    run.ask("broker-a", code, {"topic": topic})
+    run.ask("broker-a", code, {"topic": "SNowhere"})
+    run.ask("broker-a", code, {})
 
 
 @scenario("statistics: the time that a group spans")

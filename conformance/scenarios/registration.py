@@ -71,7 +71,7 @@ def ask_route(run: Run, topic: str) -> None:
 
 
 def brokers_of(run: Run, topic: str) -> list[int]:
-    """The ids of the brokers that the name server tells of for a topic."""
+    """Return the ids of the brokers in the name server's route of a topic."""
     route = run.client.update_route(topic)
     return [] if route is None else [one for b in route.data.broker_datas for one in b.broker_addrs]
 
@@ -82,12 +82,12 @@ def register_master_and_slave(run: Run) -> None:
         code = RequestCode.REGISTER_BROKER if body else RequestCode.UNREGISTER_BROKER
         run.ask("namesrv", code, fields, body or b"", peer=name)
 
-    run.note("a slave that comes first is told of no master, and its topics are not routed")
+    run.note("a slave that comes first gets no master's address, and its topics are not routed")
     say("slave", register("SRaw", SLAVE, 1), topics("SRawTopic"))
     ask_route(run, "SRawTopic")
     say("master", register("SRaw"), topics("SRawTopic"))
     ask_route(run, "SRawTopic")
-    run.note("now the slave is told where its master is")
+    run.note("now the slave gets its master's address")
     say("slave", register("SRaw", SLAVE, 1), topics("SRawTopic"))
     ask_route(run, "SRawTopic")
     run.note("without its master a slave still keeps its topics routed")
@@ -110,15 +110,15 @@ def registration_by_version(run: Run) -> None:
     run.note("the same version: nothing is looked at")
     say(topics("SFirst", queues=8))
     ask_route(run, "SFirst")
-    run.note("another version: taken over; a topic that is missing now stays all the same")
+    run.note("another version: taken over; a topic that is missing now stays nevertheless")
     say(topics("SSecond", queues=8, counter=2))
     ask_route(run, "SFirst")
     ask_route(run, "SSecond")
     run.note("asking whether a version is known")
-    who = unregister("SVersions")
+    unregistering = unregister("SVersions")
     for counter in (2, 3):
         version = {"counter": counter, "timestamp": LONG_AGO_MS}
-        run.ask("namesrv", RequestCode.QUERY_DATA_VERSION, who, version, peer="master")
+        run.ask("namesrv", RequestCode.QUERY_DATA_VERSION, unregistering, version, peer="master")
     run.note("a body whose CRC is wrong")
     say(topics("SThird", counter=3), bodyCrc32=1)
     ask_route(run, "SThird")
@@ -137,7 +137,7 @@ def registration_by_version(run: Run) -> None:
         version=BEFORE_REGISTER_BODY,
     )
     ask_route(run, "SFourth")
-    run.ask("namesrv", RequestCode.UNREGISTER_BROKER, who, peer="master")
+    run.ask("namesrv", RequestCode.UNREGISTER_BROKER, unregistering, peer="master")
 
 
 @scenario("registration: an address that changes its id, and a connection that ends")

@@ -44,7 +44,7 @@ def reset_fields(topic: str, group: str, timestamp_ms: int, is_force: bool) -> d
     return {"topic": topic, "group": group, "timestamp": timestamp_ms, "isForce": is_force}
 
 
-@scenario("reset offsets: passed on to every consumer, in the form of who asks")
+@scenario("reset offsets: passed on to every consumer, in the language of the admin")
 def reset_offset(run: Run) -> None:
     topic = run.topic("SReset", 2)
     group = "GReset"
@@ -82,7 +82,7 @@ def reset_offset_refused(run: Run) -> None:
         fields = reset_fields(name, group, 0, True)
         run.ask("broker-a", code, fields, peer="admin")
 
-    run.note("no topic, no offset, an offset for one queue of two, nobody online")
+    run.note("no topic, no offset, an offset for one queue of two, no client online")
     reset("SNowhere", "GResetRefused")
     reset(topic, "GResetRefused")
     committed(run, topic, "GResetRefused", 1)
@@ -123,7 +123,7 @@ def consumer_status(run: Run) -> None:
     run.reply("two", "broker-a", run.take_request("two", "broker-a", NEWS_MS, SOON_MS), 0, table(8))
     pending.answer()
     run.nothing_comes("one")
-    run.note("nobody of that name; one that fails")
+    run.note("no client of that name; one that fails")
     ask(clientAddr="three@1").answer()
     pending = ask(clientAddr="one@1")
     run.reply("one", "broker-a", run.take_request("one", "broker-a", NEWS_MS, SOON_MS), 1)
@@ -164,7 +164,7 @@ def relay_in_vain(run: Run) -> None:
     pending = run.send("broker-a", code, fields, peer="admin")
     asked = run.take_request("one", "broker-a", NEWS_MS, SOON_MS)
     run.answer_within(pending, RELAY_MS)
-    run.note("its late answer is nobody's")
+    run.note("its late answer belongs to no request")
     run.reply("one", "broker-a", asked, 0, "{}")
     run.peer("admin", "broker-a").nothing_comes()
 
@@ -183,7 +183,7 @@ def consume_directly(run: Run) -> None:
     asked = run.take_request("one", "broker-a", NEWS_MS, SOON_MS)
     run.reply("one", "broker-a", asked, 0, '{"consumeResult":"CR_SUCCESS","order":false}')
     pending.answer()
-    run.note("nobody there; a message that is not; no id")
+    run.note("no client there; a message that is not; no id")
     run.ask("broker-a", code, fields | {"clientId": "two@1"}, peer="admin")
     away = sent.fields["msgId"][:16] + f"{10**15:016X}"
     run.ask("broker-a", code, fields | {"msgId": away}, peer="admin", hidden=("msgId",))
@@ -222,7 +222,7 @@ def clone_offsets(run: Run) -> None:
     run.ask("broker-a", RequestCode.CLONE_GROUP_OFFSET, {}, peer="admin")
 
 
-@scenario("request and reply: passed on to who has asked")
+@scenario("request and reply: passed on to the asking client")
 def reply_message(run: Run) -> None:
     run.shared(REPLY_TOPIC)
     body = producer_heartbeat("asking@1", "PAsking")
@@ -244,8 +244,8 @@ def reply_message(run: Run) -> None:
     run.pull(REPLY_TOPIC)
 
 
-@scenario("request and reply: what becomes of replies to nobody")
-def reply_to_nobody(run: Run) -> None:
+@scenario("request and reply: what becomes of replies to an absent client")
+def reply_to_absent_client(run: Run) -> None:
     run.shared(REPLY_TOPIC)
     body = producer_heartbeat("asking@1", "PAskingOnce")
     run.ask("broker-a", RequestCode.HEART_BEAT, {}, body, peer="asking")
@@ -256,26 +256,26 @@ def reply_to_nobody(run: Run) -> None:
         code = RequestCode.SEND_REPLY_MESSAGE_V2
         return run.send("broker-a", code, fields, "x", peer="answering", offsets=offsets)
 
-    run.note("whoever that is, nobody, one who does not want it")
+    run.note("an unknown client, no client, one that does not want it")
     reply(REPLY_TO_CLIENT="stranger@1").answer()
     reply(CORRELATION_ID="c1").answer()
     pending = reply(REPLY_TO_CLIENT="asking@1")
     asked = run.take_request("asking", "broker-a", NEWS_MS, SOON_MS)
     run.reply("asking", "broker-a", asked, 1)
     pending.answer()
-    run.note("topics that nobody sends to, or that are not there")
+    run.note("topics that no client may send to, or that are not there")
     reply("SCHEDULE_TOPIC_XXXX", REPLY_TO_CLIENT="asking@1").answer()
     reply("no blanks", REPLY_TO_CLIENT="asking@1").answer()
-    run.note("who has asked is gone")
+    run.note("the asking client is gone")
     fields = {"clientID": "asking@1", "producerGroup": "PAskingOnce"}
     run.ask("broker-a", RequestCode.UNREGISTER_CLIENT, fields, peer="asking")
     reply(REPLY_TO_CLIENT="asking@1").answer()
-    run.note("stored all the same")
+    run.note("stored nevertheless")
     run.wait_stored(REPLY_TOPIC, 4, 2_000)
     run.pull(REPLY_TOPIC, 3)
 
 
-@scenario("request and reply: who has asked says nothing", real_s=11)
+@scenario("request and reply: the asking client is silent", real_s=11)
 def reply_in_vain(run: Run) -> None:
     run.shared(REPLY_TOPIC)
     body = producer_heartbeat("asking@1", "PAskingInVain")

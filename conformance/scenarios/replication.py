@@ -1,4 +1,4 @@
-"""Slaves, played over their own protocol, and what senders are told of them."""
+"""Slaves, played over their own protocol, and the statuses of sends beside them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def first_report_beyond_the_end(run: Run) -> None:
     with socket.create_connection((host, int(port)), QUIET_S) as slave:
         run.note(f"a slave reports {BEYOND}")
         slave.sendall(_INT64.pack(BEYOND))
-        run.note(f"its master {_heard(slave)}")
+        run.note(f"its master {_reaction(slave)}")
         _send(run, topic, "is it now?")
 
 
-def _heard(slave: socket.socket) -> str:
+def _reaction(slave: socket.socket) -> str:
     """What a master does that has nothing to send."""
     try:
         data = slave.recv(1 << 16)

@@ -25,7 +25,7 @@ IN_TIME_MS = 3_000
 
 
 def sent(run: Run, topic: str, number: int = 1, **more: object) -> int:
-    """Have a message with a tag and a key; gives its place in the log."""
+    """Store a message with a tag and a key; return its place in the log."""
     text = properties(KEYS="k", TAGS="t", UNIQ_KEY=UNIQUE_ID.format(number), own="x")
     fields = send_v2_fields(topic, i=text, h=3) | more
     answer = run.ask(
@@ -132,7 +132,7 @@ def send_back_refused(run: Run) -> None:
     place = sent(run, topic)
     run.note("where no message is")
     send_back(run, "GBackRefused", 10**15)
-    run.note("a group without retry queues has no retries, and is told of none")
+    run.note("a group without retry queues has no retries, and gets no error")
     send_back(run, run.group("GNoRetry", retryQueueNums=0), place)
     run.note("a retry topic that may not be written")
     fields = topic_fields(retry_topic("GBackRefused"), perm=4, readQueueNums=1, writeQueueNums=1)

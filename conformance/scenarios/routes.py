@@ -33,7 +33,7 @@ def topic_lists(run: Run) -> None:
     run.ask("namesrv", RequestCode.GET_TOPICS_BY_CLUSTER, {"cluster": "SNoCluster"})
     run.ask("namesrv", RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
     run.ask("namesrv", RequestCode.GET_UNIT_TOPIC_LIST)
-    run.note("a name server forgets a topic when told to")
+    run.note("a name server forgets a topic on request")
     topic = run.topic("SForgotten")
     run.ask("namesrv", RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic})
     run.ask("namesrv", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})

@@ -69,7 +69,7 @@ def send_refused(run: Run) -> None:
     send("")
     send("no blanks")
     send("S" * 128)
-    run.note("topics that nobody sends to")
+    run.note("topics that no client may send to")
     send("SCHEDULE_TOPIC_XXXX")
     send("RMQ_SYS_TRANS_HALF_TOPIC")
     run.note("a queue that is not there")

@@ -4,7 +4,7 @@
 
 An order is a message with the customer as its key and ``{"amount": 37}`` as its body. It takes the
 orders that are there, some at a time, sends the totals of all customers each time, and ends.
-Killed at any moment and started again, it goes on where its checkpoint says.
+Killed at any moment and started again, it continues where its checkpoint says.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from fakemq.client.messages import Message, PullStatus, SendStatus
 from fakemq.protocol.message import MessageExt
 
 BATCH = 1000
-"""Orders that are sent as one; every queue in turn gets so many."""
+"""Orders that are sent as one; every queue in turn gets this number."""
 SEND_TIMEOUT_MS = 20_000
 
 
@@ -110,21 +110,21 @@ def deduplicated(messages: Iterable[MessageExt], name: str) -> list[MessageExt]:
 def wrong_totals(messages: Iterable[MessageExt], orders: Orders, micro_batches: int) -> list[str]:
     """What deduplicated totals show that is not as it must be; nothing if all are exact.
 
-    A customer's last total is what was ordered. Each micro-batch tells the totals of all customers
-    it knows of, so of none there are more than micro-batches; of who orders most, as many.
+    A customer's last total is what was ordered. Each micro-batch sends the totals of all customers
+    it knows, so no customer has more totals than micro-batches; the most frequent one has as many.
     """
-    told: dict[str, list[Total]] = {}
+    totals_of: dict[str, list[Total]] = {}
     for message in messages:
         total = json.loads(message.body)
-        told.setdefault(message.keys or "", []).append(Total(total["orders"], total["amount"]))
+        totals_of.setdefault(message.keys or "", []).append(Total(total["orders"], total["amount"]))
     expected = orders.totals()
-    wrong = [f"{customer}: never ordered" for customer in told.keys() - expected.keys()]
+    wrong = [f"{customer}: never ordered" for customer in totals_of.keys() - expected.keys()]
     for customer, total in expected.items():
-        last = max(told.get(customer, []), default=None)
+        last = max(totals_of.get(customer, []), default=None)
         if last != total:
             wrong.append(f"{customer}: {last}, ordered was {total}")
     most = max(expected, key=expected.__getitem__)
-    for customer, totals in told.items():
+    for customer, totals in totals_of.items():
         if len(totals) > micro_batches or (customer == most and len(totals) < micro_batches):
             wrong.append(f"{customer}: {len(totals)} totals of {micro_batches} micro-batches")
     return wrong

@@ -14,7 +14,7 @@ from conformance.targets.processes import ROOT
 from fakemq.fixtures.spark_session import worker_python
 
 LOOK_S = 0.005
-"""Between two looks at files and offsets, which nobody announces; a micro-batch takes a second."""
+"""Between two looks at files and offsets; a micro-batch takes a second."""
 STEP_TIMEOUT_S = 300.0
 """Of a start or a micro-batch, on the busiest of machines."""
 END_TIMEOUT_S = 1800.0
@@ -110,7 +110,7 @@ class RunningJob:
         return None if ended is None else ended.si_status
 
     def wait_for(self, condition: Callable[[], bool], what: str, timeout_s: float) -> bool:
-        """Wait until something is so, and give True; or until the job has ended, and give False.
+        """Wait until a condition holds, or until the job has ended; return whether it holds.
 
         JobError if neither comes.
         """

@@ -34,7 +34,9 @@ def cluster() -> Iterator[fakemq.Cluster]:
         yield cluster
 
 
-def told(cluster: fakemq.Cluster, *batches: Mapping[str, tuple[int, int]]) -> list[MessageExt]:
+def sent_totals(
+    cluster: fakemq.Cluster, *batches: Mapping[str, tuple[int, int]]
+) -> list[MessageExt]:
     """Totals as the job sends them, a dict for each micro-batch, and received again."""
     with Client(cluster.namesrv_addr) as client:
         for number, totals in enumerate(batches):
@@ -63,7 +65,7 @@ def test_orders_are_sent_as_they_are_expected(cluster: fakemq.Cluster) -> None:
 def test_exact_totals_are_not_wrong(cluster: fakemq.Cluster) -> None:
     totals = ORDERS.totals()
     half = dict.fromkeys(totals, (1, 1))
-    messages = told(cluster, half, totals)
+    messages = sent_totals(cluster, half, totals)
     assert counted(messages) == ORDERS.count
     assert wrong_totals(messages, ORDERS, 2) == []
     # As if one more had been done of which nothing came.
@@ -80,12 +82,12 @@ def test_what_is_wrong_is_named(cluster: fakemq.Cluster, mistake: str) -> None:
     if mistake == "unknown":
         wrong["customer-7b"] = (1, 1)
     again = [{"customer-7": totals["customer-7"]}] if mistake == "twice" else []
-    (only,) = wrong_totals(told(cluster, wrong, *again), ORDERS, 1)
+    (only,) = wrong_totals(sent_totals(cluster, wrong, *again), ORDERS, 1)
     assert only.startswith("customer-7")
 
 
 def test_duplicates_go_and_all_else_stays(cluster: fakemq.Cluster) -> None:
-    messages = told(cluster, {"a": (1, 1)}, {"a": (1, 1), "b": (1, 2)})
+    messages = sent_totals(cluster, {"a": (1, 1)}, {"a": (1, 1), "b": (1, 2)})
     distinct = deduplicated([*messages, *messages], MARK)
     assert sorted(map(id, distinct)) == sorted(map(id, messages))
 
@@ -135,7 +137,7 @@ def test_all_processes_of_a_job_are_killed(tmp_path: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_job_that_ends_by_itself_is_told_from_one_that_hangs(tmp_path: Path) -> None:
+def test_a_job_that_ends_is_not_a_job_that_hangs(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import sys; print('no'); sys.exit(3)")
     with RunningJob(program, [], tmp_path) as job:

@@ -63,7 +63,7 @@ def java_target() -> Iterator[Target]:
 
 
 class Kill(NamedTuple):
-    """SIGKILL in the first micro-batch from ``batch`` on of which so many totals have arrived."""
+    """SIGKILL in the first micro-batch from ``batch`` on with ``totals`` totals arrived."""
 
     batch: int
     totals: int

@@ -1,6 +1,6 @@
 """A real RocketMQ cluster for tests: one name server and N masters, each a JVM; 4.9.7 or 5.5.0.
 
-``with JavaCluster(masters=2, topics={"orders": 8}) as cluster`` gives ``cluster.namesrv_addr`` and
+``with JavaCluster(masters=2, topics={"orders": 8}) as cluster`` has ``cluster.namesrv_addr`` and
 ``cluster.broker("broker-a")`` with ``stop``, ``kill``, ``start``, ``pause``, ``resume``. Everything
 lives in one temporary directory; every JVM halts when this process ends, however it ends.
 """
@@ -55,7 +55,7 @@ class JavaClusterError(Exception):
 
 
 class _PortTakenError(JavaClusterError):
-    """Somebody else got the port between our look and the JVM's bind."""
+    """Another process took the port between our look and the JVM's bind."""
 
 
 class JavaNode:
@@ -125,7 +125,7 @@ class JavaNode:
         with open(self.home / "stdout.log", "wb") as out:
             self._process = subprocess.Popen(
                 command,
-                stdin=subprocess.PIPE,  # its end tells the JVM that we are gone
+                stdin=subprocess.PIPE,  # its end shows the JVM that we are gone
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 cwd=self.home,
@@ -331,7 +331,7 @@ class JavaCluster:
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Polls every 20 ms; another process gives no event to wait for. Raises TimeoutError."""
+    """Polls every 20 ms; another process has no event to wait for. Raises TimeoutError."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -72,7 +72,7 @@ class Pair(NamedTuple):
 
 
 def make_topic(nodes: Pair, topic: str, queues: int) -> None:
-    """Create a topic at the master; on return the name server tells of it."""
+    """Create a topic at the master; on return the name server has its route."""
     create_topic(nodes.master.addr, topic, queues)
     wait_until(lambda: bool(routed(nodes.namesrv_addr, topic)), _ROUTED_S)
 
@@ -200,7 +200,7 @@ def side_by_side(
     config: Mapping[str, str],
     names: Collection[str] = PAIRS.keys(),
 ) -> dict[str, T]:
-    """What ``run`` gives for each of `PAIRS`, or those of ``names``; most of it is waiting.
+    """Return what ``run`` returns for each of `PAIRS`, or for those of ``names``.
 
     All begin when the last pair is there: a machine that starts JVMs has no time for anything else.
     """

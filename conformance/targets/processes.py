@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 HEARTBEAT_S = 30
-"""A client tells a restarted broker of itself that often, and asks for new routes."""
+"""The interval at which a client sends heartbeats to brokers and asks for new routes."""
 _GET_ROUTEINFO_BY_TOPIC = 105
 
 
@@ -55,7 +55,7 @@ def wait_received(
 
 
 Look = Callable[[], list[str]]
-"""Runs a scenario and gives what was observed; DriverError if it failed."""
+"""Run a scenario and return what was observed. Raise DriverError if it failed."""
 
 
 def assert_same(real: Look, fake: Look, real_again: Look, fake_again: Look) -> None:
@@ -84,7 +84,7 @@ def go_and_come(
 ) -> list[str]:
     """Lets broker-b, then broker-a leave and return while one client sends and one consumes.
 
-    Their topic has the same queues on both; ``brokers`` says how each leaves and comes. Gives
+    Their topic has the same queues on both; ``brokers`` says how each leaves and comes. Return
     observations that are the same on every correct cluster.
     """
     seen = []
@@ -113,7 +113,7 @@ def go_and_come(
 
 
 def _acked(producer: Producing, count: int) -> Callable[[], bool]:
-    """Whether so many sends are acknowledged."""
+    """Return a condition: ``count`` sends are acknowledged."""
     return lambda: len(producer.acks) >= count
 
 
@@ -200,7 +200,7 @@ class FakemqProcess:
         return sorted(path.relative_to(self.home).as_posix() for path in self.home.rglob("*"))
 
     def terminate(self) -> int:
-        """SIGTERM; gives the exit code."""
+        """Send SIGTERM; return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_TIMEOUT_S)
 

@@ -117,7 +117,7 @@ BOTH_WAYS = pytest.mark.parametrize(
 
 
 def send_until_safe(client: Client, topic: str = ATTACHED) -> dict[SendStatus, int]:
-    """Send until a slave has what is sent; gives how often each status came before."""
+    """Send until a slave has what is sent; return how often each status came before."""
     statuses: dict[SendStatus, int] = {}
     end = time.monotonic() + IN_STEP_S
     while (status := client.send(Message(topic, b"early")).status) is not SendStatus.SEND_OK:
@@ -199,7 +199,7 @@ class Reader:
         return self._offset(_GET_MAX_OFFSET, topic, queue_id)
 
     def wait_end(self, topic: str, queue_id: int, end: int) -> int:
-        """Wait until a queue ends there; gives its first offset."""
+        """Wait until a queue ends there; return its first offset."""
         wait_until(lambda: self.end(topic, queue_id) == end, _DISPATCH_S)
         return self.ends(topic, queue_id)[0]
 
@@ -224,7 +224,7 @@ class Reader:
 def assert_same_stores(master: Node, slave: Node) -> int:
     """All that a slave has is its master's: log files, queues and every message, read from both.
 
-    Gives the offset at which the slave begins. Nothing may be on its way to the master any more.
+    Return the offset at which the slave begins. Nothing may be on its way to the master any more.
     """
     wait_in_step(master, slave)
     mine, other = log_of(master), log_of(slave)
@@ -243,7 +243,7 @@ def assert_same_stores(master: Node, slave: Node) -> int:
             messages += most - ends[0]
             if where[0] in topics:
                 assert at_slave.records(*where, *ends) == at_master.records(*where, *ends), where
-            else:  # which nobody may read: that of transactions' ops
+            else:  # which no client may read: that of transactions' ops
                 unreadable += most - ends[0]
     assert messages == records
     assert log_end(master) == end
@@ -258,7 +258,7 @@ def assert_same_stores(master: Node, slave: Node) -> int:
 
 
 def tables(node: Node) -> dict[str, Any]:
-    """What a broker answers to those who ask as slaves do."""
+    """Return what a broker answers to the requests of a slave."""
     found = {}
     for name, code in _TABLES.items():
         _, _, body = split(call(node.addr, frame(code, {})))
@@ -267,7 +267,7 @@ def tables(node: Node) -> dict[str, Any]:
 
 
 def delay_offsets(node: Node) -> Any:
-    """What a broker answers to who asks how far it has delivered."""
+    """Return what a broker answers to a request for its delay offsets."""
     _, _, body = split(call(node.addr, frame(_GET_ALL_DELAY_OFFSET, {})))
     return fastjson.loads(body)
 

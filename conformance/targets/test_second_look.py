@@ -19,7 +19,7 @@ def fails() -> list[str]:
 
 
 def never() -> list[str]:
-    raise AssertionError("nobody looks again at what is the same")
+    raise AssertionError("there is no second look at equal results")
 
 
 def test_what_is_the_same_is_looked_at_once() -> None:

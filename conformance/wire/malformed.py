@@ -175,7 +175,7 @@ VALUES = (
     Malformed("flag 4", json_frame(flag=4)),
     Malformed("all flags but response and one-way", json_frame(flag=-4)),
     Malformed("all flags", json_frame(flag=-1)),
-    Malformed("an answer that nobody waits for", json_frame(flag=1, code=0)),
+    Malformed("an answer that no request waits for", json_frame(flag=1, code=0)),
     Malformed("one-way", json_frame(flag=2)),
     Malformed("a language that is none", json_frame(language="KLINGON")),
     Malformed("a language by its number", json_frame(language=3)),

@@ -54,7 +54,7 @@ class Peer:
         while True:
             try:
                 self._reader, self._writer = await asyncio.open_connection(*self._place)
-            except OSError:  # nobody listens at this port, or nobody has descriptors
+            except OSError:  # no socket listens here, or no descriptor is left
                 self._did[f"refused at {self._addr}"] += 1
                 await asyncio.sleep(PAUSE_S)
                 continue
@@ -175,7 +175,7 @@ _ACTS: Sequence[Callable[[Peer], Awaitable[None]]] = (
 
 
 async def crowd(seed: int, connections: int, seconds: float, addrs: Sequence[str]) -> Counter[str]:
-    """Have so many peers talk to the addresses in turn; gives what they did."""
+    """Have ``connections`` peers talk to the addresses in turn; return what they did."""
     did: Counter[str] = Counter()
     peers = [Peer(seed, n, addrs[n % len(addrs)], did) for n in range(connections)]
     tasks = [asyncio.create_task(peer.run()) for peer in peers]

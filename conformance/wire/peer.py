@@ -175,7 +175,7 @@ class Peer:
     def poll_request(self, timeout_s: float = 0) -> Frame | None:
         """The next request from the other side, written down as it comes; None if none comes."""
         came = self._receive(timeout_s)
-        assert came is None or not came.flag & RESPONSE, f"an answer nobody waits for: {came}"
+        assert came is None or not came.flag & RESPONSE, f"an answer no request waits for: {came}"
         return came
 
     def reply(
@@ -297,7 +297,7 @@ class Peer:
 
 
 def _connected(addr: str, name: str, names: Mapping[str, str]) -> socket.socket:
-    """A connection from a port that nobody else has had: messages say by it who sent them.
+    """A connection from a port of its own: by the port messages show which peer sent them.
 
     The system may give the port of a connection that a broker closed to the next one.
     """

@@ -30,7 +30,7 @@ import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
  * Clients of every kind in one process, each made and used by commands on stdin; what they see goes to stdout.
  *
  * <p>A command is {@code TAG WHAT ARGUMENTS}, handled on a thread of its own; its end is {@code TAG RESULT}, or
- * {@code TAG !EXCEPTION CODE}. Between them come {@code heard NAME ID} and {@code checked ID}.
+ * {@code TAG !EXCEPTION CODE}. Between them come {@code received NAME ID} and {@code checked ID}.
  */
 final class Faulty {
     private interface Command {
@@ -139,13 +139,13 @@ final class Faulty {
         consumer.subscribe(words[3], "*");
         if (words[4].equals("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
-                messages.forEach(message -> Drivers.event("heard " + name + " " + message.getKeys()));
+                messages.forEach(message -> Drivers.event("received " + name + " " + message.getKeys()));
                 return ConsumeOrderlyStatus.SUCCESS;
             });
         } else {
             consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
                 for (MessageExt message : messages) {
-                    Drivers.event("heard " + name + " " + message.getKeys());
+                    Drivers.event("received " + name + " " + message.getKeys());
                     if (words[4].equals("replying")) {
                         reply(producers.get(words[5]), message);
                     }

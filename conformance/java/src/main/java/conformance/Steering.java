@@ -66,7 +66,7 @@ final class Steering {
         lab.say("waits", field("text", waiting) + " at level " + field("level", waiting));
         ask("POST", "/v1/clock/advance", "{\"duration\": \"2h\"}");
         Lab.await("the delayed message", () -> heard.size() == 1);
-        lab.say("heard", heard.get(0).getKeys());
+        lab.say("received", heard.get(0).getKeys());
         String behind = "{\"lag\": {\"group\": \"" + lab.group("Steered") + "\", \"topic\": \"" + topic + "\"}, "
             + "\"messages\": {\"topic\": \"" + topic + "\"}, \"timeout\": \"30s\"}";
         lab.say("caught up", ask("POST", "/v1/wait-for", behind));
@@ -90,10 +90,10 @@ final class Steering {
     private static void broker(Lab lab, String topic, DefaultMQProducer producer) throws Exception {
         lab.say("killed", field("state", ask("POST", "/v1/brokers/broker-a/kill", "")));
         try {
-            producer.send(message(topic, "t", "to nobody"));
-            lab.say("sent to nobody", "without failure");
+            producer.send(message(topic, "t", "to a dead broker"));
+            lab.say("sent to a dead broker", "without failure");
         } catch (MQClientException failure) {
-            lab.say("sent to nobody", failure.getCause().getClass().getSimpleName());
+            lab.say("sent to a dead broker", failure.getCause().getClass().getSimpleName());
         }
         lab.say("restarted", field("state", ask("POST", "/v1/brokers/broker-a/restart", "")));
         lab.say("sent to the same", sent(producer, topic).getSendStatus());

@@ -34,8 +34,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * <p>{@code load NAMESRV NAME COUNT}: 16 threads send COUNT messages each, or until one fails; {@code ack KIND KEY TOPIC QUEUE OFFSET
  * UNIQUE_ID OFFSET_ID} for each that is stored, half messages too; then {@code loaded}. What is delayed is so by level 2.
  *
- * <p>{@code hear NAMESRV}: a consumer of both topics, with {@code later KEY} for what it sends back, for level 2, and
- * {@code recv KEY TIMES}; and a producer that answers checks. Then {@code heard}; both are gone with {@code leave} ({@code left}).
+ * <p>{@code consume NAMESRV}: a consumer of both topics, with {@code later KEY} for what it sends back, for level 2, and
+ * {@code recv KEY TIMES}; and a producer that answers checks. Then {@code consuming}; both are gone with {@code leave} ({@code left}).
  *
  * <p>{@code walk NAMESRV TOPIC ...}: {@code found ...} for every message of the topics, by queue and in order, then {@code walked}.
  */
@@ -72,9 +72,9 @@ final class Stocks {
             if (words[0].equals("load")) {
                 Loader loader = new Loader(words[1], words[2]);
                 new Thread(() -> loader.run(Integer.parseInt(words[3]))).start();
-            } else if (words[0].equals("hear")) {
-                leave = hear(words[1]);
-                Drivers.event("heard");
+            } else if (words[0].equals("consume")) {
+                leave = consume(words[1]);
+                Drivers.event("consuming");
             } else if (words[0].equals("leave")) {
                 leave.run();
                 Drivers.event("left");
@@ -204,7 +204,7 @@ final class Stocks {
 
     // -- hearing ------------------------------------------------------------------------------
 
-    private static Runnable hear(String namesrv) throws Exception {
+    private static Runnable consume(String namesrv) throws Exception {
         DefaultMQPushConsumer consumer = at(namesrv, new DefaultMQPushConsumer("GStock"));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         for (String topic : TOPICS) {
