@@ -21,8 +21,8 @@ from conformance.spark.trial import (
 # With more kills, and a million orders: python -m bench spark_job.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.xdist_group("spark")]
 
-ORDERS = Orders(100_000)
-AT_ONCE = 17_000
+ORDERS = Orders(50_000)
+AT_ONCE = 10_500  # five micro-batches: three with an event, and two after it
 HALF = ORDERS.customers // 2
 """Of the totals of a micro-batch."""
 

@@ -1,4 +1,4 @@
-"""Ten thousand messages of every kind, and what was in flight, go over to the other's broker."""
+"""Five thousand messages of every kind, and what was in flight, go over to the other's broker."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from fakemq.protocol.sysflag import MessageSysFlag
 # Each starts two or three brokers, one a JVM at least, and waits for what they had in flight.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), CROWDED]
 
-MESSAGES = 10_000
+MESSAGES = 5_000
 MORE = 1_024
-FILE_ENTRIES = 1_000
+FILE_ENTRIES = 500
 SIZES = {
-    "mappedFileSizeCommitLog": str(512 << 10),
+    "mappedFileSizeCommitLog": str(256 << 10),
     "mappedFileSizeConsumeQueue": str(20 * FILE_ENTRIES),
-    "maxHashSlotNum": "1000",
-    "maxIndexNum": "8000",
+    "maxHashSlotNum": "500",
+    "maxIndexNum": "4000",
 }
 RETRY_TOPIC = f"%RETRY%{GROUP}"
 SEND_MESSAGE = 10
@@ -85,9 +85,9 @@ def send_by_ipv6(stock: Stock, port: int, name: str) -> None:
             sys_flag = MessageSysFlag.BORNHOST_V6
             fields = send_fields(text, number // len(TOPICS), sys_flag, topic)
             answer = connection.call(frame(SEND_MESSAGE, fields, key.encode() * 5))
-            told = json_header(answer)
-            assert told["code"] == 0, told
-            where = told["extFields"]
+            header = json_header(answer)
+            assert header["code"] == 0, header
+            where = header["extFields"]
             assert isinstance(where, dict)
             queue_id, offset = int(where["queueId"]), int(where["queueOffset"])
             stock.acks.append(
@@ -112,9 +112,9 @@ def fill(stock: Stock, node: Running, name: str, count: int, how: str) -> None:
 
 
 def settle(stock: Stock, node: Running) -> list[Found]:
-    """Have what was in flight end; gives everything there is then."""
-    stock.hear(node.namesrv_addr)
-    stock.wait_heard(stock.keys())
+    """Have what was in flight end; return everything there is then."""
+    stock.consume(node.namesrv_addr)
+    stock.wait_consumed(stock.keys())
     found = stock.walk(node.namesrv_addr, RETRY_TOPIC)
     check_stock(found, list(stock.acks))
     check_order(found)
@@ -123,8 +123,8 @@ def settle(stock: Stock, node: Running) -> list[Found]:
 
 
 def in_flight(stock: Stock) -> set[str]:
-    """The kinds of messages that nobody has taken yet."""
-    wanted = stock.keys() - stock.heard.keys()
+    """The kinds of messages that no consumer has taken yet."""
+    wanted = stock.keys() - stock.consumed.keys()
     return {ack.kind for ack in stock.acks if ack.key in wanted}
 
 
@@ -172,7 +172,7 @@ def test_java_takes_over_ours(java: None, how: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     with Stock() as stock:
         with fakemq_on(store, topics=True) as ours:
-            stock.hear(ours.namesrv_addr)
+            stock.consume(ours.namesrv_addr)
             fill(stock, ours, "one", MESSAGES, how)
         check_left(store, stock, how)
         with java_on(store, topics=False) as real:
@@ -188,7 +188,7 @@ def test_we_take_over_javas_and_java_ours(java: None, how: str, tmp_path: Path) 
     store = tmp_path / "broker-a"
     with Stock() as stock:
         with java_on(store, topics=True) as real:
-            stock.hear(real.namesrv_addr)
+            stock.consume(real.namesrv_addr)
             fill(stock, real, "one", MESSAGES, how)
         check_left(store, stock, how)
         with fakemq_on(store, topics=False) as ours:
