@@ -1,4 +1,4 @@
-"""What RocketMQ's benchmark programs print, and what is taken from it."""
+"""The reports that RocketMQ's benchmark programs print, and the values taken from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m bench``: which groups it runs, what it writes, how it ends."""
+"""``python -m bench``: the groups it runs, the files it writes, its exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Pretended(ModuleType):
-    """A group of two figures; ``plans`` has what it was asked for."""
+    """A group of two figures; ``plans`` has the plans that it received."""
 
     def __init__(self) -> None:
         super().__init__("bench.pretended")
@@ -40,8 +40,8 @@ def group(monkeypatch: pytest.MonkeyPatch) -> Pretended:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, path: Path, *arguments: str) -> int:
-    told = ["--json", str(path / "out" / "figures.json"), "--plot", str(path / "plot.svg")]
-    monkeypatch.setattr(sys, "argv", ["bench", "--no-java", *told, *arguments])
+    paths = ["--json", str(path / "out" / "figures.json"), "--plot", str(path / "plot.svg")]
+    monkeypatch.setattr(sys, "argv", ["bench", "--no-java", *paths, *arguments])
     return command.main()
 
 

@@ -1,4 +1,4 @@
-"""How fast a slave's log has grown, and a slave that catches up within a process."""
+"""How fast a slave's log grows, and a slave that catches up within a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When something counts as grown over a soak."""
+"""When a value counts as grown over a soak."""
 
 from __future__ import annotations
 

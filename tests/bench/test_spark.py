@@ -1,4 +1,4 @@
-"""What the measurements of Spark are judged by; the readings themselves are for the bench."""
+"""How measurements of Spark are judged; only the bench runs the readings themselves."""
 
 from __future__ import annotations
 
