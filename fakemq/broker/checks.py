@@ -1,4 +1,4 @@
-"""What a broker looks at before it takes a message, or does what it is asked, in Java's words.
+"""The checks before a broker stores a message or changes a table; the error texts are Java's.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 common/topic/TopicValidator.java (4.9.7)
@@ -37,7 +37,7 @@ def check_topic_name(topic: str) -> None:
 
 
 def check_not_slave(broker: Broker) -> None:
-    """Topics and groups are changed at a master only."""
+    """Raise Refused at a slave: topics and groups are changed at masters only."""
     if broker.config.is_slave:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -47,7 +47,7 @@ def check_not_slave(broker: Broker) -> None:
 
 
 def check_not_system_topic(broker: Broker, topic: str) -> None:
-    """Admins leave RocketMQ's own topics alone.
+    """Raise Refused for RocketMQ's own topics, which admin requests may not change.
 
     Source: TopicValidator.java#isSystemTopic (4.9.7)
     """
@@ -58,7 +58,7 @@ def check_not_system_topic(broker: Broker, topic: str) -> None:
 
 
 def existing_topic(broker: Broker, topic: str) -> TopicConfig:
-    """The config of a topic that an admin asks about; TOPIC_NOT_EXIST if it is not here."""
+    """Return the config of a topic; raise Refused (TOPIC_NOT_EXIST) if it does not exist."""
     config = broker.topics.select(topic)
     if config is None:
         raise Refused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
@@ -66,7 +66,7 @@ def existing_topic(broker: Broker, topic: str) -> TopicConfig:
 
 
 def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
-    """Refuse what is not about tags, if enablePropertyFilter is false."""
+    """Raise Refused for a subscription not by tags, if enablePropertyFilter is false."""
     if not broker.config.enable_property_filter and not is_tag_type(subscription.expression_type):
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -76,7 +76,10 @@ def check_filter_type(broker: Broker, subscription: SubscriptionData) -> None:
 
 
 def check_send(broker: Broker, header: SendHeader, session: Session) -> TopicConfig:
-    """The topic to send to, created if the rules say so; Refused if the message is not taken."""
+    """Return the config of the topic to send to; create the topic if the rules allow that.
+
+    Raise Refused if the message may not be stored.
+    """
     start_ms = broker.config.start_accept_send_request_time_stamp
     if start_ms and broker.clock.now_ms() < start_ms:
         raise Refused(

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from fakemq.protocol.codes import LanguageCode
 
 CHANNEL_EXPIRED_TIMEOUT_MS = 120_000
-"""A member that sent no heartbeat for longer than this is put out by the next scan."""
+"""The next scan removes a member that sent no heartbeat for longer than this."""
 
 
 class ClientChannelInfo:
     """One client on one connection.
 
-    A heartbeat names all groups of its client, and the tables of those that are new keep the same
-    object: what refreshes one of them refreshes all, as in Java. ``heard_ms`` is on the axis by
-    which the peer lives, ``last_update_timestamp`` on the wall.
+    A heartbeat names all groups of its client. The tables of the groups that are new keep the same
+    object, so that a refresh in one group refreshes all of them, as in Java.
+    ``last_heartbeat_ms`` is elapsed time on the peer's axis, ``last_update_timestamp`` wall time.
     """
 
     __slots__ = (
         "_clock",
         "client_id",
-        "heard_ms",
         "language",
+        "last_heartbeat_ms",
         "last_update_timestamp",
         "session",
         "version",
@@ -53,12 +53,12 @@ class ClientChannelInfo:
         self.refresh()
 
     def refresh(self) -> None:
-        """The client was heard just now."""
-        self.heard_ms = self._clock.elapsed_ms(outside=self.session.outside)
+        """Note a heartbeat of the client now."""
+        self.last_heartbeat_ms = self._clock.elapsed_ms(outside=self.session.outside)
         self.last_update_timestamp = self._clock.now_ms()
 
     def connection(self) -> Connection:
-        """As admin tools are told of it."""
+        """Return the client as admin tools show it."""
         return Connection(
             client_id=self.client_id,
             client_addr=self.session.remote_addr,
@@ -67,7 +67,7 @@ class ClientChannelInfo:
         )
 
     def changed(self, node: str, kind: str, group: str, how: str) -> MemberChanged:
-        """The news that it joined or left a group of producers or consumers."""
+        """Return the event that the client joined or left a group of producers or consumers."""
         return MemberChanged(
             node=node,
             kind=kind,
@@ -79,7 +79,7 @@ class ClientChannelInfo:
 
     @property
     def expired(self) -> bool:
-        silent_ms = self._clock.elapsed_ms(outside=self.session.outside) - self.heard_ms
+        silent_ms = self._clock.elapsed_ms(outside=self.session.outside) - self.last_heartbeat_ms
         return silent_ms > CHANNEL_EXPIRED_TIMEOUT_MS
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Clients that fall silent: put out by the first scan after 120 s without a heartbeat.
+"""Remove clients by the first scan after 120 s without a heartbeat.
 
 Java scans all members every 10 s. Here each connection with members has one timer, due at the tick
-of that grid at which the scan would find it; an idle broker does nothing at all.
+of that grid at which the scan would find it. So an idle broker has no timer.
 
 Source: broker/client/ClientHousekeepingService.java,
 broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
 
 SCAN_PERIOD_MS = 10_000
-"""Also the time before the first scan."""
+"""The period of Java's scans, and the time before the first one."""
 
 
 class ClientExpiry:
@@ -43,26 +43,26 @@ class ClientExpiry:
         self.start()
 
     def start(self) -> None:
-        """Put the scan grid's origin at this moment, on both axes."""
+        """Let the grid of scans begin now, on both time axes."""
         clock = self._node.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def watch(self, session: Session) -> None:
-        """Set the deadline anew; called when members of this connection were heard or left."""
+        """Set the deadline again, after a heartbeat on this connection or after a member left."""
         clock = self._node.clock
         clock.cancel(self._timers.pop(session, None))
-        heard_ms = [
-            channel.heard_ms
+        last_heartbeat_ms = [
+            channel.last_heartbeat_ms
             for channel in chain(
                 self._producers.channels_of(session),
                 self._consumers.channels_of(session),
             )
         ]
-        if not heard_ms or session.closed:
+        if not last_heartbeat_ms or session.closed:
             return
         due_ms = next_tick_ms(
             # Java compares with a strict >, so exactly 120 s of silence is still alive.
-            min(heard_ms) + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
+            min(last_heartbeat_ms) + CHANNEL_EXPIRED_TIMEOUT_MS + 1,
             self._started_ms[session.outside],
             SCAN_PERIOD_MS,
             SCAN_PERIOD_MS,
@@ -76,26 +76,26 @@ class ClientExpiry:
         self._timers[session] = timer
 
     def expire(self, session: Session) -> None:
-        """Put out all members of this connection, as if nothing had been heard of them for long."""
+        """Remove all members of this connection, as if their heartbeats had stopped long ago."""
         now_ms = self._node.clock.elapsed_ms(outside=session.outside)
         for members in (self._producers, self._consumers):
             for channel in members.channels_of(session):
-                channel.heard_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS - 1
+                channel.last_heartbeat_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS - 1
         self._node.clock.cancel(self._timers.pop(session, None))
         self._scan(session)
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone."""
+        """Forget a connection that was closed."""
         self._node.clock.cancel(self._timers.pop(session, None))
 
     def reset(self) -> None:
-        """Forget every connection that is gone."""
+        """Forget every connection that was closed."""
         for session in [session for session in self._timers if session.closed]:
             self.session_closed(session)
 
     def _look(self, session: Session, timer: Timer) -> None:
         if self._timers.get(session) is not timer:
-            return  # a paused node's timers fire late: this one was replaced meanwhile
+            return  # the timer was replaced while the node was paused, when timers fire late
         del self._timers[session]
         self._scan(session)
 

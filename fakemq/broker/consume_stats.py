@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.topic import TopicConfig
 
 MAX_QUEUES = 1 << 15
-"""A topic may be created with two billion queues; an answer about so many still fits one frame."""
+"""A topic may have two billion queues; an answer about this number still fits into one frame."""
 
 
 def queues_of(broker: Broker, topic: str, queue_nums: int) -> list[MessageQueue]:
-    """The first queues of a topic at this broker; Refused if there are more than MAX_QUEUES."""
+    """Return the first queues of a topic at this broker; Refused for more than MAX_QUEUES."""
     if queue_nums > MAX_QUEUES:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,
@@ -35,7 +35,9 @@ def queues_of(broker: Broker, topic: str, queue_nums: int) -> list[MessageQueue]
 
 
 def consumed_topic(broker: Broker, group: str, topic: str) -> TopicConfig | None:
-    """The topic's config, if it is there and the group, if it has members, subscribes to it."""
+    """Return the config of a topic; None if it does not exist, or if a group with members does not
+    subscribe to it.
+    """
     info = broker.consumers.group(group)
     if info is not None and info.subscriptions and topic not in info.subscriptions:
         return None
@@ -45,7 +47,7 @@ def consumed_topic(broker: Broker, group: str, topic: str) -> TopicConfig | None
 def consume_stats(
     broker: Broker, group: str, queues: Iterable[MessageQueue], topics: Iterable[str]
 ) -> ConsumeStats:
-    """What a group has consumed of these queues, and per second of these topics."""
+    """Return how far a group has consumed these queues, and its messages per second."""
     table = {queue: _offsets(broker, group, queue) for queue in queues}
     return ConsumeStats(
         offset_table={queue: table[queue] for queue in java_hash_map_order(table)},

@@ -1,4 +1,4 @@
-"""Who consumes in which group, and what the group subscribes to.
+"""The clients of each consumer group, and what the group subscribes to.
 
 Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java,
 DefaultConsumerIdsChangeListener.java (4.9.7)
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupInfo:
-    """One consumer group that somebody is connected for.
+    """One consumer group with at least one member.
 
-    What the last heartbeat of any member said holds for the whole group, as in Java.
+    The last heartbeat of any member sets the properties of the whole group, as in Java.
     """
 
     def __init__(self, group: str, data: ConsumerData) -> None:
@@ -42,7 +42,7 @@ class ConsumerGroupInfo:
         self.consume_from_where = data.consume_from_where
 
     def update_channel(self, channel: ClientChannelInfo, data: ConsumerData) -> bool:
-        """A member's heartbeat; says whether it is new.
+        """Take over a member's heartbeat; return whether the member is new.
 
         Source: broker/client/ConsumerGroupInfo.java#updateChannel (4.9.7)
         """
@@ -54,9 +54,10 @@ class ConsumerGroupInfo:
         return present is channel
 
     def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
-        """Take over a member's subscriptions; says whether a topic came or went.
+        """Take over a member's subscriptions; return whether a topic was added or removed.
 
-        A newer version of a subscription is taken silently, an older one is ignored.
+        A newer version of a known topic's subscription replaces it, and does not count as a change.
+        An older version is ignored.
 
         Source: broker/client/ConsumerGroupInfo.java#updateSubscription (4.9.7)
         """
@@ -80,7 +81,7 @@ class ConsumerGroupInfo:
 
 
 class ConsumerManager:
-    """One broker's consumer groups by name; a group without members is not here."""
+    """The consumer groups of one broker, by name; groups without members are not listed."""
 
     def __init__(
         self,
@@ -101,9 +102,9 @@ class ConsumerManager:
     def register(
         self, group: str, channel: ClientChannelInfo, data: ConsumerData, notify: bool
     ) -> bool:
-        """A heartbeat names a group; says whether its members or topics changed.
+        """Add or refresh a member; return whether the group's members or topics changed.
 
-        With ``notify`` every member is told of a change before this returns.
+        With ``notify`` every member is notified of a change before this returns.
 
         Source: broker/client/ConsumerManager.java#registerConsumer (4.9.7)
         """
@@ -121,7 +122,9 @@ class ConsumerManager:
         return changed
 
     def unregister(self, group: str, session: Session, notify: bool) -> None:
-        """A client takes its leave; with ``notify`` the others are told even if it was no member.
+        """Remove a client from a group, at its own request.
+
+        With ``notify`` the other members are notified, even if the client was no member.
 
         Source: broker/client/ConsumerManager.java#unregisterConsumer (4.9.7)
         """
@@ -132,7 +135,7 @@ class ConsumerManager:
                 self._notify(info)
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone; the other members of its groups are told.
+        """Remove the members of a closed connection, and notify the other members.
 
         Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
         """
@@ -142,7 +145,9 @@ class ConsumerManager:
             self._notify(info)
 
     def expire(self, session: Session) -> bool:
-        """Put out what the scan finds too long silent, telling nobody; says whether any was.
+        """Remove the members without a heartbeat for 120 s; return whether there was any.
+
+        Other members are not notified.
 
         Source: broker/client/ConsumerManager.java#scanNotActiveChannel (4.9.7)
         """
@@ -156,7 +161,7 @@ class ConsumerManager:
         return bool(expired)
 
     def reset(self) -> None:
-        """Forget everyone who is no longer connected; nobody is told."""
+        """Forget the members whose connections are closed; other members are not notified."""
         for session in [session for session in self._groups_of if session.closed]:
             for group in self._groups_of.pop(session):
                 info = self._table[group]
@@ -167,7 +172,7 @@ class ConsumerManager:
     # -- reading ------------------------------------------------------------------------------
 
     def group(self, name: str) -> ConsumerGroupInfo | None:
-        """The group, if it has members."""
+        """Return a group; None if it has no members."""
         return self._table.get(name)
 
     def subscriptions(self, group: str) -> Mapping[str, SubscriptionData] | None:
@@ -176,18 +181,18 @@ class ConsumerManager:
         return None if info is None else info.subscriptions
 
     def find_channel(self, group: str, client_id: str) -> ClientChannelInfo | None:
-        """A member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""
+        """Return a member by its client id. Source: ConsumerManager.java#findChannel (4.9.7)"""
         info = self._table.get(group)
         if info is None:
             return None
         return next((c for c in info.channels.values() if c.client_id == client_id), None)
 
     def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
-        """The memberships of one connection."""
+        """Return the memberships of one connection."""
         return (self._table[name].channels[session] for name in self._groups_of.get(session, ()))
 
     def groups_of_topic(self, topic: str) -> list[str]:
-        """The groups that subscribe to a topic now.
+        """Return the groups that subscribe to a topic now.
 
         Source: broker/client/ConsumerManager.java#queryTopicConsumeByWho (4.9.7)
         """
@@ -214,7 +219,7 @@ class ConsumerManager:
             self._changed(info.group, channel, how)
         if not info.channels:
             self._table.pop(info.group, None)
-            if how != "expired":  # Java's scan forgets to say so
+            if how != "expired":  # Java's scan does not notify the filters
                 self._filters.unregister(info.group)
 
     def _notify(self, info: ConsumerGroupInfo) -> None:

@@ -1,4 +1,4 @@
-"""Waiting until a stored message is as safe as flushDiskType and brokerRole ask.
+"""Wait until a stored message is as safe as flushDiskType and brokerRole ask.
 
 Source: store/CommitLog.java#asyncPutMessage (4.9.7)
 """
@@ -18,9 +18,10 @@ Done = Callable[[PutMessageStatus], None]
 
 
 def when_durable(broker: Broker, result: PutMessageResult, done: Done) -> None:
-    """Call ``done`` with the put's status once nothing is waited for any more; maybe at once.
+    """Call ``done`` with the put's status when all waits are over, which may be at once.
 
-    Flush and replication are waited for together; where both fail, the word is the slave's.
+    There are two waits, for the flush and for a slave, and both begin now. If both time out, the
+    status is that of the slave.
     """
     disk, ha = broker.store.disk, broker.ha
     wait = _Wait(result.status, done)
@@ -34,6 +35,8 @@ def when_durable(broker: Broker, result: PutMessageResult, done: Done) -> None:
 
 
 class _Wait:
+    """The waits of one put: ``left`` counts those that are not over, and one for the caller."""
+
     __slots__ = ("_done", "_status", "left")
 
     def __init__(self, status: PutMessageStatus, done: Done) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
 _TABLE_CAPACITY = 1024
-"""Of Java's table, by which the file has its order."""
+"""The capacity of Java's table, which decides the order in the file."""
 
 BUILT_IN_GROUPS = (
     "TOOLS_CONSUMER",
@@ -36,7 +36,7 @@ BUILT_IN_GROUPS = (
 
 
 class SubscriptionGroupManager:
-    """One broker's groups by name."""
+    """The subscription groups of one broker, by name."""
 
     def __init__(
         self, node: NodeContext[BrokerConfig], file: ConfigFile[SubscriptionGroupWrapper]
@@ -48,7 +48,9 @@ class SubscriptionGroupManager:
         self.reset()
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's config; an unknown group is created here if the broker does that.
+        """Return the group's config; None for an unknown group.
+
+        An unknown group is created if autoCreateSubscriptionGroup is on, and a system group always.
 
         Source: SubscriptionGroupManager.java#findSubscriptionGroupConfig (4.9.7)
         """
@@ -62,31 +64,31 @@ class SubscriptionGroupManager:
         return config
 
     def update(self, config: SubscriptionGroupConfig) -> None:
-        """Put a group as it is given, new or not; NullFieldError if it has no name."""
+        """Create or replace a group; raise NullFieldError if it has no name."""
         group = required(config.group_name, "SubscriptionGroupConfig", "groupName")
         how = "updated" if group in self._table else "created"
         self._table[group] = config
         self._changed(group, how)
 
     def delete(self, group: str) -> bool:
-        """Remove a group; False if there was none."""
+        """Remove a group; return False if there was none."""
         if self._table.pop(group, None) is None:
             return False
         self._changed(group, "deleted")
         return True
 
     def snapshot(self) -> Mapping[str, SubscriptionGroupConfig]:
-        """All groups as they are now, read-only."""
+        """Return all groups as they are now, read-only."""
         return MappingProxyType(dict(self._table))
 
     def wrapper(self) -> SubscriptionGroupWrapper:
-        """All groups with their version, as code 201 sends them."""
+        """Return all groups with their version, as code 201 sends them."""
         return SubscriptionGroupWrapper(
             subscription_group_table=dict(self._table), data_version=self.data_version
         )
 
     def persisted(self) -> SubscriptionGroupWrapper:
-        """All groups as subscriptionGroup.json has them.
+        """Return all groups as subscriptionGroup.json contains them.
 
         Source: SubscriptionGroupManager.java#encode (4.9.7)
         """
@@ -97,16 +99,16 @@ class SubscriptionGroupManager:
         )
 
     def load(self, saved: SubscriptionGroupWrapper) -> None:
-        """Have these groups besides those of a first boot, which may be among them.
+        """Add the groups of a file to those of a first start, or replace them.
 
-        Their version begins anew, as in Java, which cannot set what it has read.
+        Their version begins again: Java cannot set the version that it has read.
         Source: SubscriptionGroupManager.java#decode (4.9.7)
         """
         for group in java_concurrent_map_order(saved.subscription_group_table):
             self._table[group] = saved.subscription_group_table[group]
 
     def replace(self, wrapper: SubscriptionGroupWrapper) -> None:
-        """Have exactly these groups in this version: a slave has those of its master.
+        """Replace all groups and their version by those of the master; slaves do this.
 
         Source: broker/slave/SlaveSynchronize.java#syncSubscriptionGroupConfig (4.9.7)
         """
@@ -115,7 +117,7 @@ class SubscriptionGroupManager:
         self._file.persist()
 
     def reset(self) -> None:
-        """The groups of a first boot."""
+        """Return to the groups of a first start."""
         self._table = {
             group: SubscriptionGroupConfig(group_name=group) for group in BUILT_IN_GROUPS
         }

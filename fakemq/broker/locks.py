@@ -1,4 +1,4 @@
-"""Which client may consume which queue in order.
+"""The locks by which one client at a time consumes a queue in order.
 
 Source: broker/client/rebalance/RebalanceLockManager.java (4.9.7)
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.queue import MessageQueue
 
 REBALANCE_LOCK_MAX_LIVE_TIME_MS = 60_000
-"""A lock not taken again for longer than this is anyone's."""
+"""A lock that its owner does not renew for longer than this is free."""
 
 
 class _LockEntry:
-    """A lease: whose, and when last taken on the axis by which its owner lives."""
+    """A lock of one queue. ``taken_ms`` is elapsed time, on the axis of the owner's connection."""
 
     __slots__ = ("client_id", "outside", "taken_ms")
 
@@ -34,7 +34,7 @@ class _LockEntry:
 
 
 class RebalanceLockManager:
-    """One broker's queue locks. They outlive connections: only time or their owner frees them."""
+    """The queue locks of one broker. They outlive connections; time or their owner frees them."""
 
     def __init__(self, node: NodeContext[BrokerConfig], consumers: ConsumerManager) -> None:
         self._node = node
@@ -44,7 +44,7 @@ class RebalanceLockManager:
     def try_lock_batch(
         self, group: str, queues: Iterable[MessageQueue], client_id: str, session: Session
     ) -> list[MessageQueue]:
-        """Lock what is free, run out, or the client's own; gives the queues it holds now."""
+        """Lock queues that are free, expired or the client's own; return those it holds now."""
         locks = self._table.setdefault(group, {})
         outside = session.outside
         now_ms = self._node.clock.elapsed_ms(outside=outside)
@@ -58,7 +58,7 @@ class RebalanceLockManager:
         return locked
 
     def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
-        """Free the client's own locks; those of others stay."""
+        """Free the client's own locks; other clients' locks stay."""
         locks = self._table.get(group, {})
         freed = 0
         for queue in queues:
@@ -69,9 +69,9 @@ class RebalanceLockManager:
         self._changed(group, client_id, freed, "unlocked")
 
     def expire(self, group: str, picks: Callable[[MessageQueue, str], bool]) -> int:
-        """Have locks of a group run out now, those that ``picks`` likes by queue and client id.
+        """Expire the locks of a group for which ``picks(queue, client_id)`` is true.
 
-        Gives how many.
+        Return how many these were.
         """
         locks = self._table.get(group, {})
         picked = [
@@ -84,7 +84,7 @@ class RebalanceLockManager:
         return len(picked)
 
     def snapshot(self) -> Mapping[str, Mapping[MessageQueue, str]]:
-        """Group → queue → client id of all locks that have not run out, read-only."""
+        """Return group → queue → client id of all locks that have not expired; read-only."""
         return MappingProxyType(
             {
                 group: MappingProxyType(
@@ -99,7 +99,7 @@ class RebalanceLockManager:
         )
 
     def reset(self) -> None:
-        """Only the locks of clients that are still members stay: they go on consuming in order."""
+        """Keep only the locks of clients that are still members, because they consume on."""
         is_member = self._consumers.find_channel
         for group, locks in list(self._table.items()):
             kept = {

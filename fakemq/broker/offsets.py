@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 _TABLE_CAPACITY, _QUEUES_CAPACITY = 512, 32
-"""Of Java's tables, by which the file has its order."""
+"""The capacities of Java's tables, which decide the order in the file."""
 
 NO_OFFSET = -1
-"""What is known of a queue that the group has never committed."""
+"""The offset of a queue that the group has never committed."""
 
 
 class ConsumerOffsetManager:
-    """Offsets by ``topic@group`` and queue id."""
+    """The committed offsets of one broker, by ``topic@group`` and queue id."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ConsumerOffsetManager:
         """The keys that came from a file; None if there was none."""
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Remember ``offset``; nothing is checked, and it may go backwards, as in Java."""
+        """Store an offset; nothing is checked, and it may go backwards, as in Java."""
         self._table.setdefault(f"{topic}@{group}", {})[queue_id] = offset
         self._file.changed()
         self._node.journal.add(
@@ -57,7 +57,7 @@ class ConsumerOffsetManager:
         )
 
     def clone(self, source: str, group: str, topic: str) -> None:
-        """Give ``group`` all that ``source`` has in a topic, and nothing else there.
+        """Replace the offsets of ``group`` in a topic by those of ``source``.
 
         Source: ConsumerOffsetManager.java#cloneOffset (4.9.7)
         """
@@ -70,39 +70,39 @@ class ConsumerOffsetManager:
             self.commit(group, topic, queue_id, offset)
 
     def remove(self, group: str) -> None:
-        """Forget all that a group has. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
+        """Remove all offsets of a group. Source: ConsumerOffsetManager.java#removeOffset (4.9.7)"""
         for key in [key for key in self._table if key.partition("@")[2] == group]:
             del self._table[key]
             self._file.changed()
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
-        """The committed offset, or `NO_OFFSET`."""
+        """Return the committed offset, or `NO_OFFSET`."""
         return self._table.get(f"{topic}@{group}", {}).get(queue_id, NO_OFFSET)
 
     def which_topics_by_group(self, group: str) -> list[str]:
-        """The topics that a group has offsets in, in the order of Java's set.
+        """Return the topics that a group has offsets in, in the order of Java's set.
 
         Source: ConsumerOffsetManager.java#whichTopicByConsumer (4.9.7)
         """
         return java_hash_map_order(topic for topic, one in self._pairs() if one == group)
 
     def which_groups_by_topic(self, topic: str) -> list[str]:
-        """The groups that have offsets in a topic.
+        """Return the groups that have offsets in a topic.
 
         Source: ConsumerOffsetManager.java#whichGroupByTopic (4.9.7)
         """
         return [group for one, group in self._pairs() if one == topic]
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int]:
-        """All offsets of a group in a topic, by queue id."""
+        """Return all offsets of a group in a topic, by queue id."""
         return self._table.get(f"{topic}@{group}", {})
 
     def query_min_offset_in_all_groups(
         self, topic: str, filter_groups: Collection[str]
     ) -> dict[int, int]:
-        """The lowest offset that any group has in each queue, where it is not deleted yet.
+        """Return the lowest offset of all groups in each queue, without those of deleted records.
 
-        The groups to leave out lose all their offsets in the doing: so they do in Java.
+        The groups in ``filter_groups`` are left out, and lose all their offsets, as in Java.
         Source: ConsumerOffsetManager.java#queryMinOffsetInAllGroup (4.9.7)
         """
         for _, group in self._pairs():
@@ -116,14 +116,14 @@ class ConsumerOffsetManager:
         return lowest
 
     def _pairs(self) -> list[tuple[str, str]]:
-        """Topic and group of every entry."""
+        """Return topic and group of every entry."""
         parts = (key.split("@") for key in self._table)
         return [(one[0], one[1]) for one in parts if len(one) == 2]
 
     def first_boot_offset(self, topic: str, queue_id: int) -> int | None:
-        """Where a group that never committed starts: 0, or None for "let the client decide".
+        """Return where a group that never committed starts: 0, or None to let the client decide.
 
-        0 as long as the queue still has its first entry and that counts as being in memory.
+        It is 0 while the queue still has its first entry and that entry counts as in memory.
 
         Source: broker/processor/ConsumerManageProcessor.java#queryConsumerOffset (4.9.7)
         """
@@ -133,13 +133,14 @@ class ConsumerOffsetManager:
         return None if store.check_in_disk_by_consume_offset(topic, queue_id, 0) else 0
 
     def table(self) -> dict[str, dict[int, int]]:
-        """A copy of all offsets, ``topic@group`` → queue id → offset."""
+        """Return a copy of all offsets, ``topic@group`` → queue id → offset."""
         return {key: dict(offsets) for key, offsets in self._table.items()}
 
     def persisted(self) -> ConsumerOffsetSerializeWrapper:
-        """All offsets as consumerOffset.json has them.
+        """Return all offsets as consumerOffset.json contains them.
 
-        Maps that fastjson has read are smaller than those that the broker makes.
+        The order depends on the capacity of Java's maps: those that fastjson has read are smaller
+        than those that the broker creates.
         Source: ConsumerOffsetManager.java#encode (4.9.7)
         """
         from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
@@ -156,12 +157,15 @@ class ConsumerOffsetManager:
         return ConsumerOffsetSerializeWrapper(offset_table=table)
 
     def load(self, saved: ConsumerOffsetSerializeWrapper) -> None:
-        """Have these offsets and no others. Source: ConsumerOffsetManager.java#decode (4.9.7)"""
+        """Replace all offsets by those of a file.
+
+        Source: ConsumerOffsetManager.java#decode (4.9.7)
+        """
         self._table = {key: dict(offsets) for key, offsets in saved.offset_table.items()}
         self._read_keys = frozenset(self._table)
 
     def put_all(self, fetched: ConsumerOffsetSerializeWrapper) -> None:
-        """Have these offsets for their groups and topics, in place of what is there: a slave does.
+        """Replace the offsets of these groups and topics by the master's; slaves do this.
 
         Source: broker/slave/SlaveSynchronize.java#syncConsumerOffset (4.9.7)
         """
@@ -169,12 +173,12 @@ class ConsumerOffsetManager:
         self._file.persist()
 
     def snapshot(self) -> Mapping[str, Mapping[int, int]]:
-        """All offsets as they are now, read-only."""
+        """Return all offsets as they are now, read-only."""
         return MappingProxyType(
             {key: MappingProxyType(dict(offsets)) for key, offsets in self._table.items()}
         )
 
     def reset(self) -> None:
-        """Forget every offset."""
+        """Remove all offsets."""
         self._table.clear()
         self._read_keys = None

@@ -1,15 +1,16 @@
-"""Where each connection reads each queue, so that a cluster reset can take it back to 0.
+"""Where each connection reads each queue, so that a cluster reset can send it back to 0.
 
-A reset empties every queue under consumers that go on living. By Java's rules their next pull is
-beyond the end of its queue (PULL_OFFSET_MOVED), and the client drops the queue for half a minute.
-Here a connection that read a queue before the reset is led back instead: its first pull of that
-queue from an offset other than 0 is answered "nothing matched, go on at 0". Its client still
-remembers the old offset as the one to commit (it never takes a lower one), so what it commits
-counts at most up to what it has been given since. A connection made since the reset is led back
-too, if it comes with an offset that only the life before it can have told: its client lost the
-connection on which it was told. That is remembered for as long as a broker goes without a sign of
-life from a client: who has not come back by then is forgotten at the next reset. A restored
-snapshot does the same, with what the group had committed in the place of 0.
+A reset empties every queue while its consumers stay connected. By Java's rules their next pull lies
+beyond the end of the queue (PULL_OFFSET_MOVED), and the client drops the queue for half a minute.
+Here such a consumer is sent back instead. There are three rules:
+
+1. A connection that read a queue before the reset: its first pull from an offset other than 0 is
+   answered "nothing matched, continue at 0". Its client still commits the old offset, because it
+   never commits a lower one. So a commit counts only up to what the client was given since.
+2. A connection made after the reset: it is sent back, too, if it comes with an offset that only an
+   answer before the reset can have contained. Its client lost the connection of that answer. This
+   is remembered for the time that a broker waits for a heartbeat (120 s), up to the next reset.
+3. A restored snapshot does the same, with the group's committed offset in place of 0.
 """
 
 from __future__ import annotations
@@ -30,23 +31,24 @@ Key: TypeAlias = tuple[str, str, int]
 
 
 class Position:
-    """One connection's place in one queue: ``next_offset`` is where it was last told to go on."""
+    """One connection's place in one queue: ``next_offset`` is that of the last answer."""
 
     __slots__ = ("next_offset", "outlived_reset", "stale")
 
     def __init__(self) -> None:
         self.next_offset = 0
         self.outlived_reset = False
+        """There was a reset since the connection first read the queue."""
         self.stale = False
         """The connection still reads by an offset from before the reset."""
 
     def committable(self, offset: int) -> int:
-        """What a commit of ``offset`` is worth: less than it says only after a reset."""
+        """Return the offset to commit in place of ``offset``; it is lower only after a reset."""
         return min(offset, self.next_offset) if self.outlived_reset else offset
 
 
 _NOWHERE: dict[Key, Position] = {}
-_NEVER_TOLD = (0, 0)
+_NO_FORMER = (0, 0)
 
 
 def _at_the_start(_: Key) -> int:
@@ -54,36 +56,36 @@ def _at_the_start(_: Key) -> int:
 
 
 class PullPositions:
-    """All places that live connections read from at one broker."""
+    """The positions of all open connections of one broker."""
 
     def __init__(self, clock: NodeClock) -> None:
         self._clock = clock
         self._table: dict[Session, dict[Key, Position]] = {}
         self._highest: dict[Key, int] = {}
-        """The highest offset that anyone was told, since the last reset."""
+        """The highest offset of all answers since the last reset."""
         self._former: dict[Key, tuple[int, int]] = {}
-        """The highest that anyone was told before it, and when that life ended; oldest first."""
-        self._go_on_at: Callable[[Key], int] = _at_the_start
+        """The highest offset of all answers before it, and when the reset was; oldest first."""
+        self._continue_at: Callable[[Key], int] = _at_the_start
 
     def find(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
     ) -> Position | None:
-        """The place of a connection that comes with ``offset``, if it was ever told one."""
+        """Return the position of a connection that pulls from ``offset``; None for a new one."""
         key = (group, topic, queue_id)
         position = self._table.get(session, _NOWHERE).get(key)
         if (
             position is None
-            and self._highest.get(key, 0) < offset <= self._former.get(key, _NEVER_TOLD)[0]
+            and self._highest.get(key, 0) < offset <= self._former.get(key, _NO_FORMER)[0]
         ):
             position = self._table.setdefault(session, {})[key] = Position()
-            position.next_offset = self._go_on_at(key)
+            position.next_offset = self._continue_at(key)
             position.outlived_reset = position.stale = True
         return position
 
-    def told(
+    def replied(
         self, session: Session, group: str, topic: str, queue_id: int, next_offset: int
     ) -> None:
-        """An answer tells the connection to go on at ``next_offset``."""
+        """Note that an answer sends the connection to ``next_offset``."""
         positions = self._table.get(session)
         if positions is None:
             positions = self._table[session] = {}
@@ -98,25 +100,28 @@ class PullPositions:
     def committable(
         self, session: Session, group: str, topic: str, queue_id: int, offset: int
     ) -> int:
-        """What a commit of ``offset`` by this connection is worth."""
+        """Return the offset to commit when this connection commits ``offset``."""
         position = self.find(session, group, topic, queue_id, offset)
         return offset if position is None else position.committable(offset)
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone."""
+        """Forget a connection that was closed."""
         self._table.pop(session, None)
 
     def forget_closed(self) -> None:
-        """Connections that were closed without a word are gone."""
+        """Forget the connections that were closed without a call of `session_closed`."""
         for session in [session for session in self._table if session.closed]:
             del self._table[session]
 
-    def reset(self, go_on_at: Callable[[Key], int] = _at_the_start) -> None:
-        """Every queue has other messages now, or none: who is connected goes on elsewhere."""
-        self._go_on_at = go_on_at
-        now_ms = self._clock.elapsed_ms(outside=True)  # what the peers live by
+    def reset(self, continue_at: Callable[[Key], int] = _at_the_start) -> None:
+        """Send every connection back, as every queue has other messages now, or none.
+
+        ``continue_at`` returns the new offset by group, topic and queue id.
+        """
+        self._continue_at = continue_at
+        now_ms = self._clock.elapsed_ms(outside=True)  # the axis of the peers
         for key, offset in self._highest.items():
-            before, _ = self._former.pop(key, _NEVER_TOLD)
+            before, _ = self._former.pop(key, _NO_FORMER)
             self._former[key] = max(offset, before), now_ms
         self._highest.clear()
         expired_ms = now_ms - CHANNEL_EXPIRED_TIMEOUT_MS
@@ -126,5 +131,5 @@ class PullPositions:
         self.forget_closed()
         for positions in self._table.values():
             for key, position in positions.items():
-                position.next_offset = go_on_at(key)
+                position.next_offset = continue_at(key)
                 position.outlived_reset = position.stale = True

@@ -1,4 +1,4 @@
-"""Who sends in the name of which producer group.
+"""The clients of each producer group.
 
 Source: broker/client/ProducerManager.java (4.9.7)
 """
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 class ProducerManager:
-    """One broker's producers, by group and connection, and by client id.
+    """The producers of one broker, by group and connection, and by client id.
 
-    A client id leads to the connection that came first with it and is forgotten with *any* group
-    of that client, as in Java. A group that lost its members otherwise than by unregistering stays
-    known, and empty.
+    Two rules are Java's:
+    1. A client id leads to the connection that registered last with it. It is forgotten when the
+       client leaves *any* of its groups.
+    2. A group whose last member unregisters is removed. A group whose last member disconnects or
+       expires stays known, and empty.
     """
 
     def __init__(self, node: NodeContext[BrokerConfig]) -> None:
@@ -35,7 +37,7 @@ class ProducerManager:
     # -- members come and go ------------------------------------------------------------------
 
     def register(self, group: str, channel: ClientChannelInfo) -> None:
-        """A heartbeat names this group. Source: ProducerManager.java#registerProducer (4.9.7)"""
+        """Add or refresh a member. Source: ProducerManager.java#registerProducer (4.9.7)"""
         channels = self._table.setdefault(group, {})
         present = channels.get(channel.session)
         if present is not None:
@@ -47,7 +49,7 @@ class ProducerManager:
         self._changed(group, channel, "registered")
 
     def unregister(self, group: str, session: Session, client_id: str) -> None:
-        """A client takes its leave of a group.
+        """Remove a client from a group, at its own request.
 
         Source: ProducerManager.java#unregisterProducer (4.9.7)
         """
@@ -60,12 +62,12 @@ class ProducerManager:
             del self._table[group]
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone, and its client with it."""
+        """Remove the members of a connection that was closed."""
         for group in sorted(self._groups_of.get(session, ())):
             self._leave(group, session, "closed")
 
     def expire(self, session: Session) -> bool:
-        """Put out what the scan finds too long silent; says whether there was any."""
+        """Remove the members without a heartbeat for 120 s; return whether there was any."""
         expired = [
             group
             for group in sorted(self._groups_of.get(session, ()))
@@ -76,7 +78,7 @@ class ProducerManager:
         return bool(expired)
 
     def reset(self) -> None:
-        """Forget everyone who is no longer connected."""
+        """Forget the members whose connections are closed."""
         for session in [session for session in self._groups_of if session.closed]:
             for group in self._groups_of.pop(session):
                 del self._table[group][session]
@@ -90,20 +92,20 @@ class ProducerManager:
     # -- reading ------------------------------------------------------------------------------
 
     def channels(self, group: str) -> list[ClientChannelInfo] | None:
-        """The members of a group, the oldest first; None if the group is not known."""
+        """Return the members of a group, the oldest first; None for an unknown group."""
         channels = self._table.get(group)
         return None if channels is None else list(channels.values())
 
     def channels_of(self, session: Session) -> Iterable[ClientChannelInfo]:
-        """The memberships of one connection."""
+        """Return the memberships of one connection."""
         return (self._table[group][session] for group in self._groups_of.get(session, ()))
 
     def groups(self) -> list[str]:
-        """Every known group, empty ones included."""
+        """Return every known group, empty ones included."""
         return list(self._table)
 
     def available_channel(self, group: str) -> Session | None:
-        """A connection of the group, each in turn; None if it has none.
+        """Return a connection of the group, each in turn; None if it has none.
 
         Source: ProducerManager.java#getAvailableChannel (4.9.7)
         """
@@ -114,7 +116,7 @@ class ProducerManager:
         return sessions[self._turn % len(sessions)]
 
     def find_channel(self, client_id: str) -> Session | None:
-        """The connection of a client. Source: ProducerManager.java#findChannel (4.9.7)"""
+        """Return the connection of a client. Source: ProducerManager.java#findChannel (4.9.7)"""
         return self._client_sessions.get(client_id)
 
     def snapshot(self) -> Mapping[str, tuple[ClientChannelInfo, ...]]:

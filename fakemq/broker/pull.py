@@ -114,7 +114,7 @@ def _process(
         timeout_ms = header.suspend_timeout_millis
         if not broker.config.long_polling_enable:
             timeout_ms = broker.config.short_polling_time_mills
-        broker.positions.told(request.session, group, topic, queue_id, header.queue_offset)
+        broker.positions.replied(request.session, group, topic, queue_id, header.queue_offset)
         return broker.holds.suspend(
             request, message_filter, timeout_ms, again=lambda: pull_again(broker, request)
         )
@@ -298,7 +298,7 @@ def _reply(
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
         else:
             store_offset_moved_event(broker, header, result.next_begin_offset)
-    broker.positions.told(
+    broker.positions.replied(
         request.session,
         header.consumer_group,
         header.topic,

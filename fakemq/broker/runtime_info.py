@@ -1,7 +1,7 @@
 """The figures of GET_BROKER_RUNTIME_INFO, in the order in which Java puts them into its table.
 
-What a broker without threads and disks does not have is what an idle Java broker shows: queues of
-length 0, nothing to flush.
+A broker here has no threads and perhaps no disk. Figures about those are the ones of an idle Java
+broker: queues of length 0, nothing to flush.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/DefaultMessageStore.java#getRuntimeInfo (4.9.7)
@@ -25,7 +25,7 @@ _NOTHING = "0 B"
 
 
 def runtime_info(broker: Broker) -> dict[str, str]:
-    """All figures by name."""
+    """Return all figures by name."""
     return _store_info(broker) | _broker_info(broker) | _buffer_info(broker)
 
 
@@ -84,9 +84,9 @@ def _broker_info(broker: Broker) -> dict[str, str]:
 
 
 def _earliest_message_time_ms(broker: Broker) -> int:
-    """When the first message was stored, as far as Java can tell: -1 while the log is short.
+    """Return when the first message was stored; -1 while the log is short.
 
-    It reads twice maxMessageSize, and gets nothing where the first file has less.
+    Java reads twice maxMessageSize there, and fails while the first file has less.
     Source: store/DefaultMessageStore.java#getEarliestMessageTime (4.9.7)
     """
     store, begin = broker.store, broker.store.min_phy_offset

@@ -1,4 +1,4 @@
-"""What a broker counts of the messages that come and go, by topic and group.
+"""The counters of a broker: messages stored and pulled, by topic and group.
 
 Source: store/stats/BrokerStatsManager.java (4.9.7)
 """
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
 
 GRIDS = (Grid(10_000, 6), Grid(600_000, 6), Grid(3_600_000, 24))
-"""How Java samples what it shows of the last minute, hour and day."""
+"""How Java samples the last minute, hour and day: period in ms and number of samples."""
 _MINUTE, _HOUR, _DAY = range(3)
 SCHEDULE_CONSUMER_GROUP = "SCHEDULE_CONSUMER"
-"""Whom Java counts the delivery of delayed messages for."""
+"""The group under which Java counts the delivery of delayed messages."""
 
 
 class BrokerStatsManager:
     """Counters by name and key, since the broker's start.
 
     Keys are a topic, ``topic@group``, ``topic@queueId``, ``topic@queueId@group``,
-    ``queueId@topic@group`` or the cluster's name, as Java has them. A counter is there once it
-    has counted something. Java's other ones (COMMERCIAL_*, *_FROM_DISK_*) never do.
+    ``queueId@topic@group`` or the cluster's name, as in Java. A counter exists once it has
+    counted something. Java's other counters (COMMERCIAL_*, *_FROM_DISK_*) never count here.
     """
 
     def __init__(self, clock: NodeClock, config: BrokerConfig) -> None:
@@ -36,13 +36,13 @@ class BrokerStatsManager:
         self._began_ms = 0
         self._table: dict[tuple[str, str], Counter] = {}
         self._puts: dict[str, tuple[Counter, Counter, Counter]] = {}
-        """Those that a send adds to, by topic: found by one look instead of three."""
+        """The counters that a send adds to, by topic: one look-up instead of three."""
         self._pulls: dict[tuple[str, str, int | None], tuple[Counter, ...]] = {}
-        """Those that a pull answer adds to, by group, topic and the queue if that counts."""
+        """The counters that a pull adds to, by group, topic and queue (None: not counted)."""
         self.start()
 
     def start(self) -> None:
-        """Forget everything and count from now on."""
+        """Remove all counters, and count from now on."""
         self._began_ms = self._clock.elapsed_ms()
         self._table.clear()
         self._puts.clear()
@@ -51,9 +51,9 @@ class BrokerStatsManager:
     # -- what happens -------------------------------------------------------------------------
 
     def sent(self, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
-        """Messages of a client were stored under this topic: one, or those of a batch.
+        """Count messages of a client that were stored in this topic: one, or those of a batch.
 
-        Java counts by queue what came into the schedule topic, and no other.
+        Java counts by queue only in the schedule topic.
         Source: broker/processor/SendMessageProcessor.java#handlePutMessageResult (4.9.7)
         """
         now_ms = self._clock.elapsed_ms() - self._began_ms
@@ -62,7 +62,7 @@ class BrokerStatsManager:
         self._put(now_ms, topic, num, size_bytes)
 
     def reply_stored(self, topic: str, num: int, size_bytes: int) -> None:
-        """A reply of a client was stored under this topic.
+        """Count a reply of a client that was stored in this topic.
 
         Source: broker/processor/ReplyMessageProcessor.java#handlePutMessageResult (4.9.7)
         """
@@ -71,7 +71,7 @@ class BrokerStatsManager:
     def sent_back(
         self, group: str, origin_topic: str, topic: str, queue_id: int, size_bytes: int
     ) -> None:
-        """A consumer sent a message of ``origin_topic`` back; it was stored under ``topic``.
+        """Count a message of ``origin_topic`` that a consumer returned; it is in ``topic`` now.
 
         Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack (4.9.7)
         """
@@ -83,7 +83,7 @@ class BrokerStatsManager:
         self._add(now_ms, "SNDBCK_PUT_NUMS", f"{origin_topic}@{group}", 1)
 
     def delivered(self, level: int, topic: str, size_bytes: int) -> None:
-        """A delayed message went from the queue of its level to ``topic``.
+        """Count a delayed message that went from the queue of its level to ``topic``.
 
         Source: store/schedule/ScheduleMessageService.java#onSuccess (4.9.7)
         """
@@ -93,7 +93,7 @@ class BrokerStatsManager:
         self._put(now_ms, topic, 1, size_bytes)
 
     def pulled(self, group: str, topic: str, queue_id: int, num: int, size_bytes: int) -> None:
-        """A pull was answered with messages; it took no time of the cluster's.
+        """Count the messages of a pull answer; its latency is 0, as handlers take no cluster time.
 
         Source: broker/processor/PullMessageProcessor.java#processRequest (4.9.7)
         """
@@ -109,7 +109,7 @@ class BrokerStatsManager:
         latency.add(now_ms, 0)
 
     def read_for_check(self, group: str, topic: str, num: int, size_bytes: int) -> None:
-        """The transaction check read half or op messages.
+        """Count half or op messages that the transaction check read.
 
         Source: broker/transaction/queue/TransactionalMessageBridge.java#getMessage (4.9.7)
         """
@@ -170,7 +170,7 @@ class BrokerStatsManager:
     # -- reading ------------------------------------------------------------------------------
 
     def snapshots(self, name: str, key: str) -> tuple[Snapshot, Snapshot, Snapshot] | None:
-        """What a counter gained in the last minute, hour and day; None if there is none."""
+        """Return what a counter gained in the last minute, hour and day; None if unknown."""
         counter = self._table.get((name, key))
         if counter is None:
             return None
@@ -179,14 +179,14 @@ class BrokerStatsManager:
         return minute, hour, day
 
     def tps_group_get_nums(self, group: str, topic: str) -> float:
-        """Messages per second that a group got of a topic in the last minute."""
+        """Return how many messages per second a group pulled of a topic in the last minute."""
         counter = self._table.get(("GROUP_GET_NUMS", f"{topic}@{group}"))
         return 0.0 if counter is None else counter.snapshot(_MINUTE, self._now_ms()).tps
 
     # -- forgetting ---------------------------------------------------------------------------
 
     def on_topic_deleted(self, topic: str) -> None:
-        """Drop what was counted for a topic: asked for where autoDeleteUnusedStats is on."""
+        """Remove the counters of a topic; called if autoDeleteUnusedStats is on."""
 
         def counts_topic(name: str, key: str) -> bool:
             if name.startswith("TOPIC_"):
@@ -198,7 +198,7 @@ class BrokerStatsManager:
         self._drop(counts_topic)
 
     def on_group_deleted(self, group: str) -> None:
-        """Drop what was counted for a group: asked for where autoDeleteUnusedStats is on."""
+        """Remove the counters of a group; called if autoDeleteUnusedStats is on."""
         self._drop(
             lambda name, key: not name.startswith("QUEUE_PUT_") and key.endswith(f"@{group}")
         )

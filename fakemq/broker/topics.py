@@ -1,4 +1,4 @@
-"""The topics a broker has, and the rules by which they come into being.
+"""The topics of a broker, and the rules by which they are created.
 
 Source: broker/topic/TopicConfigManager.java (4.9.7)
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _RW = PermName.READ_WRITE
 _SCHEDULE_QUEUES = 18
 _TABLE_CAPACITY = 1024
-"""Of Java's table, by which the file has its order."""
+"""The capacity of Java's table, which decides the order in the file."""
 
 NOT_ALLOWED_SEND_TOPICS = frozenset(
     {
@@ -56,7 +56,7 @@ NOT_ALLOWED_SEND_TOPICS = frozenset(
         OFFSET_MOVED_EVENT_TOPIC,
     }
 )
-"""No client may send to these."""
+"""Clients may not send to these topics."""
 
 _SYSTEM_TOPICS = (
     *(AUTO_CREATE_TOPIC_KEY_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, TRANS_HALF_TOPIC, TRACE_TOPIC),
@@ -65,7 +65,7 @@ _SYSTEM_TOPICS = (
 
 
 class TopicConfigManager:
-    """One broker's topics by name, and the version that tells name servers of changes."""
+    """The topics of one broker by name, and their version, which changes with every change."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class TopicConfigManager:
     # -- reading ------------------------------------------------------------------------------
 
     def select(self, topic: str) -> TopicConfig | None:
-        """The topic's config, or None if this broker does not have it."""
+        """Return the topic's config; None if the topic does not exist here."""
         return self._table.get(topic)
 
     def is_order(self, topic: str) -> bool:
@@ -98,38 +98,43 @@ class TopicConfigManager:
         return config is not None and config.order
 
     def system_topics(self) -> list[str]:
-        """The topics of Java's own purposes and this broker's names, in the order of its set.
+        """Return Java's own topics and those of this broker's names, in the order of Java's set.
 
         Source: common/topic/TopicValidator.java#getSystemTopicSet (4.9.7)
         """
         return java_hash_map_order(self._system)
 
     def is_system(self, topic: str) -> bool:
-        """Whether admin requests may not touch ``topic``; includes this broker's own names.
+        """Return whether ``topic`` is Java's own or has a name of this broker.
+
+        Admin requests may not change such topics.
 
         Source: common/topic/TopicValidator.java#isSystemTopic (4.9.7)
         """
         return topic in self._system or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
     def snapshot(self) -> Mapping[str, TopicConfig]:
-        """All topics as they are now, read-only."""
+        """Return all topics as they are now, read-only."""
         return MappingProxyType(dict(self._table))
 
     def wrapper(self) -> TopicConfigSerializeWrapper:
-        """All topics with their version, as codes 21 and 103 send them."""
+        """Return all topics with their version, as codes 21 and 103 send them."""
         return TopicConfigSerializeWrapper(
             topic_config_table=dict(self._table), data_version=self.data_version
         )
 
     def encoded(self) -> bytes:
-        """The JSON of `wrapper`, made anew only after a change, and then of what has changed."""
+        """Return the JSON of `wrapper`; after a change only the changed topics are encoded."""
         if self._encoded is None or self._encoded[0] != self.data_version:
             encoded = topics_json(self.data_version, self._json.values())
             self._encoded = self.data_version, encoded
         return self._encoded[1]
 
     def persisted(self) -> TopicConfigSerializeWrapper:
-        """All topics as topics.json has them. Source: TopicConfigManager.java#encode (4.9.7)"""
+        """Return all topics as topics.json contains them.
+
+        Source: TopicConfigManager.java#encode (4.9.7)
+        """
         names = java_concurrent_map_order(self._table, _TABLE_CAPACITY)
         return TopicConfigSerializeWrapper(
             topic_config_table={name: self._table[name] for name in names},
@@ -137,7 +142,7 @@ class TopicConfigManager:
         )
 
     def load(self, saved: TopicConfigSerializeWrapper) -> None:
-        """Have these topics besides those of a first boot, which may be among them.
+        """Add the topics of a file to those of a first start, or replace them.
 
         Source: broker/topic/TopicConfigManager.java#decode (4.9.7)
         """
@@ -146,7 +151,7 @@ class TopicConfigManager:
         self.data_version = saved.data_version
 
     def replace(self, wrapper: TopicConfigSerializeWrapper) -> None:
-        """Have exactly these topics in this version: a slave has those of its master.
+        """Replace all topics and their version by those of the master; slaves do this.
 
         Source: broker/slave/SlaveSynchronize.java#syncTopicConfig (4.9.7)
         """
@@ -161,10 +166,10 @@ class TopicConfigManager:
     def create_in_send(
         self, topic: str, default_topic: str, client_queue_nums: int, topic_sys_flag: int
     ) -> TopicConfig | None:
-        """Create ``topic`` in the image of ``default_topic``, because somebody sends to it.
+        """Create ``topic`` as a copy of ``default_topic``, because a client sends to it.
 
-        None where the default topic does not exist or does not pass itself on. Queues are the
-        smaller of what the client asks for and what the default topic has.
+        Return None if the default topic does not exist, or has no INHERIT permission. The number of
+        queues is what the client asks for, but at most that of the default topic.
 
         Source: broker/topic/TopicConfigManager.java#createTopicInSendMessageMethod (4.9.7)
         """
@@ -173,7 +178,7 @@ class TopicConfigManager:
             return None
         auto_create = self._node.config.auto_create_topic_enable
         if default_topic == AUTO_CREATE_TOPIC_KEY_TOPIC and not auto_create:
-            # Java switches the default topic itself, for good.
+            # Java changes the default topic itself, for good.
             default = msgspec.structs.replace(default, perm=_RW)
             self._set(default_topic, default)
         if not default.perm & PermName.INHERIT:
@@ -194,7 +199,7 @@ class TopicConfigManager:
     def create_in_send_back(
         self, topic: str, queue_nums: int, perm: int = _RW, topic_sys_flag: int = 0
     ) -> TopicConfig:
-        """The topic, created if need be: retry and dead-letter topics come into being this way.
+        """Return the topic; create it if it does not exist, as a retry or dead-letter topic.
 
         Source: broker/topic/TopicConfigManager.java#createTopicInSendMessageBackMethod (4.9.7)
         """
@@ -213,7 +218,7 @@ class TopicConfigManager:
         return config
 
     def create(self, topic: str, queues: int, perm: int = _RW) -> TopicConfig:
-        """Put a topic with this many queues, new or not; the caller tells the name servers."""
+        """Create or replace a topic with this number of queues; the caller registers it."""
         config = TopicConfig(
             topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=perm
         )
@@ -221,12 +226,15 @@ class TopicConfigManager:
         return config
 
     def update(self, config: TopicConfig) -> None:
-        """Put a topic as it is given, new or not; the caller tells the name servers."""
+        """Create or replace a topic; the caller registers it with the name servers."""
         topic = required(config.topic_name, "TopicConfig", "topicName")
         self._put(topic, config, "updated" if topic in self._table else "created")
 
     def delete(self, topic: str) -> bool:
-        """Remove a topic; False if there was none. Name servers keep its route, as in Java."""
+        """Remove a topic; return False if there was none.
+
+        Name servers keep its route, as in Java.
+        """
         if self._table.pop(topic, None) is None:
             return False
         del self._json[topic]
@@ -236,7 +244,7 @@ class TopicConfigManager:
         return True
 
     def update_order_topics(self, order_topics: Collection[str]) -> None:
-        """Make exactly these topics ordered; name servers say so with every registration.
+        """Make exactly these topics ordered; name servers list them with every registration.
 
         Source: broker/topic/TopicConfigManager.java#updateOrderTopicConfig (4.9.7)
         """
@@ -254,11 +262,11 @@ class TopicConfigManager:
             self._file.persist()
 
     def next_version(self) -> None:
-        """Say that something changed, if only what name servers are told of the topics."""
+        """Begin a new version, so that name servers take over the next registration."""
         self.data_version = self.data_version.next(self._node.clock.now_ms())
 
     def reset(self) -> None:
-        """The topics of a first boot."""
+        """Return to the topics of a first start."""
         self._table = _first_boot(self._node.config)
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
@@ -309,7 +317,7 @@ def _first_boot(config: BrokerConfig) -> dict[str, TopicConfig]:
 
 
 def topic_config_text(config: TopicConfig) -> str:
-    """As Java prints a topic in its error texts. Source: common/TopicConfig.java (4.9.7)"""
+    """Return a topic as Java prints it in error texts. Source: common/TopicConfig.java (4.9.7)"""
     return (
         f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums},"
         f" writeQueueNums={config.write_queue_nums}, perm={perm_to_string(config.perm)},"
