@@ -10,7 +10,7 @@ import pytest
 from conformance.live.store_walk import java_config, send_all
 from conformance.targets.java_cluster import JavaCluster
 from fakemq.dump.rows import Selection, log_rows, queue_rows
-from fakemq.dump.stored import find_nodes
+from fakemq.store.stored_node import find_nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from fakemq.control import routes
 from fakemq.control.endpoints import Endpoint
 from fakemq.control.results import Error, Refusal, Text
-from fakemq.core.inspection import NODE
+from fakemq.core.views import NODE
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
 from fakemq.events.core import HandlerFailed
 from fakemq.journal import json_text

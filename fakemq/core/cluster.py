@@ -1,8 +1,10 @@
 """A whole cluster without sockets, threads or a loop: name servers, brokers, clock, journal.
 
-Everything here is synchronous and deterministic; whoever holds it moves the clock and settles the
-network. The TCP server and the simulator are two ways of holding it.
+Everything here is synchronous and deterministic. The owner of a core moves its clock and settles
+its network: `ClusterServer` does so from a loop, the simulator from a seed.
 """
+
+# Over 400 lines: starting, resetting and restoring the nodes share state with moving their time.
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
-from fakemq.core import inspection
+from fakemq.core import deadlines
+from fakemq.core.views import NODE
 from fakemq.dispatch.node import NodeState
 from fakemq.errors import ConfigError, FakemqError
 from fakemq.events.core import ClockMoved, HandlerFailed, SnapshotRestored, StoreRepaired, Warned
@@ -57,8 +60,7 @@ class ClusterCore:
     ``namesrv_addrs`` has one address for each name server, ``broker_ports`` one main port for each
     broker of ``spec``, whose own configs stay as they are.
 
-    A cluster without name servers of its own is a broker that registers elsewhere, where its
-    config's ``namesrvAddr`` says.
+    Without name servers of its own a broker registers where its ``namesrvAddr`` says.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class ClusterCore:
         self.journal = Journal(self.clock)
         self.stop_logging = self.journal.listen(log, Warned, HandlerFailed, StoreRepaired)
         self.on_moved: Callable[[str], None] = lambda how: None
-        """Told, with what `ClockMoved` calls it, that the clock is elsewhere or runs otherwise."""
+        """Called with the ``how`` of `ClockMoved` after the clock was moved or changed."""
         self.network = MemoryNetwork(self.journal, links=links)
         self.clock.settle = self.network.settle
         self.clock.why_ended = self._why_ended
@@ -212,8 +214,7 @@ class ClusterCore:
             broker.register_all()
         self._let_slaves_catch_up()
         self.journal.clear()
-        self._moved("reset", 0)
-        self.on_moved("reset")
+        self._changed("reset")
 
     def _begin_with_copy(self) -> None:
         """Have the brokers hold what the spec's ``store_from`` holds."""
@@ -222,14 +223,14 @@ class ClusterCore:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Hold what a snapshot holds; every broker is to be running. The clock goes on."""
-        snapshot.require_fit(self)
+        snapshot.require_fit(self.brokers)
         for broker in self.brokers.values():
             broker.resume()
-        snapshot.put_into(self)
+        snapshot.put_into(self.brokers, self.name_servers)
         for broker in self.brokers.values():
             broker.register_all()
         self._let_slaves_catch_up()
-        self.journal.add(SnapshotRestored(node=inspection.NODE))
+        self.journal.add(SnapshotRestored(node=NODE))
 
     # -- time ---------------------------------------------------------------------------------
 
@@ -239,15 +240,12 @@ class ClusterCore:
             self.clock.freeze()
         else:
             self.clock.unfreeze()
-        how = "freeze" if frozen else "unfreeze"
-        self._moved(how, 0)
-        self.on_moved(how)
+        self._changed("freeze" if frozen else "unfreeze")
 
     def set_rate(self, rate: float) -> None:
         """Let the clock run so many times as fast as real time, once it is not frozen."""
         self.clock.rate = rate
-        self._moved(f"rate {rate:g}", 0)
-        self.on_moved("rate")
+        self._changed("rate", f"rate {rate:g}")
 
     def jump_to(self, at_ms: int) -> None:
         """Have another wall time, earlier or later; no time passes and nothing fires.
@@ -277,8 +275,8 @@ class ClusterCore:
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
         if ms > LONGEST_ADVANCE_MS:
-            days = f"{LONGEST_ADVANCE_MS // DAY_MS} days"
-            raise ConfigError(f"{ms} ms are too much to move at once: expected at most {days}")
+            most = f"{LONGEST_ADVANCE_MS // DAY_MS} days"
+            raise ConfigError(f"{ms} ms are too much to move at once: expected at most {most}")
         if why := self._why_ended():
             raise FakemqError(why)
         self.network.settle()
@@ -292,7 +290,7 @@ class ClusterCore:
             finally:
                 self.network.settle()
                 self.on_moved("advance")
-        return [inspection.fired(self.clock, timer, began[timer.outside]) for timer in fired]
+        return [deadlines.fired(self.clock, timer, began[timer.outside]) for timer in fired]
 
     def until_given_up(self, wait: Abandonable, move: Callable[[], T]) -> T:
         """Call ``move``, which moves time; it ends with FakemqError once ``wait`` is given up."""
@@ -341,8 +339,13 @@ class ClusterCore:
         clocks = [name_server.clock for name_server in self.name_servers]
         return clocks + [broker.clock for broker in self.brokers.values()]
 
+    def _changed(self, how: str, text: str = "") -> None:
+        """Record a change of the clock during which no time passed."""
+        self._moved(text or how, 0)
+        self.on_moved(how)
+
     def _moved(self, how: str, by_ms: int) -> int:
-        return self.journal.add(ClockMoved(node=inspection.NODE, how=how, by_ms=by_ms))
+        return self.journal.add(ClockMoved(node=NODE, how=how, by_ms=by_ms))
 
     # -- nodes --------------------------------------------------------------------------------
 

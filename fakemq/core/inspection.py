@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
-from fakemq.core.views import Deadline, Delayed, Delivery, Member, Message, Queue
+from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import did_you_mean
 from fakemq.events.core import Delivered, LogAppended
 from fakemq.journal.journal import Entry, line
@@ -23,57 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fakemq.broker.broker import Broker
-    from fakemq.clock.clock import Clock
-    from fakemq.clock.timers import Timer
     from fakemq.core.cluster import ClusterCore
-
-NODE = "cluster"
-"""The name under which the cluster as a whole asks and writes its journal."""
-
-
-def _deadline(timer: Timer, due_in_ms: int, at_ms: int) -> Deadline:
-    """The snapshot of a timer."""
-    return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside, at_ms)
-
-
-def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
-    """The snapshot of a timer that fired on a way begun at ``began_ms`` of its axis.
-
-    One that was late by then fired at once.
-    """
-    ago_ms = clock.elapsed_ms(outside=timer.outside) - max(timer.due_ms, began_ms)
-    return _deadline(timer, 0, clock.now_ms() - ago_ms)
-
-
-def timers(core: ClusterCore) -> list[Deadline]:
-    """Every pending deadline, soonest first."""
-    clock = core.clock
-    now_ms = clock.now_ms()
-    waits = [(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
-    pending = [_deadline(timer, in_ms, now_ms + in_ms) for timer, in_ms in waits]
-    return sorted(pending, key=lambda one: one.due_in_ms)
-
-
-SOON = 3
-"""So many kinds of deadlines are named, each by its soonest."""
-
-
-def stillness(core: ClusterCore) -> str:
-    """Why nothing of the cluster falls due by itself, and what would be next; "" if it does."""
-    why = [f"held: {reason}" for reason in core.clock.holds]
-    if core.clock.frozen:
-        why.insert(0, "frozen")
-    if not why:
-        return ""
-    first: dict[str, Deadline] = {}
-    for one in sorted(timers(core), key=lambda one: (one.due_in_ms, one.domain)):
-        if not one.outside:
-            first.setdefault(one.kind, one)
-    soon = [
-        f"{one.kind} of {one.owner} in {max(0, one.due_in_ms)} ms"
-        for one in list(first.values())[:SOON]
-    ]
-    return f"the clock is {', '.join(why)}; next deadlines: {', '.join(soon) or 'none'}"
 
 
 def text(entries: list[Entry]) -> str:

@@ -13,11 +13,11 @@ from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fakemq.broker.broker import Broker
     from fakemq.config.model import BrokerConfig
-    from fakemq.core.cluster import ClusterCore
+    from fakemq.namesrv.namesrv import NameServer
 
 
 class Snapshot:
@@ -36,11 +36,11 @@ class Snapshot:
         self._name_servers = name_servers
 
     @classmethod
-    def of(cls, core: ClusterCore) -> Snapshot:
-        """What the nodes of a cluster hold now."""
+    def of(cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> Snapshot:
+        """What the nodes of a cluster hold now; brokers by node name."""
         return cls(
-            {name: node_image(broker) for name, broker in core.brokers.items()},
-            {server.name: server.kv.tables() for server in core.name_servers},
+            {name: node_image(broker) for name, broker in brokers.items()},
+            {server.name: server.kv.tables() for server in name_servers},
         )
 
     @property
@@ -58,21 +58,21 @@ class Snapshot:
             for _, piece in file.pieces
         )
 
-    def require_fit(self, core: ClusterCore) -> None:
+    def require_fit(self, brokers: Mapping[str, Broker]) -> None:
         """Raise ValueError if a cluster has other brokers."""
-        if self._brokers.keys() != core.brokers.keys():
+        if self._brokers.keys() != brokers.keys():
             raise ValueError(
                 f"the snapshot is of {', '.join(self._brokers)};"
-                f" the cluster has {', '.join(core.brokers)}"
+                f" the cluster has {', '.join(brokers)}"
             )
 
-    def put_into(self, core: ClusterCore) -> None:
-        """Have all running nodes hold this; the brokers are still to be registered."""
-        for server in core.name_servers:
+    def put_into(self, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> None:
+        """Put this into the nodes, which all run; the caller registers the brokers afterwards."""
+        for server in name_servers:
             server.reset()
             server.kv.restore(self._name_servers.get(server.name, {}))
         for name, image in self._brokers.items():
-            core.brokers[name].restore(image)
+            brokers[name].restore(image)
 
     def __repr__(self) -> str:
         return f"<snapshot of {', '.join(self._brokers)}, {self.size_bytes} bytes>"
@@ -105,11 +105,7 @@ def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeIma
 
     ConfigError where it is not clear whose a store is, or there is none.
     """
-    from fakemq.dump.stored import (
-        find_nodes,
-        is_node,
-        require_logs,
-    )  # which know what a store looks like
+    from fakemq.store.stored_node import find_nodes, is_node, require_logs  # few clusters need it
 
     for config in configs:
         root = config.store_path_root_dir

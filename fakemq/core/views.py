@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+NODE = "cluster"
+"""The name of the cluster as a whole where the journal names a node."""
+
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
     """One time that a message was put into a pull answer."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.broker.persistence import NAMES
-from fakemq.dump.walk import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.message import tags_code
@@ -17,11 +16,12 @@ from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEY
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.index import key_hash
+from fakemq.store.stored_entries import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import Row, StoredFile, StoredNode
-    from fakemq.dump.walk import IndexEntry
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.stored_entries import IndexEntry
+    from fakemq.store.stored_node import Row, StoredFile, StoredNode
 
 FINDINGS_A_FILE = 50
 """So many of one file are said one by one, the rest are counted."""

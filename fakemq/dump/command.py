@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from fakemq.dump import rows, show
 from fakemq.dump.check import check
-from fakemq.dump.stored import find_nodes, require_logs
 from fakemq.errors import ConfigError
+from fakemq.store.stored_node import find_nodes, require_logs
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import StoredNode
-    from fakemq.dump.walk import Passed
+    from fakemq.store.stored_entries import Passed
+    from fakemq.store.stored_node import StoredNode
 
 FOUND = 1
 """The exit code of a check that found something."""

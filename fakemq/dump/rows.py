@@ -6,14 +6,14 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fakemq.dump.walk import Index, LogEnd, Passed, records, units
 from fakemq.protocol import fastjson
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.layout.codecs import CHECKPOINT
+from fakemq.store.stored_entries import Index, LogEnd, Passed, records, units
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import StoredNode
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.stored_node import StoredNode
 
 Row: TypeAlias = dict[str, Any]
 

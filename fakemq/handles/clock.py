@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms
-from fakemq.core import inspection
+from fakemq.core import deadlines
 from fakemq.core.views import Deadline
 from fakemq.handles.running import Handle, Running, Wait, moved, waited
 
@@ -60,7 +60,7 @@ class ClockView(Handle):
 
     def timers(self) -> list[Deadline]:
         """Every pending deadline, soonest first."""
-        return self._call(lambda: inspection.timers(self._core))
+        return self._call(lambda: deadlines.timers(self._core.clock))
 
     def hold(self, why: str) -> ClockHold:
         """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.clock.machine_time import real_elapsed_ms
-from fakemq.core import inspection
+from fakemq.core import deadlines, inspection
 from fakemq.errors import ConfigError, FakemqError, WaitTimeout
 from fakemq.handles.journal import JournalView
 from fakemq.handles.messages import StoredMessages
@@ -49,7 +49,7 @@ class ClusterBase(StoredMessages):
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
-        return self._running().call(lambda: Snapshot.of(core))
+        return self._running().call(lambda: Snapshot.of(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Have the brokers hold again what they held then; the clock and the journal go on.
@@ -203,7 +203,7 @@ class ClusterBase(StoredMessages):
     def stillness(self) -> str:
         """Why the clock does nothing by itself, and what it would do next; "" if it does."""
         core = self._core
-        return self._running().call(lambda: inspection.stillness(core))
+        return self._running().call(lambda: deadlines.stillness(core.clock))
 
     def __repr__(self) -> str:
         if not self.running:

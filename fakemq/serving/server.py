@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.core.cluster import ClusterCore
-from fakemq.core.inspection import NODE
+from fakemq.core.views import NODE
 from fakemq.dispatch.dispatcher import REQUEST_POINTS
 from fakemq.events.core import HandlerFailed
 from fakemq.namesrv.namesrv import NameServer
@@ -212,7 +212,7 @@ class ClusterServer:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Hold what a snapshot holds; brokers that are down or paused run again."""
-        snapshot.require_fit(self.core)
+        snapshot.require_fit(self.core.brokers)
         await self._run_all()
         self.core.restore(snapshot)
 

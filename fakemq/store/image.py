@@ -210,8 +210,8 @@ def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
 
 def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:
     """How many slots and entries an index file has, as far as it can be told."""
-    from fakemq.dump.stored import OpenFiles, StoredFile
-    from fakemq.dump.walk import Index
+    from fakemq.store.stored_entries import Index  # few clusters begin with a copy
+    from fakemq.store.stored_node import OpenFiles, StoredFile
 
     name = os.path.basename(full_path)
     if not name.isdecimal():

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.cli import main
-from fakemq.dump.stored import find_nodes
+from fakemq.store.stored_node import find_nodes
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
 

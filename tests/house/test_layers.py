@@ -48,7 +48,6 @@ UPWARD = {
     line.strip()
     for line in """
     __main__ -> cli
-    core.snapshots -> dump.stored
     dispatch.faults -> broker.broker
     dispatch.faults -> broker.relay
     faults.request_scope -> broker.broker
@@ -59,8 +58,6 @@ UPWARD = {
     ha.service -> broker.broker
     net.faults.links -> core.cluster
     store.faults -> broker.broker
-    store.image -> dump.stored
-    store.image -> dump.walk
     """.splitlines()
 }
 """What is still to be cut; this list only shrinks."""

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from fakemq.dump.rows import Selection, index_rows, log_rows, queue_rows
-from fakemq.dump.stored import find_nodes
+from fakemq.store.stored_node import find_nodes
 from tests.dump.test_command import write_store
 
 if TYPE_CHECKING:

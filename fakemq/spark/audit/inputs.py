@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fakemq.dump.stored import find_nodes, is_node, require_logs
 from fakemq.errors import ConfigError
+from fakemq.store.stored_node import find_nodes, is_node, require_logs
 
 
 class Node(NamedTuple):

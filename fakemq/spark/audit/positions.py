@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.dump.rows import Selection, config_rows, offset_rows
-from fakemq.dump.stored import StoredNode
 from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.store.stored_node import StoredNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -136,7 +136,7 @@ def stores(tables: Tables, rows: Iterable[Row]) -> list[Store]:
 
 
 def _log_begin(root: str) -> int:
-    from fakemq.dump.stored import StoredNode
+    from fakemq.store.stored_node import StoredNode
 
     return StoredNode(root).log.min_offset
 

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
-from fakemq.dump.stored import OpenFiles, StoredFile
-from fakemq.dump.walk import Index
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.spark.records.message_columns import int_column, timestamps
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
+from fakemq.store.stored_entries import Index
+from fakemq.store.stored_node import OpenFiles, StoredFile
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import StoredNode
     from fakemq.spark.stores.options import StoreOptions
+    from fakemq.store.stored_node import StoredNode
 
 _BATCH_ROWS = 10_000
 _ENTRY = np.dtype([("hash", ">i4"), ("offset", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])

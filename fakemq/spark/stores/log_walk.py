@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fakemq.dump.stored import OpenFiles, StoredFile
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
@@ -15,6 +14,7 @@ from fakemq.protocol.message import (
     RecordStatus,
     check_record,
 )
+from fakemq.store.stored_node import OpenFiles, StoredFile
 
 LARGEST_RECORD_BYTES = 8 << 20
 """Twice the default of maxMessageSize. A larger record can be read too, but bytes inside it

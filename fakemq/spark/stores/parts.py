@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
-from fakemq.dump.stored import find_nodes
 from fakemq.errors import ConfigError
 from fakemq.spark.stores.log_walk import LARGEST_RECORD_BYTES
 from fakemq.spark.stores.options import NAME
+from fakemq.store.stored_node import find_nodes
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import StoredFile, StoredNode
     from fakemq.spark.stores.options import StoreOptions
+    from fakemq.store.stored_node import StoredFile, StoredNode
 
 _NODE = re.compile(r"(?P<broker>.+)-\d+")
 _PIECE_BYTES = 1 << 20

@@ -12,8 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
-from fakemq.dump.stored import OpenFiles, Row, StoredFile
-from fakemq.dump.walk import PRE_BLANK, UNIT_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
@@ -21,10 +19,12 @@ from fakemq.spark.records.slices import Ints
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.spark.stores.log_walk import SMALLEST_RECORD_BYTES
 from fakemq.spark.stores.parts import data_end
+from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES
+from fakemq.store.stored_node import OpenFiles, Row, StoredFile
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import StoredNode
     from fakemq.spark.stores.options import StoreOptions
+    from fakemq.store.stored_node import StoredNode
 
 _BATCH_ROWS = 10_000
 _OPEN_COST_BYTES = 4 << 20

@@ -12,11 +12,11 @@ pytest.importorskip("pyspark")
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from fakemq.dump.rows import Selection, index_rows, queue_rows
-from fakemq.dump.stored import find_nodes
 from fakemq.spark.options import Options
 from fakemq.spark.store_source import StoreReader
 from fakemq.spark.stores.options import NAME, store_options
 from fakemq.spark.stores.schema import store_fields
+from fakemq.store.stored_node import find_nodes
 from tests.dump.test_command import write_store
 
 

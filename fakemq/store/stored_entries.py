@@ -10,7 +10,7 @@ from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from fakemq.protocol.message import RecordCheck, RecordStatus, check_record
 
 if TYPE_CHECKING:
-    from fakemq.dump.stored import Row, StoredFile
+    from fakemq.store.stored_node import Row, StoredFile
 
 UNIT_BYTES = UNIT.size
 PRE_BLANK = UNIT.pack(0, 0x7FFF_FFFF, 0)
