@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), WAITING]
 
 SEND = RequestCode.SEND_MESSAGE_V2
 TOPICS = ("Answers", "Lost", "Halves", "Asked", "Noticed", "Listed", "Locked", "Expired", "Called")
-PATIENT_MS, HASTY_MS = 20_000, 3_000
+PATIENT_MS, HASTY_MS = 60_000, 3_000
 
 
 @pytest.fixture(scope="module")
@@ -82,13 +82,13 @@ def test_answers_come_late(mq: fakemq.Cluster, java_clients: JavaClients) -> Non
     clients, faults = java_clients, mq.faults
     delayed = faults.delay(SEND, "1h", topic="Answers")
     tag = clients.begin("send", "patient", "Answers", "delayed")
-    mq.wait_for(lambda: delayed.used, "20s")
+    mq.wait_for(lambda: delayed.used, "75s")
     gates = []
     tags = []
     for at in ("before_store", "before_reply"):
         gates.append(faults.park(SEND, topic="Answers", at=at))
         tags.append(clients.begin("send", "patient", "Answers", f"parked-{at}"))
-        mq.wait_for(lambda: gates[-1].waiting == 1, "20s")
+        mq.wait_for(lambda: gates[-1].waiting == 1, "75s")
     assert not any(map(clients.ended, [tag, *tags]))
     stored = bodies(mq, "Answers")
     assert "parked-before_reply" in stored
@@ -155,7 +155,7 @@ def test_checks_of_transactions(mq: fakemq.Cluster, java_clients: JavaClients) -
     assert mq.run_until(lambda: twice.used, at_most="5m")
     clients.wait_for(lambda: clients.checked.count("half") >= 2, "two checks")
     # It commits twice, and the broker does not heed that.
-    mq.wait_for(lambda: bodies(mq, "Halves") == ["half", "half"], "20s")
+    mq.wait_for(lambda: bodies(mq, "Halves") == ["half", "half"], "75s")
 
 
 def test_replies_to_requests(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
@@ -166,7 +166,7 @@ def test_replies_to_requests(mq: fakemq.Cluster, java_clients: JavaClients) -> N
     assert not clients.do(*replying).startswith("!")
     turned = faults.reorder_calls("PUSH_REPLY_MESSAGE_TO_CLIENT", 2)
     first = clients.begin("request", "asker", "Asked", "q1", PATIENT_MS)
-    mq.wait_for(lambda: turned.waiting == 1, "20s")
+    mq.wait_for(lambda: turned.waiting == 1, "75s")
     second = clients.begin("request", "asker", "Asked", "q2", PATIENT_MS)
     assert {clients.result(first), clients.result(second)} == {"re-q1", "re-q2"}
     faults.duplicate_call(326)
@@ -269,7 +269,7 @@ def test_a_lock_is_lost_to_another(mq: fakemq.Cluster, java_clients: JavaClients
     while not thief_locks(broker, 41):  # its owner may be quicker, and take it again
         mq.faults.expire_locks("GLocked", node="broker-a", queue=0)
     seen = len(renewed(mq, client))
-    mq.wait_for(lambda: len(renewed(mq, client)) >= seen + 3, "30s")  # it knows of its loss
+    mq.wait_for(lambda: len(renewed(mq, client)) >= seen + 3, "75s")  # it knows of its loss
     clients.do("send", "patient", "Locked", "withheld", "broker-a", 0)
     clients.do("send", "patient", "Locked", "open", "broker-a", 1)
     clients.wait_received("locker", "open")

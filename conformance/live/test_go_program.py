@@ -12,7 +12,7 @@ from conformance.conftest import QuickPair
 from conformance.drivers.go_program import SCENARIOS, GoConsumer, GoProducer, binary, observe
 from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import JavaCluster
-from conformance.targets.processes import assert_same, go_and_come
+from conformance.targets.processes import assert_same, assert_same_twice, go_and_come
 
 # Seconds, not milliseconds: the client's own timers make single scenarios last up to 90 s, so all
 # run side by side; the first test waits for two masters too, and maybe for a build.
@@ -45,6 +45,11 @@ def observed(go: None, quick_pair: QuickPair, request: pytest.FixtureRequest) ->
 
 # Up to a minute, by two heartbeats; the scenarios run meanwhile.
 def test_go_clients_survive_the_restart_of_each_broker(observed: Observed) -> None:
+    assert_same_twice(restarts_seen, restarts_seen)
+
+
+def restarts_seen() -> tuple[list[str], list[str]]:
+    """Return what Go clients see of restarts on a real cluster, and on a fake one."""
     with (
         JavaCluster(masters=2, topics={TOPIC: QUEUES}) as real,
         fakemq.Cluster(masters=2, topics={TOPIC: QUEUES}) as fake,
@@ -60,7 +65,7 @@ def test_go_clients_survive_the_restart_of_each_broker(observed: Observed) -> No
             *clients(fake.namesrv_addr),
             [(other.stop, other.restart), (one.kill, one.restart)],
         )
-        assert on_fake.result() == on_real.result()
+        return on_real.result(), on_fake.result()
 
 
 def clients(namesrv_addr: str) -> tuple[GoProducer, GoConsumer]:

@@ -20,6 +20,7 @@ from conformance.targets.java_cluster import (
 from conformance.targets.java_jars import CLIENT_VERSIONS
 from conformance.targets.master_slave_pairs import broker, name_server
 from conformance.targets.processes import (
+    NOTICED_S,
     FakemqProcess,
     real_ms_until,
     routed,
@@ -65,13 +66,13 @@ def test_a_fake_broker_at_a_real_name_server(java: None) -> None:
         with FakemqProcess("broker", "-n", addr, config=config) as fake:
             assert routed(addr, DEFAULT_TOPIC) == {"fake"}
             create_topic(fake.broker_addrs[0], TOPIC, QUEUES)
-            real_ms_until(lambda: routed(addr, TOPIC) == {"fake"}, 5)
+            real_ms_until(lambda: routed(addr, TOPIC) == {"fake"}, NOTICED_S)
             work_through(addr, "fake")
             assert fake.terminate() == 0
             assert routed(addr, TOPIC) == set()
         with FakemqProcess("broker", "-n", addr, config=config) as fake:
             fake.kill()
-            took_ms = real_ms_until(lambda: routed(addr, DEFAULT_TOPIC) == set(), 5)
+            took_ms = real_ms_until(lambda: routed(addr, DEFAULT_TOPIC) == set(), NOTICED_S)
             print(f"real name server noticed the end after {took_ms} ms")
 
 
@@ -90,7 +91,7 @@ def test_a_real_broker_at_a_fake_name_server(java: None) -> None:
             work_through(addr, "real")
         finally:
             broker.kill()
-        took_ms = real_ms_until(lambda: routed(addr, TOPIC) == set(), 5)
+        took_ms = real_ms_until(lambda: routed(addr, TOPIC) == set(), NOTICED_S)
         print(f"fake name server noticed the end after {took_ms} ms")
 
 
@@ -105,10 +106,10 @@ def test_both_kinds_of_masters_in_one_cluster(java: None, tmp_path: Path, kind: 
             for master in masters:
                 master.start()
                 create_topic(master.addr, TOPIC, QUEUES)
-            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-a", "broker-b"}, 5)
+            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-a", "broker-b"}, NOTICED_S)
             work_through(namesrv.addr, "broker-a", "broker-b")
             masters[0].kill()
-            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-b"}, 5)
+            wait_until(lambda: routed(namesrv.addr, TOPIC) == {"broker-b"}, NOTICED_S)
         finally:
             for master in masters:
                 master.kill()

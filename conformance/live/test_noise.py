@@ -37,7 +37,7 @@ AT_LEAST_PER_SECOND = 5
 CONNECTIONS = 500
 WARM_UP_S = 20.0
 """Until then entries of nonsense, each of its own size, take the places of others."""
-AFTERWARDS_S = 10.0
+AFTERWARDS_S = 60.0
 NODES, KINDS = 2, 8
 GET_BROKER_RUNTIME_INFO = 28
 

@@ -76,7 +76,7 @@ class Slave:
         self._thread.join(timeout_s)
         if not self.closed_after_s:
             return "open"
-        kept_house = 20 < self.closed_after_s < 22
+        kept_house = 20 < self.closed_after_s < 30
         return "closed after 20 s" if kept_house else f"closed after {self.closed_after_s:.1f} s"
 
     def _read(self) -> None:
@@ -107,7 +107,8 @@ class Master:
         began = time.monotonic()
         status = self.client.send(Message(TOPIC, body)).status
         took_s = time.monotonic() - began
-        took = "at once" if took_s < 2 else "after 3 s" if 2.9 < took_s < 4.9 else f"{took_s:.1f} s"
+        # Java looks once a second whether a wait is over, and a busy machine later.
+        took = "at once" if took_s < 2.9 else "after 3 s" if took_s < 10 else f"{took_s:.1f} s"
         self.seen.append(f"{what}: {status.name} {took}")
 
     def is_alone(self) -> bool:
@@ -225,7 +226,7 @@ def first_reports(master: Master) -> list[list[str]]:
                 time.sleep(0.5)
                 master.send(name)
             statuses.append([one.removeprefix(f"{name}: ") for one in master.seen])
-            wait_until(master.is_alone, 10)
+            wait_until(master.is_alone, 60)
         master.seen = []
         with Slave(master.ha_addr) as good:
             good.acks = True

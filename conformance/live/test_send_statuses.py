@@ -82,7 +82,11 @@ class Sender:
 
 def roughly(took_s: float) -> str:
     """Java looks once a second whether a wait is over."""
-    for name, least_s, most_s in (("at once", 0, 2), ("after 3 s", 3, 6), ("after 20 s", 18, 28)):
+    for name, least_s, most_s in (
+        ("at once", 0, 2.9),
+        ("after 3 s", 2.9, 10),
+        ("after 20 s", 18, 40),
+    ):
         if least_s <= took_s < most_s:
             return name
     return f"after {took_s:.1f} s"

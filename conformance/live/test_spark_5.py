@@ -53,7 +53,7 @@ def write(spark: SparkSession, cluster: JavaCluster, numbers: range) -> None:
     writer.option("nameServer", cluster.namesrv_addr).option("batchSize", "50").save()
     with Client(cluster.namesrv_addr) as client:
         queues = client.subscribe_queues("orders")
-        wait_until(lambda: sum(map(client.max_offset, queues)) == numbers.stop, 30)
+        wait_until(lambda: sum(map(client.max_offset, queues)) == numbers.stop, 90)
 
 
 def read(spark: SparkSession, cluster: JavaCluster, **options: object) -> DataFrame:

@@ -110,7 +110,7 @@ def test_the_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> No
     with JavaCluster(config=java_config(javas) | CONFIG) as real:
         broker = real.broker("broker-a")
         port = broker.port
-        Traffic(port, lambda condition: wait_until(condition, 10), born_ms).run()
+        Traffic(port, lambda condition: wait_until(condition, 60), born_ms).run()
         broker.stop()
     # On the same port, so that hosts and the ids made of them are the same.
     with fakemq.Cluster(

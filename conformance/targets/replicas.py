@@ -32,9 +32,9 @@ from fakemq.protocol.message import BLANK_MAGIC_CODE
 
 IN_STEP_S = 90.0
 """A slave connects after 5 s and reports after 10, in a JVM that takes its time to start."""
-SYNC_S = 40.0
+SYNC_S = 90.0
 """Four looks at the master's tables."""
-_DISPATCH_S = 10.0
+_DISPATCH_S = 60.0
 ATTACHED = "Attached"
 """The topic of messages that only find out whether there is a slave."""
 SLAVE = {"brokerName": "broker-a", "brokerId": "1", "brokerRole": "SLAVE"}
