@@ -159,6 +159,10 @@ class Broker:
         """Where slaves connect: the next port, whatever haListenPort says."""
         return addresses.ha_addr(self.config)
 
+    @property
+    def replicates_later(self) -> bool:
+        return self.config.broker_role == "ASYNC_MASTER"
+
     # -- connections --------------------------------------------------------------------------
 
     def accept(self, link: Link) -> Session:
@@ -320,9 +324,9 @@ class Broker:
         finally:
             try:
                 if self.faults.all() or self.store.files.damaged:
-                    from fakemq.store.faults import befall_end  # few clusters have faults
+                    from fakemq.store.faults import StoreEnd  # few clusters have faults
 
-                    befall_end(self, how)
+                    StoreEnd(self.store, self.faults, self.clock, self.name).damage(how)
                 disk = self.store.disk
                 if disk is not None:
                     disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)

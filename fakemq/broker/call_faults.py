@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.client_calls import TO_CLIENT
-from fakemq.faults.request_scope import happening
+from fakemq.faults.points import TO_CLIENT
+from fakemq.faults.request_scope import request_scope
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 
@@ -43,14 +43,14 @@ class Call(NamedTuple):
 class CallFault:
     """What a fault does to a call."""
 
-    def befall(self, call: Call) -> None:
+    def apply(self, call: Call) -> None:
         raise NotImplementedError
 
 
 class DropCall(CallFault):
     """It is lost."""
 
-    def befall(self, call: Call) -> None:
+    def apply(self, call: Call) -> None:
         call.lose()
 
 
@@ -60,7 +60,7 @@ class DelayCall(CallFault):
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def befall(self, call: Call) -> None:
+    def apply(self, call: Call) -> None:
         journal = call.node.journal
         cause = journal.cause
 
@@ -78,7 +78,7 @@ class DuplicateCall(CallFault):
     def __init__(self, copies: int) -> None:
         self._copies = copies
 
-    def befall(self, call: Call) -> None:
+    def apply(self, call: Call) -> None:
         for _ in range(self._copies):
             call.send()
 
@@ -96,7 +96,7 @@ class ReorderCalls(CallFault):
         self._held = [one for one in self._held if not one.session.closed]
         return len(self._held)
 
-    def befall(self, call: Call) -> None:
+    def apply(self, call: Call) -> None:
         self._held.append(call)
         call.lose()
         if self.waiting == self._count:
@@ -119,7 +119,7 @@ class ReorderCalls(CallFault):
         self.release()
 
 
-def meet_call(
+def intercept_call(
     calls: ClientCalls,
     session: Session,
     command: RemotingCommand,
@@ -131,11 +131,14 @@ def meet_call(
     header = None if row is None else row.request_header.decode(command.ext_fields)
     node = calls.node
     clients = {session.remote_addr, *calls.client_ids(session)}
-    what = happening(node.name, command.code, header, command.body, clients)
+    what = request_scope(node.name, command.code, header, command.body, clients)
     placed = node.faults.choose(TO_CLIENT, what)
     if placed is None:
         return False
     on = f"{code_name(command.code)} to {session.remote_addr}"
     with node.journal.because(placed.hit(node.name, on)):
-        placed.action.befall(Call(node, session, send, lose))
+        placed.action.apply(Call(node, session, send, lose))
     return True
+
+
+TO_CLIENT.intercept = intercept_call

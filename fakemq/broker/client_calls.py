@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.faults.plan import Point
+from fakemq.faults.points import TO_CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.broker.call_faults import CallFault
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import OnReply, Session
     from fakemq.protocol.command import RemotingCommand
-
-TO_CLIENT: Point[CallFault] = Point("to_client")
-"""A broker is about to send a client a request."""
 
 CALL_TIMEOUT_MS = 10_000
 
@@ -43,12 +39,11 @@ class ClientCalls:
         def send() -> None:
             session.invoke_oneway(command)
 
-        if self.node.faults.at(TO_CLIENT):
-            from fakemq.broker.call_faults import meet_call  # few clusters have faults
-
-            if meet_call(self, session, command, send, lambda: None):
-                return
-        send()
+        if not (
+            self.node.faults.at(TO_CLIENT)
+            and TO_CLIENT.intercept(self, session, command, send, lambda: None)
+        ):
+            send()
 
     def call(
         self,
@@ -75,8 +70,6 @@ class ClientCalls:
                 on_answer(response)
 
         if self.node.faults.at(TO_CLIENT):
-            from fakemq.broker.call_faults import meet_call  # few clusters have faults
-
             # A fault may send the request twice, and so there may be two answers: the first counts.
             answers = iter([answered])
 
@@ -91,7 +84,7 @@ class ClientCalls:
                     timeout_ms, lambda: answer(None), kind="rpc_timeout", outside=outside
                 )
 
-            if meet_call(self, session, command, send, lose):
+            if TO_CLIENT.intercept(self, session, command, send, lose):
                 return
         session.invoke(command, timeout_ms, answered)
 

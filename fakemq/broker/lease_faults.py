@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.broker.handlers.get_consumer_list_by_group import CONSUMER_LIST
 from fakemq.faults.plan import Scope
-from fakemq.faults.request_scope import clients_of, with_instances
+from fakemq.faults.points import CONSUMER_LIST
+from fakemq.faults.request_scope import with_instances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -31,16 +31,16 @@ class OtherList:
 
 def shown_list(broker: Broker, group: str, session: Session, client_ids: list[str]) -> list[str]:
     """The consumer list that a client gets, which a fault may have changed."""
-    clients = frozenset(with_instances(clients_of(broker, session)))
+    clients = frozenset(_names(broker, session))
     what = Scope(node=broker.name, group=group, client=clients)
     placed = broker.faults.choose(CONSUMER_LIST, what)
     if placed is None:
         return client_ids
     shown = placed.action.of(client_ids)
     if shown != client_ids:
-        # Until the request is done with: its answer is owed to the fault.
+        # The fault is the cause of the request's answer, too.
         on = f"the list of {group} for {session.remote_addr}"
-        broker.journal.cause = placed.hit(broker.name, on)
+        broker.journal.continue_because(placed.hit(broker.name, on))
     return shown
 
 
@@ -49,7 +49,7 @@ def expire_client(broker: Broker, client: str) -> Callable[[], None] | None:
     sessions = [
         session
         for session in broker.sessions
-        if client in with_instances(clients_of(broker, session)) and _is_member(broker, session)
+        if client in _names(broker, session) and _is_member(broker, session)
     ]
     if not sessions:
         return None
@@ -61,9 +61,16 @@ def expire_client(broker: Broker, client: str) -> Callable[[], None] | None:
     return act
 
 
+def _names(broker: Broker, session: Session) -> set[str]:
+    return with_instances({session.remote_addr, *broker.client_ids(session)})
+
+
 def _is_member(broker: Broker, session: Session) -> bool:
     return any(
         True
         for members in (broker.producers, broker.consumers)
         for _ in members.channels_of(session)
     )
+
+
+CONSUMER_LIST.intercept = shown_list

@@ -13,9 +13,9 @@ from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
-from fakemq.dispatch.dispatcher import BEFORE_REPLY
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
+from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader

@@ -15,7 +15,8 @@ from fakemq.broker.addresses import client_addr, ha_addr
 from fakemq.config.model import text_of
 from fakemq.dispatch.answers import Parked, Reply
 from fakemq.events.core import Warned
-from fakemq.faults.plan import Point, Scope
+from fakemq.faults.plan import Scope
+from fakemq.faults.points import SILENCE
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import (
     DataVersion,
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.outbound import Outbound
 
-SILENCE: Point[None] = Point("silence")
-"""A broker is about to tell a name server of itself."""
 
 FIRST_PERIODIC_MS = 10_000
 MIN_PERIOD_MS, MAX_PERIOD_MS = 10_000, 60_000

@@ -37,6 +37,15 @@ class PassedOn(Reply[NoHeader], kw_only=True):
             serialize_type=request.serialize_type,
         )
 
+    def editable(self) -> Reply[NoHeader]:
+        answer = self.answer
+        return Reply(
+            body=self.body,
+            code=self.code,
+            remark=answer.remark,
+            ext_fields=dict(answer.ext_fields),
+        )
+
 
 def call_consumer(
     broker: Broker, command: RemotingCommand, group: str, client_id: str | None

@@ -78,6 +78,10 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
             ),
         )
 
+    def editable(self) -> Reply[Any]:
+        """Return a copy that a fault may change, with every field that it may replace."""
+        return msgspec.structs.replace(self)
+
 
 class Parked(Generic[ResponseHeader]):
     """An answer that comes later: its owner calls ``resolve`` once.

@@ -16,27 +16,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import java_exception
-from fakemq.dispatch.node import Node
+from fakemq.dispatch.node import JournaledNode, Node
 from fakemq.events.core import HandlerFailed, RequestHandled
-from fakemq.faults.plan import Point
+from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
 from fakemq.protocol.errors import HeaderError
 
 if TYPE_CHECKING:
-    from fakemq.dispatch.faults import RequestFault
     from fakemq.dispatch.registry import Handlers
     from fakemq.net.session import Session
     from fakemq.protocol.header import Header
 
-BEFORE_STORE: Point[RequestFault] = Point("before_store")
-"""A request has come, and nothing was done with it."""
-BEFORE_REPLY: Point[RequestFault] = Point("before_reply")
-"""It was handled, its effects are there, and its answer has not been sent."""
-BEFORE_REPLICATE: Point[RequestFault] = Point("before_replicate")
-"""Its answer was sent, and an ASYNC_MASTER has not told its slaves yet."""
-
-REQUEST_POINTS = (BEFORE_STORE, BEFORE_REPLY, BEFORE_REPLICATE)
 
 NodeT = TypeVar("NodeT", bound=Node)
 OutcomeT = TypeVar("OutcomeT")
@@ -70,12 +61,8 @@ class Dispatcher(Generic[NodeT]):
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
         """Run the handler of ``command``; its response goes to ``session`` now or later."""
-        if self._before_store:
-            from fakemq.dispatch import faults as requests  # few clusters have faults
-
-            if requests.meet_request(self, session, command):
-                return
-        self.handle(session, command)
+        if not (self._before_store and BEFORE_STORE.intercept(self, session, command)):
+            self.handle(session, command)
 
     def handle(self, session: Session, command: RemotingCommand) -> None:
         """As `dispatch`, past the faults that keep requests from their handlers."""
@@ -97,7 +84,7 @@ class Dispatcher(Generic[NodeT]):
             self._answer(session, command, header, outcome)
 
     def header_of(self, command: RemotingCommand) -> Header | None:
-        """The header of a request as its handler will see it; None if nobody handles its code."""
+        """Return a request's header as its handler sees it; None if its code has no handler."""
         entry = self._handlers.get(command.code) or self._find(command.code)
         return None if entry is None else entry[0].decode(command.ext_fields)
 
@@ -122,12 +109,12 @@ class Dispatcher(Generic[NodeT]):
         """
         kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
         command.body, command.ext_fields, command.remark = b"", {}, None
-        session.parked_bytes += kept_bytes
-        because_of_request = self._node.journal.resume()
+        release = session.hold(kept_bytes)
+        with_request_cause = self._node.journal.resume()
 
         def answer(outcome: Outcome) -> None:
-            session.parked_bytes -= kept_bytes
-            with because_of_request():
+            release()
+            with with_request_cause():
                 self._answer(session, command, header, outcome)
 
         parked.when_resolved(answer)
@@ -136,9 +123,7 @@ class Dispatcher(Generic[NodeT]):
         self, session: Session, command: RemotingCommand, header: Header | None, outcome: Outcome
     ) -> None:
         if self._before_reply or self._before_replicate:
-            from fakemq.dispatch import faults as requests  # few clusters have faults
-
-            requests.meet_answer(self, session, command, header, outcome)
+            BEFORE_REPLY.intercept(self, session, command, header, outcome)
         else:
             self.send_answer(session, command, outcome)
 
@@ -158,10 +143,10 @@ class Dispatcher(Generic[NodeT]):
             session.send(outcome.to_command(command), outcome.body, answers=command.code)
 
 
-def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
-    """What ``act`` gives for a request of ``code``, or what answers in place of what it raised.
+def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
+    """Return the result of ``act`` for a request of ``code``, or the answer to what it raises.
 
-    For whoever resolves a `Parked` from a callback, too: the peer is answered, whatever happens.
+    A callback that resolves a `Parked` calls this, too, so that the peer always gets an answer.
     """
     try:
         return act()
@@ -169,11 +154,11 @@ def outcome_of(node: Node, code: int, act: Callable[[], OutcomeT]) -> OutcomeT |
         return _outcome_of_error(node, code, error)
 
 
-def _outcome_of_error(node: Node, code: int, error: Exception) -> Outcome:
+def _outcome_of_error(node: JournaledNode, code: int, error: Exception) -> Outcome:
     if isinstance(error, Refused):
         return error
     if not isinstance(error, HeaderError):
-        # A bug of ours, and none of the one who sent or moved the clock.
+        # A bug of ours: the peer, or the caller that moved the clock, did nothing wrong.
         node.journal.add(HandlerFailed.of(node.name, code, error))
     # Made outside the processor's callback, so in the server's own serialisation.
     return Reply(

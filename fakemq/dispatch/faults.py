@@ -1,6 +1,6 @@
-"""Faults of requests: what befalls one before its handler, or its answer on the way out.
+"""Faults of requests: their effects on a request before its handler, and on its answer.
 
-`Dispatcher` comes here only where a fault is placed at one of its points.
+`Dispatcher` calls `intercept_request` and `intercept_answer` only where a fault is placed.
 """
 
 from __future__ import annotations
@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from fakemq.dispatch.answers import Refused, Reply
-from fakemq.dispatch.dispatcher import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.events.core import NodeStopped
 from fakemq.events.faults import AnswerWithheld
-from fakemq.faults.request_scope import clients_of, happening
+from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
+from fakemq.faults.request_scope import request_scope
 from fakemq.protocol.codes import RequestCode, code_name
 from fakemq.protocol.errors import HeaderError
 
@@ -22,7 +20,8 @@ if TYPE_CHECKING:
     from fakemq.dispatch.answers import Outcome
     from fakemq.dispatch.dispatcher import Dispatcher
     from fakemq.dispatch.node import Node
-    from fakemq.faults.plan import Placed, Point, Scope
+    from fakemq.faults.plan import ActiveFault, Point
+    from fakemq.faults.points import RequestAction
     from fakemq.journal.journal import Entry
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
@@ -31,37 +30,38 @@ if TYPE_CHECKING:
 _NEEDS_ITS_CONNECTION = frozenset(
     {RequestCode.HEART_BEAT, RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
 )
-"""Handled late, they would have a client that is gone live on, or wait."""
+"""Codes that are not handled after their connection has closed: a late heartbeat would keep a
+client alive that has gone, a late pull would wait for it."""
 
 
-class Met(NamedTuple):
-    """A request, or its answer, that a fault has met."""
+class Intercepted(NamedTuple):
+    """A request, or its answer, that a fault affects."""
 
     node: Node
     session: Session
     command: RemotingCommand
     outcome: Outcome
-    """The answer; None where there is none yet, too."""
-    go_on: Callable[[], None]
-    """Goes on with the request, or the answer, as if nothing had been."""
+    """The answer; None if there is none, or not yet."""
+    proceed: Callable[[], None]
+    """Continue with the request, or the answer, as without the fault."""
     answer: Callable[[Outcome], None]
-    """Answers instead; None says nothing."""
+    """Answer with this instead; None sends no answer."""
 
 
 class RequestFault:
-    """What a fault does to what it meets."""
+    """The action of a fault at one of the request points."""
 
     @property
     def withholds(self) -> bool:
-        """Whether an answer does not leave as it is, or not now."""
+        """Whether the answer does not leave unchanged and now."""
         return True
 
-    def befall(self, met: Met) -> None:
+    def apply(self, intercepted: Intercepted) -> None:
         raise NotImplementedError
 
 
 class Answer(RequestFault):
-    """Another answer; what is None, or not among the fields, stays as it was."""
+    """Replace the answer's code, remark, body or some fields; None keeps what is there."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ class Answer(RequestFault):
     def withholds(self) -> bool:
         return self._code is not None or self._body is not None
 
-    def befall(self, met: Met) -> None:
-        reply = _plain(met.outcome)
+    def apply(self, intercepted: Intercepted) -> None:
+        reply = _editable(intercepted.outcome)
         if self.withholds:
             reply.leaving = None
         if self._code is not None:
@@ -87,178 +87,175 @@ class Answer(RequestFault):
         if self._body is not None:
             reply.body = self._body
         reply.ext_fields = {**(reply.ext_fields or {}), **self._fields}
-        met.answer(reply)
+        intercepted.answer(reply)
 
 
-def _plain(outcome: Outcome) -> Reply[Any]:
-    """An answer that may be changed, with all its header's fields by name."""
+def _editable(outcome: Outcome) -> Reply[Any]:
     if outcome is None:
         return Reply()
     if isinstance(outcome, Refused):
         return Reply(code=outcome.code, remark=outcome.remark)
-    from fakemq.broker.relay import PassedOn
-
-    if isinstance(outcome, PassedOn):
-        fields = dict(outcome.answer.ext_fields)
-        return Reply(
-            body=outcome.body, code=outcome.code, remark=outcome.answer.remark, ext_fields=fields
-        )
-    return msgspec.structs.replace(outcome)
+    return outcome.editable()
 
 
 class Delay(RequestFault):
-    """It goes on ``ms`` later, by the cluster's clock."""
+    """Continue ``ms`` later, by the cluster's clock."""
 
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def befall(self, met: Met) -> None:
-        go_on = keeping(met)
-        met.node.clock.call_later(self._ms, go_on, kind="late_by_fault")
+    def apply(self, intercepted: Intercepted) -> None:
+        deferred = defer(intercepted)
+        intercepted.node.clock.call_later(self._ms, deferred, kind="late_by_fault")
 
 
 class Drop(RequestFault):
-    """Nothing more becomes of it."""
+    """Lose the request, or the answer."""
 
-    def befall(self, met: Met) -> None:
-        met.answer(None)
+    def apply(self, intercepted: Intercepted) -> None:
+        intercepted.answer(None)
 
 
 class Close(RequestFault):
-    """Nothing more becomes of it, and its connection is closed."""
+    """Lose the request, or the answer, and close the connection."""
 
-    def befall(self, met: Met) -> None:
-        met.answer(None)
-        met.session.close("a fault")
+    def apply(self, intercepted: Intercepted) -> None:
+        intercepted.answer(None)
+        intercepted.session.close("a fault")
 
 
 class Kill(RequestFault):
-    """The node dies on the spot; ``kill`` is given its name."""
+    """Kill the node at once; ``kill`` is called with its name."""
 
     def __init__(self, kill: Callable[[str], None]) -> None:
         self._kill = kill
 
-    def befall(self, met: Met) -> None:
-        self._kill(met.node.name)
+    def apply(self, intercepted: Intercepted) -> None:
+        self._kill(intercepted.node.name)
 
 
 class Pause(RequestFault):
-    """The node stands still with it, and goes on with it; ``pause`` is given the node's name."""
+    """Pause the node; continue when it resumes. ``pause`` is called with the node's name."""
 
     def __init__(self, pause: Callable[[str], None]) -> None:
         self._pause = pause
 
-    def befall(self, met: Met) -> None:
-        go_on, name = keeping(met), met.node.name
+    def apply(self, intercepted: Intercepted) -> None:
+        deferred, name = defer(intercepted), intercepted.node.name
         self._pause(name)
 
-        def hear(entry: Entry) -> None:
+        def on_entry(entry: Entry) -> None:
             if entry.event.node == name:
                 unlisten()
                 if isinstance(entry.event, NodeStopped) and entry.event.how == "resume":
-                    go_on()
+                    deferred()
 
-        unlisten = met.node.journal.listen(hear, NodeStopped)
+        unlisten = intercepted.node.journal.listen(on_entry, NodeStopped)
 
 
 class Park(RequestFault):
-    """It waits until it is let through."""
+    """A gate: requests, or answers, wait until `release`."""
 
     def __init__(self) -> None:
-        self._waiting: list[Kept] = []
+        self._waiting: list[DeferredRequest] = []
 
     @property
     def waiting(self) -> int:
-        """How much waits."""
-        self._waiting = [kept for kept in self._waiting if not kept.gone]
+        """How many wait."""
+        self._waiting = [deferred for deferred in self._waiting if not deferred.gone]
         return len(self._waiting)
 
-    def befall(self, met: Met) -> None:
-        self._waiting.append(keeping(met))
+    def apply(self, intercepted: Intercepted) -> None:
+        self._waiting.append(defer(intercepted))
 
     def release(self) -> int:
-        """Let all that waits through, oldest first; gives how much that was."""
+        """Continue with all that wait, oldest first; return how many that were."""
         count = self.waiting
         waiting, self._waiting = self._waiting, []
-        for kept in waiting:
-            clock = kept.node.clock
-            if clock.paused:  # it is with the node when that goes on
-                clock.call_later(0, kept, kind="late_by_fault")
+        for deferred in waiting:
+            clock = deferred.node.clock
+            if clock.paused:  # the timer fires when the node resumes
+                clock.call_later(0, deferred, kind="late_by_fault")
             else:
-                kept()
+                deferred()
         return count
 
     def end(self) -> None:
-        """As `release`."""
+        """As `release`; called when the fault is removed."""
         self.release()
 
 
-class Kept:
-    """A request, or its answer, that goes on when it is called: what is kept counts to its peer.
+class DeferredRequest:
+    """A request, or its answer, that continues when the object is called; at most once.
 
-    It is gone with the node that has it, and so is one of a node that has been stopped or killed
-    since: of its connections nothing is left. A client's is handled though that has gone, as it
-    would be if it stood in a queue. What was ``answered`` is of its sender no more.
+    Its bytes count to its peer until then. It is dropped (``gone``) when its node is stopped or
+    killed, and when the node that sent the request is: their connections are closed then, with all
+    that is on its way. A client that has closed its connection does not drop it: the request is
+    handled, as if it had waited in a queue. A request that is already ``answered`` no longer
+    depends on its sender.
     """
 
-    def __init__(self, met: Met, kept_bytes: int, answered: bool) -> None:
+    def __init__(self, intercepted: Intercepted, kept_bytes: int, answered: bool) -> None:
         self.gone = False
-        self.node = met.node
-        self._met = met
-        self._kept_bytes = kept_bytes
-        self._owed = met.node.journal.resume()
-        sender = None if answered else getattr(met.session.link, "remote_node", None)
-        self._nodes = {met.node.name, sender}
-        self._unlisten = met.node.journal.listen(self._stopped, NodeStopped)
-        met.session.parked_bytes += kept_bytes
+        self.node = intercepted.node
+        self._intercepted = intercepted
+        self._with_cause = intercepted.node.journal.resume()
+        sender = None if answered else getattr(intercepted.session.link, "remote_node", None)
+        self._nodes = {intercepted.node.name, sender}
+        """The nodes whose end drops it; None stands for a sender outside the cluster."""
+        self._unlisten = intercepted.node.journal.listen(self._on_stopped, NodeStopped)
+        self._release_bytes = intercepted.session.hold(kept_bytes)
 
     def __call__(self) -> None:
         if self.gone:
             return
         self._end()
-        met = self._met
-        if met.session.closed and met.command.code in _NEEDS_ITS_CONNECTION:
+        intercepted = self._intercepted
+        if intercepted.session.closed and intercepted.command.code in _NEEDS_ITS_CONNECTION:
             return
-        with self._owed():
-            met.go_on()
+        with self._with_cause():
+            intercepted.proceed()
 
     def _end(self) -> None:
         self.gone = True
         self._unlisten()
-        self._met.session.parked_bytes -= self._kept_bytes
+        self._release_bytes()
 
-    def _stopped(self, entry: Entry) -> None:
+    def _on_stopped(self, entry: Entry) -> None:
         event = entry.event
         is_end = isinstance(event, NodeStopped) and event.how in ("stop", "kill")
         if is_end and event.node in self._nodes and not self.gone:
             self._end()
 
 
-def keeping(met: Met, *, answered: bool = False) -> Kept:
-    """Keep what was met, to go on with it later; it is owed to what it is owed to now."""
-    command, outcome = met.command, met.outcome
+def defer(intercepted: Intercepted, *, answered: bool = False) -> DeferredRequest:
+    """Keep what was intercepted, to continue later; its cause stays the present one."""
+    command, outcome = intercepted.command, intercepted.outcome
     kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
-    if isinstance(outcome, Reply) and not isinstance(outcome.body, bytes):
-        outcome.body = b"".join(outcome.body)  # they are slices of what changes
     if isinstance(outcome, Reply):
+        # Slices of a store are valid only in this turn of the loop: copy them.
+        if not isinstance(outcome.body, bytes):
+            outcome.body = b"".join(outcome.body)
         kept_bytes += len(outcome.body)
-    return Kept(met, kept_bytes, answered)
+    return DeferredRequest(intercepted, kept_bytes, answered)
 
 
-# -- where they are met -----------------------------------------------------------------------
+# -- interception -----------------------------------------------------------------------------
 
 
-def meet_request(dispatcher: Dispatcher[Any], session: Session, command: RemotingCommand) -> bool:
-    """Whether a fault takes a request that has come; then that has happened."""
+def intercept_request(
+    dispatcher: Dispatcher[Any], session: Session, command: RemotingCommand
+) -> bool:
+    """Return whether a fault took a request that has arrived; it has had its effect then."""
     node: Node = dispatcher.node
     try:
         header = dispatcher.header_of(command)
-    except HeaderError:  # its handler will say so
+    except HeaderError:  # the handler answers with the error
         header = None
-    placed = _chosen(BEFORE_STORE, node, session, command, header)
-    if placed is None:
+    fault = _chosen(BEFORE_STORE, node, session, command, header)
+    if fault is None:
         return False
-    met = Met(
+    intercepted = Intercepted(
         node,
         session,
         command,
@@ -266,75 +263,71 @@ def meet_request(dispatcher: Dispatcher[Any], session: Session, command: Remotin
         lambda: dispatcher.handle(session, command),
         lambda outcome: dispatcher.send_answer(session, command, outcome),
     )
-    _hit(placed, met)
+    _hit(fault, intercepted)
     return True
 
 
-def meet_answer(
+def intercept_answer(
     dispatcher: Dispatcher[Any],
     session: Session,
     command: RemotingCommand,
     header: Header | None,
     outcome: Outcome,
 ) -> None:
-    """Send an answer, unless a fault takes it; then see what one does once it was sent."""
+    """Send an answer, or apply a fault to it; once it is sent, apply a BEFORE_REPLICATE fault."""
     node: Node = dispatcher.node
 
     def answer(outcome: Outcome) -> None:
         if isinstance(outcome, Reply) and outcome.leaving is not None:
             node.journal.add(outcome.leaving[0])
         dispatcher.send_answer(session, command, outcome)
-        if outcome is None or not _replicates_later(node):
+        if outcome is None or not node.replicates_later:
             return
-        placed = _chosen(BEFORE_REPLICATE, node, session, command, header)
-        if placed is not None:
-            _hit(placed, Met(node, session, command, outcome, _nothing, _say_nothing))
+        fault = _chosen(BEFORE_REPLICATE, node, session, command, header)
+        if fault is not None:
+            _hit(fault, Intercepted(node, session, command, outcome, _nothing, _no_answer))
 
-    placed = _chosen(BEFORE_REPLY, node, session, command, header)
-    if placed is None:
+    fault = _chosen(BEFORE_REPLY, node, session, command, header)
+    if fault is None:
         if isinstance(outcome, Reply) and outcome.leaving is not None:
             (event, cause), outcome.leaving = outcome.leaving, None
             with node.journal.because(cause):
                 node.journal.add(event)
         answer(outcome)
     else:
-        _hit(placed, Met(node, session, command, outcome, lambda: answer(outcome), answer))
+        _hit(fault, Intercepted(node, session, command, outcome, lambda: answer(outcome), answer))
 
 
 def _chosen(
-    point: Point[RequestFault],
+    point: Point[RequestAction],
     node: Node,
     session: Session,
     command: RemotingCommand,
     header: Header | None,
-) -> Placed[RequestFault] | None:
+) -> ActiveFault[RequestAction] | None:
     plan = node.faults
     if not plan.at(point):
         return None
-    clients = clients_of(node, session)
-    what: Scope = happening(node.name, command.code, header, command.body, clients)
-    return plan.choose(point, what)
+    clients = {session.remote_addr, *node.client_ids(session)}
+    return plan.choose(point, request_scope(node.name, command.code, header, command.body, clients))
 
 
-def _hit(placed: Placed[RequestFault], met: Met) -> None:
-    on = f"{code_name(met.command.code)} of {met.session.remote_addr}"
-    journal, outcome = met.node.journal, met.outcome
-    with journal.because(placed.hit(met.node.name, on)):
-        if isinstance(outcome, Reply) and outcome.leaving and placed.action.withholds:
+def _hit(fault: ActiveFault[RequestAction], intercepted: Intercepted) -> None:
+    on = f"{code_name(intercepted.command.code)} of {intercepted.session.remote_addr}"
+    journal, outcome = intercepted.node.journal, intercepted.outcome
+    with journal.because(fault.hit(intercepted.node.name, on)):
+        if isinstance(outcome, Reply) and outcome.leaving and fault.action.withholds:
             journal.add(AnswerWithheld.of(outcome.leaving[0]))
-        placed.action.befall(met)
-
-
-def _replicates_later(node: Node) -> bool:
-    """Whether a node's answers leave before its slaves have what they are about."""
-    from fakemq.broker.broker import Broker
-
-    return isinstance(node, Broker) and node.config.broker_role == "ASYNC_MASTER"
+        fault.action.apply(intercepted)
 
 
 def _nothing() -> None:
     pass
 
 
-def _say_nothing(outcome: Outcome) -> None:
+def _no_answer(outcome: Outcome) -> None:
     pass
+
+
+BEFORE_STORE.intercept = intercept_request
+BEFORE_REPLY.intercept = intercept_answer

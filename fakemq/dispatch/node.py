@@ -13,21 +13,34 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.faults.plan import FaultPlan
     from fakemq.journal.journal import Journal
+    from fakemq.net.session import Session
 
 ConfigT = TypeVar("ConfigT")
 
 
-class Node(Protocol):
-    """A node, as the dispatcher sees it."""
+class JournaledNode(Protocol):
+    """A node, or its context, as code sees it that reports errors of handlers."""
 
     @property
     def name(self) -> str: ...
     @property
+    def journal(self) -> Journal: ...
+
+
+class Node(JournaledNode, Protocol):
+    """A node, as the dispatcher sees it."""
+
+    @property
     def clock(self) -> NodeClock: ...
     @property
-    def journal(self) -> Journal: ...
-    @property
     def faults(self) -> FaultPlan: ...
+
+    @property
+    def replicates_later(self) -> bool:
+        """Whether the node's answers are sent before its slaves have what they are about."""
+
+    def client_ids(self, session: Session) -> set[str]:
+        """Return the ids of the clients that registered on a connection by heartbeats."""
 
 
 class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):

@@ -92,7 +92,7 @@ ONCE = When()
 ALWAYS = When(None)
 
 
-class Placed(Generic[ActionT]):
+class ActiveFault(Generic[ActionT]):
     """A fault that was placed: how it came to be there, and what became of it."""
 
     def __init__(
@@ -172,11 +172,11 @@ class FaultPlan:
     def __init__(self, journal: Journal, randomness: Randomness | None = None) -> None:
         self.journal = journal
         self._randomness = Randomness(0) if randomness is None else randomness
-        self._placed: list[Placed[Any]] = []
+        self._placed: list[ActiveFault[Any]] = []
         self._number = 0
-        self._at: dict[Point[Any], list[Placed[Any]]] = {}
+        self._at: dict[Point[Any], list[ActiveFault[Any]]] = {}
 
-    def at(self, point: Point[ActionT]) -> list[Placed[ActionT]]:
+    def at(self, point: Point[ActionT]) -> list[ActiveFault[ActionT]]:
         """The faults that may have an effect at a point: always the same list, which changes.
 
         For who looks often: as long as it is empty there is nothing to ask.
@@ -193,21 +193,23 @@ class FaultPlan:
         *,
         must_fire: bool = True,
         on_end: Callable[[], None] = lambda: None,
-    ) -> Placed[ActionT]:
+    ) -> ActiveFault[ActionT]:
         """Place a fault from now on; ``on_end`` is called when it is removed."""
         self._number += 1
-        placed = Placed(self, self._number, point, action, what, scope, when, must_fire, on_end)
+        placed = ActiveFault(
+            self, self._number, point, action, what, scope, when, must_fire, on_end
+        )
         self._placed.append(placed)
         self.at(point).append(placed)
         self.journal.add(FaultPlaced(node=scope.node or "cluster", fault=placed.number, what=what))
         return placed
 
-    def choose(self, point: Point[ActionT], happening: Scope) -> Placed[ActionT] | None:
-        """The fault that applies to what happens at a point, which it is to `Placed.hit`.
+    def choose(self, point: Point[ActionT], happening: Scope) -> ActiveFault[ActionT] | None:
+        """The fault that applies to what happens at a point, which it is to `ActiveFault.hit`.
 
         Every fault that covers it has had one more call, whichever it is.
         """
-        chosen: Placed[ActionT] | None = None
+        chosen: ActiveFault[ActionT] | None = None
         for placed in list(self.at(point)):
             if not placed.scope.covers(happening):
                 continue
@@ -218,24 +220,24 @@ class FaultPlan:
                 self.settle(placed)
         return chosen
 
-    def call(self, placed: Placed[Any]) -> bool:
+    def call(self, placed: ActiveFault[Any]) -> bool:
         """Count one more time that a fault could have its effect; gives whether it is to."""
         placed.calls += 1
         return placed.when.on_call in (None, placed.calls) and self._draw(placed)
 
-    def _draw(self, placed: Placed[Any]) -> bool:
+    def _draw(self, placed: ActiveFault[Any]) -> bool:
         probability = placed.when.probability
         if probability is None:
             return True
         return self._randomness.stream(f"fault {placed.number}").random() < probability
 
-    def settle(self, placed: Placed[Any]) -> None:
+    def settle(self, placed: ActiveFault[Any]) -> None:
         """Have a fault that is over out of the way."""
         waiting = self.at(placed.point)
         if not placed.pending and placed in waiting:
             waiting.remove(placed)
 
-    def all(self) -> list[Placed[Any]]:
+    def all(self) -> list[ActiveFault[Any]]:
         """Every fault since the last `reset`, oldest first."""
         return list(self._placed)
 

@@ -7,23 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.faults.plan import Point, Scope
+from fakemq.faults.plan import Scope
+from fakemq.faults.points import HOLD_SLAVE, REORDER_METADATA, TEAR_TRANSFER, WITHHOLD_ACKS
 
 if TYPE_CHECKING:
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import ActiveFault
     from fakemq.ha.link import MasterEnd, SlaveEnd
     from fakemq.ha.metadata_sync import SlaveSynchronize
-
-HOLD: Point[int] = Point("hold slave")
-"""A slave appends nothing beyond this offset."""
-ACKS: Point[None] = Point("withhold acks")
-"""A master does not hear a slave's report."""
-TEAR: Point[int] = Point("tear transfer")
-"""A transfer's frame ends after so many bytes, and the connection with it."""
-BELIEVE: Point[None] = Point("believe reports")
-"""A master believes what a slave reports first, even beyond its own log."""
-LATE: Point[None] = Point("reorder metadata")
-"""A master's answer is late: it comes behind that to the slave's next look."""
 
 
 def limit_of(end: SlaveEnd) -> int | None:
@@ -39,16 +29,16 @@ def held(end: SlaveEnd, limit: int) -> None:
         placed.hit(end.node, f"what its master sends from offset {limit} on")
 
 
-def _hold(end: SlaveEnd) -> Placed[int] | None:
+def _hold(end: SlaveEnd) -> ActiveFault[int] | None:
     """The hold that counts: nothing goes beyond any of them, so the smallest offset's."""
     happening = Scope(node=end.node)
-    holds = [placed for placed in end.faults.at(HOLD) if placed.scope.covers(happening)]
+    holds = [placed for placed in end.faults.at(HOLD_SLAVE) if placed.scope.covers(happening)]
     return min(holds, key=lambda placed: placed.action, default=None)
 
 
 def withholds(end: MasterEnd, offset: int) -> bool:
     """Whether a slave's report is not to be heard."""
-    placed = end.faults.choose(ACKS, Scope(node=end.node, peer=end.peer_node))
+    placed = end.faults.choose(WITHHOLD_ACKS, Scope(node=end.node, peer=end.peer_node))
     if placed is None:
         return False
     placed.hit(end.node, f"the report of {end.peer_node} to have all before {offset}")
@@ -57,7 +47,7 @@ def withholds(end: MasterEnd, offset: int) -> bool:
 
 def torn(end: MasterEnd, data: bytes) -> bool:
     """Send a slave the beginning of a transfer and hang up, if it is to be torn."""
-    placed = end.faults.choose(TEAR, Scope(node=end.node, peer=end.peer_node))
+    placed = end.faults.choose(TEAR_TRANSFER, Scope(node=end.node, peer=end.peer_node))
     if placed is None:
         return False
     seq = placed.hit(end.node, f"a transfer of {len(data)} bytes to {end.peer_node}")
@@ -68,5 +58,5 @@ def torn(end: MasterEnd, data: bytes) -> bool:
 
 def late(synchronize: SlaveSynchronize, node: str, code: int, name: str) -> int | None:
     """The journal's number of what has an answer come late; None if it comes in time."""
-    placed = synchronize.faults.choose(LATE, Scope(code=code, node=node))
+    placed = synchronize.faults.choose(REORDER_METADATA, Scope(code=code, node=node))
     return None if placed is None else placed.hit(node, f"the master's answer to {name}")

@@ -13,6 +13,7 @@ from fakemq.errors import StoreError
 from fakemq.events.core import LinkClosed, LinkOpened
 from fakemq.events.replication import Replicated, ReportBelieved, SlaveReported, Transferred
 from fakemq.faults.plan import Scope
+from fakemq.faults.points import BELIEVE_REPORTS, HOLD_SLAVE, TEAR_TRANSFER, WITHHOLD_ACKS
 from fakemq.ha import faults as replication
 from fakemq.ha.master import MasterConnection
 from fakemq.ha.slave import SlaveConnection
@@ -22,7 +23,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import ActiveFault
     from fakemq.ha.client import HAClient
     from fakemq.ha.service import HAService
     from fakemq.net.link import Link
@@ -151,9 +152,9 @@ class MasterEnd(HAEnd):
         super().__init__(link, service)
         self.peer_node: str = getattr(link, "remote_node", link.remote_addr)
         """The slave's name, or where it is if it lives elsewhere."""
-        self._silences = self.faults.at(replication.ACKS)
-        self._tears = self.faults.at(replication.TEAR)
-        self._believing: Placed[None] | None = None
+        self._silences = self.faults.at(WITHHOLD_ACKS)
+        self._tears = self.faults.at(TEAR_TRANSFER)
+        self._believing: ActiveFault[None] | None = None
         self.connection = MasterConnection(service.log)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
@@ -170,7 +171,7 @@ class MasterEnd(HAEnd):
         first = not self.connection.started
         if first:
             scope = Scope(node=self.node, peer=self.peer_node)
-            self._believing = self.faults.choose(replication.BELIEVE, scope)
+            self._believing = self.faults.choose(BELIEVE_REPORTS, scope)
             self.connection.believes_reports = self._believing is not None
         try:
             offset = self.connection.receive_data(data)
@@ -290,7 +291,7 @@ class SlaveEnd(HAEnd):
     def __init__(self, link: Link, service: HAService, client: HAClient) -> None:
         super().__init__(link, service)
         self._client = client
-        self._holds = self.faults.at(replication.HOLD)
+        self._holds = self.faults.at(HOLD_SLAVE)
         self._is_held = False
         self.connection = SlaveConnection(service.log.max_offset)
         # So the first report comes late: Java counts from the connect.

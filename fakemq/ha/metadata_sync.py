@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import Warned
 from fakemq.events.replication import MetadataSynchronized
+from fakemq.faults.points import REORDER_METADATA
 from fakemq.ha import faults as replication
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
@@ -37,7 +38,7 @@ class SlaveSynchronize:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.faults = broker.faults
-        self._delays = self.faults.at(replication.LATE)
+        self._delays = self.faults.at(REORDER_METADATA)
         self._late: dict[RequestCode, tuple[int, bytes]] = {}
         self._master_addr: str | None = None
         self._left: list[tuple[RequestCode, Callable[[bytes], None]]] = []

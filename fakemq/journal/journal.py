@@ -157,6 +157,10 @@ class Journal:
         finally:
             self.cause = before
 
+    def continue_because(self, cause: Cause) -> None:
+        """Make ``cause`` the cause of what follows in the innermost `because` block."""
+        self.cause = cause
+
     def resume(self) -> Callable[[], AbstractContextManager[None]]:
         """The way back, later, to what all that happens now is owed to."""
         cause, epoch = self.cause, self.epoch

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from fakemq.dispatch.answers import Reply
-from fakemq.dispatch.faults import Met, RequestFault, keeping
-from fakemq.namesrv.namesrv import VIEW, NameServer
+from fakemq.dispatch.faults import Intercepted, RequestFault, defer
+from fakemq.faults.points import VIEW
+from fakemq.namesrv.namesrv import NameServer
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.codes import RequestCode
@@ -130,8 +131,8 @@ class ViewedRoutes(RouteQuery):
             tables = placed.action.show(copied(tables))
             seen = ask(RouteQuery(tables))
             if seen != answer:
-                # Until the request is done with: its answer is owed to the fault.
-                node.journal.cause = placed.hit(node.name, what)
+                # The fault is the cause of the request's answer, too.
+                node.journal.continue_because(placed.hit(node.name, what))
             answer = seen
         return answer
 
@@ -168,18 +169,18 @@ class Lag(RequestFault):
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def befall(self, met: Met) -> None:
-        session, command = met.session, met.command
+    def apply(self, intercepted: Intercepted) -> None:
+        session, command = intercepted.session, intercepted.command
         if not command.flag & FLAG_ONEWAY:
-            reply = _taken_for_granted(met)
+            reply = _taken_for_granted(intercepted)
             session.send(reply.to_command(command), reply.body, answers=command.code)
             command.flag |= FLAG_ONEWAY  # it has its answer
-        kept = keeping(met, answered=True)
-        met.node.clock.call_later(self._ms, kept, kind="late_by_fault")
+        kept = defer(intercepted, answered=True)
+        intercepted.node.clock.call_later(self._ms, kept, kind="late_by_fault")
 
 
-def _taken_for_granted(met: Met) -> Reply[RegisterBrokerResponseHeader]:
-    node, command = met.node, met.command
+def _taken_for_granted(intercepted: Intercepted) -> Reply[RegisterBrokerResponseHeader]:
+    node, command = intercepted.node, intercepted.command
     if command.code != RequestCode.REGISTER_BROKER or not isinstance(node, NameServer):
         return Reply()
     header = RegisterBrokerRequestHeader.decode(command.ext_fields)
@@ -189,3 +190,6 @@ def _taken_for_granted(met: Met) -> Reply[RegisterBrokerResponseHeader]:
             ha_server_addr=result.ha_server_addr, master_addr=result.master_addr
         )
     )
+
+
+VIEW.intercept = ViewedRoutes

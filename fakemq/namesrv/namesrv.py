@@ -14,7 +14,8 @@ from fakemq.dispatch.node import NodeState
 from fakemq.dispatch.registry import Handlers
 from fakemq.errors import NotYetSupported
 from fakemq.events.core import NodeStarted, NodeStopped, Warned
-from fakemq.faults.plan import FaultPlan, Point
+from fakemq.faults.plan import FaultPlan
+from fakemq.faults.points import VIEW
 from fakemq.namesrv.kv import KvConfig
 from fakemq.namesrv.registration import Registration
 from fakemq.namesrv.route_query import RouteQuery
@@ -26,12 +27,9 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import NamesrvConfig
     from fakemq.journal.journal import Journal
-    from fakemq.namesrv.faults import View
     from fakemq.net.link import Link
     from fakemq.text_files import TextFile
 
-VIEW: Point[View] = Point("view")
-"""A name server is about to say what it knows."""
 
 UNKNOWN_CODES_WARNED = 20
 """So many unknown codes are warned of, each once; a peer could make up four billion."""
@@ -145,10 +143,16 @@ class NameServer:
     def routes(self) -> RouteQuery:
         """What it tells of its tables."""
         if self._views:
-            from fakemq.namesrv.faults import ViewedRoutes  # few clusters have faults
-
-            return ViewedRoutes(self)
+            routes: RouteQuery = VIEW.intercept(self)
+            return routes
         return self._routes
+
+    replicates_later = False
+    """As `dispatch.node.Node` has it."""
+
+    def client_ids(self, session: Session) -> set[str]:
+        """Return nothing: no client registers at a name server."""
+        return set()
 
     # -- connections --------------------------------------------------------------------------
 

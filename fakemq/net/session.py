@@ -70,8 +70,7 @@ class Session:
         # Until the peer reads what it has been answered, or others have had their turn.
         self._left: list[RemotingCommand] = []
         self._left_bytes = 0  # as they came, at most
-        self.parked_bytes = 0
-        """Of requests whose answers come later; counted by who answers them."""
+        self._held_bytes = 0  # of requests whose answers come later
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -139,10 +138,19 @@ class Session:
     @property
     def unfinished_bytes(self) -> int:
         """How much is held of a frame that has not come whole, and of requests that wait."""
-        size_bytes = self._connection.unfinished_bytes + self.parked_bytes
+        size_bytes = self._connection.unfinished_bytes + self._held_bytes
         if self._left:
             size_bytes += self._left_bytes + COMMAND_BYTES * len(self._left)
         return size_bytes
+
+    def hold(self, size_bytes: int) -> Callable[[], None]:
+        """Count bytes of a request to its peer until the returned function is called, once."""
+        self._held_bytes += size_bytes
+
+        def release() -> None:
+            self._held_bytes -= size_bytes
+
+        return release
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
         """The link is gone; tells everyone who waits."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.views import NODE
-from fakemq.dispatch.dispatcher import REQUEST_POINTS
 from fakemq.events.core import HandlerFailed
+from fakemq.faults.points import REQUEST_POINTS
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.held import HeldBytes
 from fakemq.net.memory import OpenLinks

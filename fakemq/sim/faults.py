@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.broker.registration import SILENCE
 from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.points import SILENCE
 from fakemq.sim.history import MASTER
 from fakemq.sim.link_faults import LINK_KINDS, break_link, links_of
 from fakemq.sim.replication_faults import (

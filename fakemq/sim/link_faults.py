@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakemq.faults.plan import ALWAYS, ONCE, Point, When
-from fakemq.net.faults.links import plan_of
-from fakemq.net.faults.scopes import (
+from fakemq.faults.points import (
     BANDWIDTH,
     CUT,
-    HOLD,
+    HOLD_LINK,
     LATENCY,
     PARTITION,
     RESET,
     SLICE,
     Latency,
-    LinkScope,
 )
+from fakemq.net.faults.links import plan_of
+from fakemq.net.faults.scopes import LinkScope
 from fakemq.sim.history import MASTER
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class LinkKind(NamedTuple):
 
 LINK_KINDS: dict[str, LinkKind] = {
     "partition": LinkKind(PARTITION, one_way=bool, longest_ms=150_000),
-    "hold": LinkKind(HOLD, one_way=bool, longest_ms=40_000),
+    "hold": LinkKind(HOLD_LINK, one_way=bool, longest_ms=40_000),
     "latency": LinkKind(
         LATENCY,
         lambda amount: Latency(amount, amount // 3),

@@ -9,10 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope, When
-from fakemq.ha.faults import ACKS, HOLD, LATE, TEAR
-from fakemq.handles.faults.nodes import DISK_FULL
+from fakemq.faults.points import (
+    DISK_FULL,
+    HOLD_SLAVE,
+    REORDER_METADATA,
+    SLOW_FLUSH,
+    TEAR_TRANSFER,
+    WITHHOLD_ACKS,
+)
 from fakemq.sim.history import MASTER
-from fakemq.store.faults import SLOW
 
 if TYPE_CHECKING:
     from fakemq.sim.plan import Plan, PlannedFault
@@ -48,7 +53,7 @@ def hold_slave(sim: Simulation, fault: PlannedFault) -> None:
             client.end.go_on()
 
     scope = Scope(node=slave.name)
-    _place(sim, fault, HOLD, slave.store.max_phy_offset, scope, ALWAYS, resume)
+    _place(sim, fault, HOLD_SLAVE, slave.store.max_phy_offset, scope, ALWAYS, resume)
 
 
 def withhold_acks(sim: Simulation, fault: PlannedFault) -> None:
@@ -60,22 +65,22 @@ def withhold_acks(sim: Simulation, fault: PlannedFault) -> None:
                 if end.peer_node == fault.target:
                     end.hear_again()
 
-    _place(sim, fault, ACKS, None, Scope(peer=fault.target), ALWAYS, release)
+    _place(sim, fault, WITHHOLD_ACKS, None, Scope(peer=fault.target), ALWAYS, release)
 
 
 def tear_transfer(sim: Simulation, fault: PlannedFault) -> None:
     """Break off the next transfer to the slave after ``fault.amount`` bytes."""
-    _place(sim, fault, TEAR, fault.amount, Scope(peer=fault.target), ONCE)
+    _place(sim, fault, TEAR_TRANSFER, fault.amount, Scope(peer=fault.target), ONCE)
 
 
 def reorder_metadata(sim: Simulation, fault: PlannedFault) -> None:
     """Deliver the slave's metadata responses out of order: each after the response to the next."""
-    _place(sim, fault, LATE, None, Scope(node=fault.target), ALWAYS)
+    _place(sim, fault, REORDER_METADATA, None, Scope(node=fault.target), ALWAYS)
 
 
 def slow_flush(sim: Simulation, fault: PlannedFault) -> None:
     """Make every flush of the log take ``fault.amount`` milliseconds."""
-    _place(sim, fault, SLOW, fault.amount, Scope(node=fault.target), ALWAYS)
+    _place(sim, fault, SLOW_FLUSH, fault.amount, Scope(node=fault.target), ALWAYS)
 
 
 def disk_full(sim: Simulation, fault: PlannedFault) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.dispatch.dispatcher import BEFORE_REPLY, BEFORE_STORE
 from fakemq.dispatch.faults import Answer, Delay, Drop, RequestFault
 from fakemq.faults.plan import Scope, When
+from fakemq.faults.points import BEFORE_REPLY, BEFORE_STORE
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.sim.history import MASTER
 

@@ -22,7 +22,7 @@ from fakemq.sim.plan import DELAY_LEVELS, START_AT, TOPICS
 from fakemq.sim.producers import KINDS
 
 if TYPE_CHECKING:
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import ActiveFault
     from fakemq.namesrv.namesrv import NameServer
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import Violation
@@ -57,7 +57,7 @@ class SimulationRun:
         """By their names in the plan; a replacement has another node name."""
         self.lost: set[str] = set()
         """Nodes whose machines were lost for good."""
-        self.placed: dict[PlannedFault, Placed[Any]] = {}
+        self.placed: dict[PlannedFault, ActiveFault[Any]] = {}
         """Planned faults that are active in the cluster's own fault plan."""
         self.table_faults: list[Violation] = []
         self._randomness = Randomness(plan.seed)

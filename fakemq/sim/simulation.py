@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import ActiveFault
     from fakemq.sim.client import SimulatedClient
     from fakemq.sim.history import History, Violation
     from fakemq.sim.plan import Plan, PlannedFault
@@ -24,7 +24,7 @@ class Simulation(Protocol):
     history: History
     lost: set[str]
     """Nodes whose machines were lost for good."""
-    placed: dict[PlannedFault, Placed[Any]]
+    placed: dict[PlannedFault, ActiveFault[Any]]
     """Planned faults that are active in the cluster's own fault plan."""
     table_faults: list[Violation]
     """Disagreements between the tables of a name server, found during the run."""

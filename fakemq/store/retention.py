@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
-    from fakemq.faults.plan import Placed
+    from fakemq.faults.plan import ActiveFault
     from fakemq.journal.journal import Journal
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.consumequeues import ConsumeQueues
@@ -61,7 +61,7 @@ class Retention:
         self._journal = journal
         self._node = node
         self._disk_size_bytes: int | None = None
-        self._filled_by: Placed[None] | None = None
+        self._filled_by: ActiveFault[None] | None = None
         self._clean_immediately = False
         self._manual_times = 0
         self._plan_at_bytes = 0
@@ -109,7 +109,7 @@ class Retention:
         self._disk_size_bytes = size_bytes
         self.plan()
 
-    def fill(self, fault: Placed[None] | None) -> None:
+    def fill(self, fault: ActiveFault[None] | None) -> None:
         """Take the disk for full, because of a fault, or for what it is again; at once."""
         self._filled_by = fault
         self._judge()

@@ -6,11 +6,11 @@ import zlib
 
 import pytest
 
-from fakemq.broker.registration import SILENCE
 from fakemq.config.model import BrokerConfig
 from fakemq.events import Warned
 from fakemq.events.faults import FaultHit
 from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.points import SILENCE
 from fakemq.protocol.bodies.kv import KVTable
 from fakemq.protocol.bodies.topic import RegisterBrokerBody, TopicConfig
 from fakemq.protocol.codes import RequestCode

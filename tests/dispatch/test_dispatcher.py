@@ -61,6 +61,11 @@ class LabNode:
     def accept(self, link: Link) -> Session:
         return Session(link, self, self.dispatcher.dispatch)
 
+    replicates_later = False
+
+    def client_ids(self, session: Session) -> set[str]:
+        return set()
+
     def session_closed(self, session: Session) -> None:
         pass
 

@@ -10,12 +10,11 @@ from fakemq.clock.clock import Clock
 from fakemq.errors import ConfigError
 from fakemq.events import NodeStopped
 from fakemq.events.faults import FaultHit, FaultPlaced, FaultRemoved
-from fakemq.faults.plan import ALWAYS, ONCE, FaultPlan, Placed, Point, Scope, When
+from fakemq.faults.plan import ALWAYS, ONCE, ActiveFault, FaultPlan, Point, Scope, When
 from fakemq.handles.faults import Often, when
 from fakemq.journal.journal import Journal
 from fakemq.randomness import Randomness
 
-POINT: Point[str] = Point("here")
 ANYWHERE = Scope()
 
 
@@ -23,7 +22,10 @@ def new_plan(seed: int = 0) -> FaultPlan:
     return FaultPlan(Journal(Clock(frozen=True)), Randomness(seed))
 
 
-def place(plan: FaultPlan, action: str, scope: Scope, often: When = ALWAYS) -> Placed[str]:
+POINT: Point[str] = Point("here")
+
+
+def place(plan: FaultPlan, action: str, scope: Scope, often: When = ALWAYS) -> ActiveFault[str]:
     return plan.place(POINT, action, action, scope, often)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fakemq.broker.registration import SILENCE
 from fakemq.events import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.points import SILENCE
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
     ConsumerOffsetSerializeWrapper,

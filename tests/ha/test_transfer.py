@@ -12,8 +12,8 @@ from fakemq.events import Warned
 from fakemq.events.replication import Replicated as LogReplicated
 from fakemq.events.replication import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
 from fakemq.events.store import UnsyncedLost
-from fakemq.faults.plan import ALWAYS, Placed, Scope
-from fakemq.ha.faults import BELIEVE
+from fakemq.faults.plan import ALWAYS, ActiveFault, Scope
+from fakemq.faults.points import BELIEVE_REPORTS
 from fakemq.ha.link import WINDOW_BYTES
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.command import SerializeType
@@ -211,9 +211,9 @@ def test_invalid_first_report_releases_no_wait(report: bytes) -> None:
     assert "closed the HA connection of" in warned.text
 
 
-def believe(pair: Replicated) -> Placed[None]:
+def believe(pair: Replicated) -> ActiveFault[None]:
     scope = Scope(node=pair.master.name)
-    return pair.core.faults.place(BELIEVE, None, "believe", scope, ALWAYS)
+    return pair.core.faults.place(BELIEVE_REPORTS, None, "believe", scope, ALWAYS)
 
 
 def test_invalid_report_is_believed_by_java_and_on_request() -> None:

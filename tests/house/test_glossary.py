@@ -48,12 +48,12 @@ WORD = re.compile(
 )
 
 STILL: dict[str, int] = {
-    "fakemq": 1110,
-    "protocol": 29,
+    "fakemq": 635,
+    "protocol": 26,
     "fixtures": 15,
-    "tests": 797,
+    "tests": 437,
     "bench": 0,
-    "docs": 39,
+    "docs": 27,
     "README.md": 0,
 }
 """Folder → how many are left; this table only shrinks."""

@@ -7,6 +7,7 @@ import errno
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -169,16 +170,19 @@ def test_outside_address_is_connected_to(port: Port) -> None:
 
 def test_waiting_request_is_held_until_answered(port: Port) -> None:
     async def use(lab: ListenerLab, listener: Listener) -> None:
+        releases: list[Callable[[], None]] = []
+
         def park(session: Session, command: RemotingCommand) -> None:
-            session.parked_bytes += command.code
+            releases.append(session.hold(command.code))
 
         lab.dispatch = park
         with TcpPeer(port.addr) as first, TcpPeer(port.addr) as second:
             first.send(600)
             await until(lambda: lab.held.total_bytes == 600)
-            lab.sessions[0].parked_bytes = 100  # most is answered
+            releases.pop()()
+            releases.append(lab.sessions[0].hold(100))  # most is answered
             second.send(500)
-            await until(lambda: lab.sessions[1].parked_bytes == 500)
+            await until(lambda: lab.sessions[1].unfinished_bytes == 500)
             assert lab.held.total_bytes == 600
             second.send(401)
             await lab.gone.wait()

@@ -7,11 +7,9 @@ Source: broker/processor/ConsumerManageProcessor.java#getConsumerListByGroup (4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fakemq.broker.broker import Broker, handles
 from fakemq.dispatch.answers import Refused, Reply, Request
-from fakemq.faults.plan import Point
+from fakemq.faults.points import CONSUMER_LIST
 from fakemq.protocol import table
 from fakemq.protocol.bodies.heartbeat import GetConsumerListByGroupResponseBody
 from fakemq.protocol.codes import ResponseCode
@@ -19,12 +17,6 @@ from fakemq.protocol.headers.client import (
     GetConsumerListByGroupRequestHeader,
     GetConsumerListByGroupResponseHeader,
 )
-
-if TYPE_CHECKING:
-    from fakemq.broker.lease_faults import OtherList
-
-CONSUMER_LIST: Point[OtherList] = Point("consumer_list")
-"""A client is about to be told who is in its group."""
 
 
 @handles(table.GET_CONSUMER_LIST_BY_GROUP)
@@ -37,8 +29,6 @@ def get_consumer_list_by_group(
         raise Refused(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {group}")
     client_ids = [channel.client_id for channel in info.channels.values()]
     if broker.faults.at(CONSUMER_LIST):
-        from fakemq.broker.lease_faults import shown_list  # few clusters have faults
-
-        client_ids = shown_list(broker, group, request.session, client_ids)
+        client_ids = CONSUMER_LIST.intercept(broker, group, request.session, client_ids)
     body = GetConsumerListByGroupResponseBody(consumer_id_list=client_ids)
     return Reply(GetConsumerListByGroupResponseHeader(), body=body.encode())

@@ -8,15 +8,15 @@ from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
 from fakemq.errors import ConfigError
 from fakemq.faults.plan import When
-from fakemq.faults.request_scope import Where, in_words, request_code, scope
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, when
 from fakemq.handles.faults.requests import GateFault, parted
+from fakemq.handles.faults.scopes import Where, in_words, request_code, scope
 from fakemq.protocol.codes import RequestCode, code_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakemq.broker.call_faults import CallFault
+    from fakemq.faults.points import CallAction
 
 CallCode: TypeAlias = RequestCode | int | str
 
@@ -38,7 +38,7 @@ class CallFaults(FaultPlacing):
         """It is lost; who waits for the client's answer waits as long as ever."""
         from fakemq.broker.call_faults import DropCall
 
-        return self._befall_call("drop call", call, DropCall(), limits)
+        return self._place_call_fault("drop call", call, DropCall(), limits)
 
     def delay_call(self, call: CallCode, by: Duration, **limits: Unpack[CallLimits]) -> Fault:
         """It is sent so much later, by the cluster's clock."""
@@ -47,7 +47,7 @@ class CallFaults(FaultPlacing):
         ms = duration_ms(by, name="delay_call")
         if ms < 0:
             raise ConfigError(f"delay_call by {by!r}: expected a time from now on")
-        return self._befall_call(f"delay call by {ms} ms", call, DelayCall(ms), limits)
+        return self._place_call_fault(f"delay call by {ms} ms", call, DelayCall(ms), limits)
 
     def duplicate_call(
         self, call: CallCode, copies: int = 2, **limits: Unpack[CallLimits]
@@ -56,7 +56,9 @@ class CallFaults(FaultPlacing):
         from fakemq.broker.call_faults import DuplicateCall
 
         checked.whole("copies", copies, 2)
-        return self._befall_call(f"send call {copies} times", call, DuplicateCall(copies), limits)
+        return self._place_call_fault(
+            f"send call {copies} times", call, DuplicateCall(copies), limits
+        )
 
     def reorder_calls(
         self, call: CallCode, count: int = 2, **limits: Unpack[CallLimits]
@@ -75,20 +77,22 @@ class CallFaults(FaultPlacing):
         if often.times is not None:
             often = When(often.times * count, None, often.probability)
         action = ReorderCalls(count)
-        fault = self._befall_call(f"reorder {count} calls", call, action, limits, often, action.end)
+        fault = self._place_call_fault(
+            f"reorder {count} calls", call, action, limits, often, action.end
+        )
         return GateFault(self._running, fault._placed, action)
 
-    def _befall_call(
+    def _place_call_fault(
         self,
         what: str,
         call: CallCode,
-        action: CallFault,
+        action: CallAction,
         limits: CallLimits,
         often: When | None = None,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
         from fakemq.broker.call_faults import CALLS
-        from fakemq.broker.client_calls import TO_CLIENT
+        from fakemq.faults.points import TO_CLIENT
 
         code = request_code(call)
         if code not in CALLS:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from fakemq.errors import ConfigError
-from fakemq.faults.plan import ONCE, Point, Scope
-from fakemq.faults.request_scope import in_words, scope, with_instances
+from fakemq.faults.plan import ONCE, Scope
+from fakemq.faults.points import EXPIRE_NOW
+from fakemq.faults.request_scope import with_instances
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, lasting
+from fakemq.handles.faults.scopes import in_words, scope
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.queue import MessageQueue
 
 NodeT = TypeVar("NodeT", "Broker", "NameServer")
-_AT_ONCE: Point[None] = Point("at_once")
 
 
 class LeaseFaults(FaultPlacing):
@@ -40,8 +41,8 @@ class LeaseFaults(FaultPlacing):
         Members are client ids, or what stands behind their ``@``. Without ``client`` all are told
         so. Lasts until it is removed, where nothing is said of how often.
         """
-        from fakemq.broker.handlers.get_consumer_list_by_group import CONSUMER_LIST
         from fakemq.broker.lease_faults import OtherList
+        from fakemq.faults.points import CONSUMER_LIST
 
         if (show is None) is (not hide):
             raise ConfigError("consumer_list: one of show= and hide= says what is other")
@@ -130,7 +131,7 @@ class LeaseFaults(FaultPlacing):
             if not acts:
                 names = ", ".join(node.name for node in nodes)
                 raise LookupError(f"{what}: there is no such thing at {names}")
-            fault = self._place(_AT_ONCE, None, what, Scope(), ONCE)
+            fault = self._place(EXPIRE_NOW, None, what, Scope(), ONCE)
             for name, done in acts:
                 with core.journal.because(fault._placed.hit(name, of)):
                     done()

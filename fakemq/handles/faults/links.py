@@ -54,7 +54,7 @@ class LinkFaults(FaultPlacing):
         no answer and fail after 3 s; those of outside peers to a node succeed, as their kernels
         have it, and are silent.
         """
-        from fakemq.net.faults.scopes import PARTITION
+        from fakemq.faults.points import PARTITION
 
         return self._place_link(PARTITION, None, "partition", (a, b), limits)
 
@@ -65,9 +65,9 @@ class LinkFaults(FaultPlacing):
 
     def hold(self, a: str, b: str, **limits: Unpack[LinkLimits]) -> HoldFault:
         """Keep back what is sent until ``release()``; connections are made as ever."""
-        from fakemq.net.faults.scopes import HOLD
+        from fakemq.faults.points import HOLD_LINK
 
-        fault = self._place_link(HOLD, None, "hold", (a, b), limits)
+        fault = self._place_link(HOLD_LINK, None, "hold", (a, b), limits)
         return HoldFault(self._running, fault._placed)
 
     def latency(
@@ -80,7 +80,7 @@ class LinkFaults(FaultPlacing):
         **limits: Unpack[LinkLimits],
     ) -> Fault:
         """Have bytes arrive so much later, each way, give or take ``jitter``; in their order."""
-        from fakemq.net.faults.scopes import LATENCY, Latency
+        from fakemq.faults.points import LATENCY, Latency
 
         late_ms = duration_ms(latency, name="latency")
         jitter_ms = duration_ms(jitter, name="jitter")
@@ -93,14 +93,14 @@ class LinkFaults(FaultPlacing):
 
     def bandwidth(self, a: str, b: str, bytes_per_s: Size, **limits: Unpack[LinkLimits]) -> Fault:
         """Let so many bytes through a second, such as ``"64KiB"``, each way of each connection."""
-        from fakemq.net.faults.scopes import BANDWIDTH
+        from fakemq.faults.points import BANDWIDTH
 
         size = checked.whole("bandwidth", size_bytes(bytes_per_s, name="bandwidth"), 1)
         return self._place_link(BANDWIDTH, size, f"bandwidth {size} B/s", (a, b), limits)
 
     def slice(self, a: str, b: str, *, bytes: int = 1, **limits: Unpack[LinkLimits]) -> Fault:
         """Hand on so many bytes at a time, one piece right after the other."""
-        from fakemq.net.faults.scopes import SLICE
+        from fakemq.faults.points import SLICE
 
         size = checked.whole("bytes", bytes, 1)
         return self._place_link(SLICE, size, f"slice of {size} B", (a, b), limits)
@@ -111,7 +111,7 @@ class LinkFaults(FaultPlacing):
         Of connections that are made later, after their first so many bytes. Once, unless something
         else is said.
         """
-        from fakemq.net.faults.scopes import CUT
+        from fakemq.faults.points import CUT
 
         size = size_bytes(after_bytes, name="after_bytes")
         limits["one_way"] = True
@@ -119,7 +119,7 @@ class LinkFaults(FaultPlacing):
 
     def reset(self, a: str, b: str, **limits: Unpack[LinkLimits]) -> Fault:
         """End connections with RST: all that are open, or the first to carry anything."""
-        from fakemq.net.faults.scopes import RESET
+        from fakemq.faults.points import RESET
 
         if checked.flag("one_way", limits.get("one_way", False)):
             raise ConfigError("a reset ends both ways of a connection: leave out one_way")

@@ -29,7 +29,7 @@ class NameServerFaults(FaultPlacing):
 
     def silence(self, broker: str, *, namesrv: Namesrv = None, **often: Unpack[Often]) -> Fault:
         """The broker stops talking to a name server; its sockets stay, clients are served."""
-        from fakemq.broker.registration import SILENCE
+        from fakemq.faults.points import SILENCE
 
         node = self._core.broker(broker).name
         to = "" if namesrv is None else f" to {self._one(namesrv)}"
@@ -55,7 +55,7 @@ class NameServerFaults(FaultPlacing):
 
         Brokers are answered at once; registering, renewing and unregistering alike lag behind.
         """
-        from fakemq.dispatch.dispatcher import BEFORE_STORE
+        from fakemq.faults.points import BEFORE_STORE
         from fakemq.namesrv.faults import Lag
 
         ms = duration_ms(by, name="lag_registrations")
@@ -151,7 +151,7 @@ class NameServerFaults(FaultPlacing):
         )
 
     def _view(self, what: str, view: View, namesrv: Namesrv, must_fire: bool) -> Fault:
-        from fakemq.namesrv.namesrv import VIEW
+        from fakemq.faults.points import VIEW
 
         return self._place(
             VIEW, view, what, Scope(node=self._node(namesrv)), ALWAYS, must_fire=must_fire

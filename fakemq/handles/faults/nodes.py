@@ -8,6 +8,7 @@ from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
 from fakemq.errors import ConfigError
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope
+from fakemq.faults.points import DISK_FULL, FLIP_BYTE
 from fakemq.handles.faults.placing import ActionT, Fault, FaultPlacing, Often, when
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 
     from fakemq.broker.broker import Broker
     from fakemq.core.views import Message
-
-
-DISK_FULL: Point[None] = Point("disk full")
-_FLIP_BYTE: Point[None] = Point("flip byte")
 
 
 class NodeFaults(FaultPlacing):
@@ -59,13 +56,13 @@ class NodeFaults(FaultPlacing):
         The next start cuts it off, whatever was said of it to its sender. One that is torn behind
         its body may be taken for whole, as by RocketMQ: nothing sums up topic and properties.
         """
-        from fakemq.store.faults import TEAR  # few tests do this
+        from fakemq.faults.points import TEAR_LAST_WRITE  # few tests do this
 
         if kept_bytes is not None:
             checked.whole("kept_bytes", kept_bytes, 0)
         node = self._core.broker(broker)
         what = f"tear the last write of {node.name}"
-        return self._of_node(node, TEAR, kept_bytes, what, often)
+        return self._of_node(node, TEAR_LAST_WRITE, kept_bytes, what, often)
 
     def lose_flush(self, broker: str, **often: Unpack[Often]) -> Fault:
         """A flush of the log is said to be done and is not, as by a disk whose cache lies: once.
@@ -73,7 +70,7 @@ class NodeFaults(FaultPlacing):
         What it was to make safe is gone after `kill(lose_unsynced=True)`, unless a later flush has
         reached it. ConfigError for a store in memory, which flushes nothing.
         """
-        from fakemq.store.faults import FLUSH  # few tests do this
+        from fakemq.faults.points import FLUSH  # few tests do this
 
         node = self._on_disk(broker)
         return self._of_node(node, FLUSH, "lost", f"lose a flush of {node.name}", often)
@@ -84,7 +81,7 @@ class NodeFaults(FaultPlacing):
         Later sends are refused until the broker's next start, though the fault be removed.
         ConfigError for a store in memory.
         """
-        from fakemq.store.faults import FLUSH  # few tests do this
+        from fakemq.faults.points import FLUSH  # few tests do this
 
         node = self._on_disk(broker)
         return self._of_node(node, FLUSH, "failed", f"fail a flush of {node.name}", often)
@@ -95,13 +92,13 @@ class NodeFaults(FaultPlacing):
         With SYNC_FLUSH whoever sends meanwhile waits for it, and is told FLUSH_DISK_TIMEOUT after
         syncFlushTimeout, 5 s. ConfigError for a store in memory.
         """
-        from fakemq.store.faults import SLOW  # few tests do this
+        from fakemq.faults.points import SLOW_FLUSH  # few tests do this
 
         node, delay_ms = self._on_disk(broker), duration_ms(delay, name="delay")
         if delay_ms <= 0:
             raise ConfigError(f"delay={delay!r}: expected more than nothing")
         what = f"slow a flush of {node.name} by {delay_ms} ms"
-        return self._of_node(node, SLOW, delay_ms, what, often)
+        return self._of_node(node, SLOW_FLUSH, delay_ms, what, often)
 
     def flip_byte(
         self,
@@ -132,7 +129,7 @@ class NodeFaults(FaultPlacing):
             raise ConfigError(f"{node.name} is {node.state}: flip bytes while it runs")
         on = self._call(lambda: flip(node, one, where, byte))
         what = f"flip a byte in the {where} of {node.name}"
-        fault = self._place(_FLIP_BYTE, None, what, Scope(node=node.name), ONCE)
+        fault = self._place(FLIP_BYTE, None, what, Scope(node=node.name), ONCE)
         self._call(lambda: fault._placed.hit(node.name, on))
         return fault
 

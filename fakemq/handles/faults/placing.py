@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
-from fakemq.faults.plan import ALWAYS, Placed, Point, Scope, When
+from fakemq.faults.plan import ALWAYS, ActiveFault, Point, Scope, When
 from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def lasting(often: Often) -> When:
 class Fault(Handle):
     """A fault that was placed; ``remove``, or leaving its ``with`` block, ends it."""
 
-    def __init__(self, running: Running, placed: Placed[Any]) -> None:
+    def __init__(self, running: Running, placed: ActiveFault[Any]) -> None:
         super().__init__(running)
         self._placed = placed
         self.number = placed.number
@@ -137,7 +137,7 @@ class FaultPlacing(Handle):
     ) -> Fault:
         checked.flag("must_fire", must_fire)
 
-        def place() -> Placed[ActionT]:
+        def place() -> ActiveFault[ActionT]:
             return self._core.faults.place(
                 point, action, what, scope, when, must_fire=must_fire, on_end=on_end
             )

@@ -36,7 +36,7 @@ class ReplicationFaults(FaultPlacing):
         it is removed; then the slave takes what has come meanwhile. Of several the smallest offset
         counts.
         """
-        from fakemq.ha.faults import HOLD  # few tests do this
+        from fakemq.faults.points import HOLD_SLAVE  # few tests do this
 
         node = self._slave(broker)
         if at_offset is not None:
@@ -50,7 +50,9 @@ class ReplicationFaults(FaultPlacing):
 
         what = f"hold {node.name} at offset {limit}"
         scope = Scope(node=node.name)
-        return self._place(HOLD, limit, what, scope, ALWAYS, must_fire=must_fire, on_end=release)
+        return self._place(
+            HOLD_SLAVE, limit, what, scope, ALWAYS, must_fire=must_fire, on_end=release
+        )
 
     def withhold_acks(self, broker: str, *, must_fire: bool = True) -> Fault:
         """No master hears this slave say what it has; or a master hears no slave of its own.
@@ -58,7 +60,7 @@ class ReplicationFaults(FaultPlacing):
         The slaves have the bytes and stay connected, and sends to a SYNC_MASTER end with
         FLUSH_SLAVE_TIMEOUT. Lasts until it is removed; then the masters know what was last said.
         """
-        from fakemq.ha.faults import ACKS  # few tests do this
+        from fakemq.faults.points import WITHHOLD_ACKS  # few tests do this
 
         core, scope = self._core, self._towards(broker)
 
@@ -69,7 +71,9 @@ class ReplicationFaults(FaultPlacing):
                         end.hear_again()
 
         what = f"withhold acks of {scope.peer or f'the slaves of {scope.node}'}"
-        return self._place(ACKS, None, what, scope, ALWAYS, must_fire=must_fire, on_end=release)
+        return self._place(
+            WITHHOLD_ACKS, None, what, scope, ALWAYS, must_fire=must_fire, on_end=release
+        )
 
     def tear_transfer(self, broker: str, *, at_byte: int, **often: Unpack[Often]) -> Fault:
         """A transfer to this slave, or of this master, breaks off: once. The slave connects again.
@@ -77,14 +81,14 @@ class ReplicationFaults(FaultPlacing):
         ``at_byte`` counts from the frame's beginning, its 12 bytes of header first. A frame that is
         shorter arrives whole, and the connection ends behind it.
         """
-        from fakemq.ha.faults import TEAR  # few tests do this
+        from fakemq.faults.points import TEAR_TRANSFER  # few tests do this
 
         checked.whole("at_byte", at_byte, 0)
         scope = self._towards(broker)
         who = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
         what = f"tear a transfer {who} at byte {at_byte}"
         must_fire = often.get("must_fire", True)
-        return self._place(TEAR, at_byte, what, scope, when(often), must_fire=must_fire)
+        return self._place(TEAR_TRANSFER, at_byte, what, scope, when(often), must_fire=must_fire)
 
     def reorder_metadata(
         self, broker: str, what: str | None = None, **often: Unpack[Often]
@@ -95,7 +99,7 @@ class ReplicationFaults(FaultPlacing):
         until it looks once more. ``what`` is ``topics``, ``offsets``, ``delays`` or ``groups``;
         without it, it is any of them, the next if once.
         """
-        from fakemq.ha.faults import LATE  # few tests do this
+        from fakemq.faults.points import REORDER_METADATA  # few tests do this
         from fakemq.protocol.codes import RequestCode
 
         node = self._slave(broker)
@@ -105,7 +109,7 @@ class ReplicationFaults(FaultPlacing):
         text = f"reorder metadata of {node.name}: {what or 'all'}"
         must_fire = often.get("must_fire", True)
         scope = Scope(node=node.name, code=code)
-        return self._place(LATE, None, text, scope, when(often), must_fire=must_fire)
+        return self._place(REORDER_METADATA, None, text, scope, when(often), must_fire=must_fire)
 
     def truncate_slave(
         self,
@@ -121,7 +125,7 @@ class ReplicationFaults(FaultPlacing):
         That is its next stop or kill, and happens once. It starts without the record that was cut,
         and goes on from there. ``at_once`` kills it and starts it again.
         """
-        from fakemq.store.faults import TRUNCATE  # few tests do this
+        from fakemq.faults.points import TRUNCATE_SLAVE  # few tests do this
 
         node = self._slave(broker)
         if (to_offset is None) == (lose_bytes is None):
@@ -132,7 +136,7 @@ class ReplicationFaults(FaultPlacing):
         number = checked.whole(name, number, 0)
         how = f"to offset {number}" if lose_bytes is None else f"by {number} bytes"
         fault = self._place(
-            TRUNCATE,
+            TRUNCATE_SLAVE,
             (name, number),
             f"truncate {node.name} {how}",
             Scope(node=node.name),
@@ -152,11 +156,11 @@ class ReplicationFaults(FaultPlacing):
         has, until the broker's next restart, as there. Lasts until it is removed; what was believed
         stays so.
         """
-        from fakemq.ha.faults import BELIEVE  # few tests have slaves that lie
+        from fakemq.faults.points import BELIEVE_REPORTS  # few tests have slaves that lie
 
         node = self._core.broker(broker)
         what, scope = f"believe_reports {node.name}", Scope(node=node.name)
-        return self._place(BELIEVE, None, what, scope, ALWAYS, must_fire=must_fire)
+        return self._place(BELIEVE_REPORTS, None, what, scope, ALWAYS, must_fire=must_fire)
 
     # -- inside -------------------------------------------------------------------------------
 

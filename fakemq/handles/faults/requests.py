@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, get
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
-from fakemq.faults.plan import Placed, Point
-from fakemq.faults.request_scope import (
+from fakemq.faults.plan import ActiveFault, Point
+from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, require_known, when
+from fakemq.handles.faults.scopes import (
     Where,
     in_words,
     node_called,
@@ -17,11 +18,10 @@ from fakemq.faults.request_scope import (
     response_code,
     scope,
 )
-from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, require_known, when
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 
 if TYPE_CHECKING:
-    from fakemq.dispatch.faults import RequestFault
+    from fakemq.faults.points import RequestAction
     from fakemq.handles.running import Running
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
@@ -89,7 +89,7 @@ class Gate(Protocol):
 class GateFault(Fault):
     """A gate: what came to it waits until `release`; removing the fault lets it through, too."""
 
-    def __init__(self, running: Running, placed: Placed[Any], gate: Gate) -> None:
+    def __init__(self, running: Running, placed: ActiveFault[Any], gate: Gate) -> None:
         super().__init__(running, placed)
         self._gate = gate
 
@@ -133,7 +133,7 @@ class RequestFaults(FaultPlacing):
         checked.text("remark", remark)
         if limits.get("at", "before_store") == "before_store":
             _require_error(request_code(request), number, name)
-        return self._befall(f"error {name}", request, Answer(number, remark), limits)
+        return self._place_request_fault(f"error {name}", request, Answer(number, remark), limits)
 
     def reply(
         self,
@@ -158,7 +158,9 @@ class RequestFaults(FaultPlacing):
         if remark is not None:
             checked.text("remark", remark)
         number = None if code is None else response_code(code)
-        return self._befall("other reply", request, Answer(number, remark, texts, data), limits)
+        return self._place_request_fault(
+            "other reply", request, Answer(number, remark, texts, data), limits
+        )
 
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
         """It goes on so much later by the cluster's clock, or its answer leaves later."""
@@ -167,26 +169,26 @@ class RequestFaults(FaultPlacing):
         ms = duration_ms(by, name="delay")
         if ms < 0:
             raise ConfigError(f"delay by {by!r}: expected a time from now on")
-        return self._befall(f"delay by {ms} ms", request, Delay(ms), limits)
+        return self._place_request_fault(f"delay by {ms} ms", request, Delay(ms), limits)
 
     def drop(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """It is lost before it is handled; before_reply, only its answer is."""
         from fakemq.dispatch.faults import Drop
 
-        return self._befall("drop", request, Drop(), limits)
+        return self._place_request_fault("drop", request, Drop(), limits)
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """It is lost, or its answer, and its connection is closed."""
         from fakemq.dispatch.faults import Close
 
-        return self._befall("close connection", request, Close(), limits)
+        return self._place_request_fault("close connection", request, Close(), limits)
 
     def park(self, request: Request, **limits: Unpack[Limits]) -> GateFault:
         """It waits, or its answer does, until the fault is told to `GateFault.release` it."""
         from fakemq.dispatch.faults import Park
 
         gate = Park()
-        fault = self._befall("park", request, gate, limits, gate.end)
+        fault = self._place_request_fault("park", request, gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
@@ -201,7 +203,7 @@ class RequestFaults(FaultPlacing):
             server = self._running().server
             server.kill_node(node_called(server.core, node))
 
-        return self._befall("kill", request, Kill(kill), limits)
+        return self._place_request_fault("kill", request, Kill(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """The node stands still, as by SIGSTOP, until it is told to resume.
@@ -213,15 +215,15 @@ class RequestFaults(FaultPlacing):
         def pause(node: str) -> None:
             node_called(self._core, node).pause()
 
-        return self._befall("pause", request, Pause(pause), limits)
+        return self._place_request_fault("pause", request, Pause(pause), limits)
 
     # -- placing ------------------------------------------------------------------------------
 
-    def _befall(
+    def _place_request_fault(
         self,
         what: str,
         request: Request,
-        action: RequestFault,
+        action: RequestAction,
         limits: Limits,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
@@ -244,8 +246,8 @@ class RequestFaults(FaultPlacing):
             on_end=on_end,
         )
 
-    def _point(self, at: str, code: int, node: str | None, what: str) -> Point[RequestFault]:
-        from fakemq.dispatch.dispatcher import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
+    def _point(self, at: str, code: int, node: str | None, what: str) -> Point[RequestAction]:
+        from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 
         if at != "before_replicate":
             return BEFORE_STORE if at == "before_store" else BEFORE_REPLY

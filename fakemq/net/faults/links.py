@@ -11,23 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakemq.faults.plan import ALWAYS, When
-from fakemq.net.faults.scopes import (
-    CLIENTS,
-    PARTITION,
-    POINTS,
-    LinkScope,
-    Names,
-    Passing,
-    inside,
-    outside,
-)
+from fakemq.faults.points import LINK_POINTS, PARTITION
+from fakemq.net.faults.scopes import CLIENTS, LinkScope, Names, Passing, inside, outside
 from fakemq.net.faults.wires import Wire
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.core.cluster import ClusterCore
-    from fakemq.faults.plan import Placed, Point
+    from fakemq.faults.plan import ActiveFault, Point
     from fakemq.journal.journal import Cause
     from fakemq.net.faults.lane import Act, OpenLink
     from fakemq.net.session import Owner
@@ -66,7 +58,7 @@ class LinkPlan:
         when: When | None = ALWAYS,
         *,
         must_fire: bool = True,
-    ) -> Placed[ActionT]:
+    ) -> ActiveFault[ActionT]:
         """Place a fault, for those connections that are open, too.
 
         Without ``when`` it is for as many connections as are open, or for one if none is.
@@ -141,10 +133,10 @@ class LinkPlan:
 
     def end(self) -> None:
         """Remove every fault of links: nodes that stop are to reach each other."""
-        self.plan.remove_at(POINTS)
+        self.plan.remove_at(LINK_POINTS)
 
-    def _possible(self) -> list[Placed[Any]]:
-        return [placed for point in POINTS for placed in self.plan.at(point)]
+    def _possible(self) -> list[ActiveFault[Any]]:
+        return [placed for point in LINK_POINTS for placed in self.plan.at(point)]
 
     def _may_be_recognised(self, link: OpenLink) -> bool:
         """Whether a fault is for a client whose connection this may turn out to be."""
@@ -171,7 +163,7 @@ class LinkPlan:
         self._dials.append((timer, passing, again))
         return True
 
-    def _partition(self, passing: Passing) -> Placed[Any] | None:
+    def _partition(self, passing: Passing) -> ActiveFault[Any] | None:
         """A partition that keeps a connect, or its answer, from arriving.
 
         One that chooses among connections lets them be made.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from fakemq.faults.plan import Point, Scope
+from fakemq.faults.plan import Scope
 
 CLIENTS = "clients"
 """As an end of a link: every peer outside the cluster."""
@@ -18,15 +18,6 @@ class Latency(msgspec.Struct, frozen=True):
     latency_ms: int
     jitter_ms: int
 
-
-PARTITION: Point[None] = Point("partition")
-HOLD: Point[None] = Point("hold")
-LATENCY: Point[Latency] = Point("latency")
-BANDWIDTH: Point[int] = Point("bandwidth")
-SLICE: Point[int] = Point("slice")
-CUT: Point[int] = Point("cut")
-RESET: Point[None] = Point("reset")
-POINTS: tuple[Point[Any], ...] = (PARTITION, HOLD, LATENCY, BANDWIDTH, SLICE, CUT, RESET)
 
 Names: TypeAlias = frozenset[str]
 """All that one end of a link is called: its node, address, host, client ids, or `CLIENTS`."""

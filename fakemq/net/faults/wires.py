@@ -6,21 +6,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fakemq.net.faults.lane import Act, Conditions, Lane
-from fakemq.net.faults.scopes import (
+from fakemq.faults.points import (
     BANDWIDTH,
     CUT,
-    HOLD,
+    HOLD_LINK,
     LATENCY,
     PARTITION,
     RESET,
     SLICE,
     Latency,
-    Passing,
 )
+from fakemq.net.faults.lane import Act, Conditions, Lane
+from fakemq.net.faults.scopes import Passing
 
 if TYPE_CHECKING:
-    from fakemq.faults.plan import Placed, Point
+    from fakemq.faults.plan import ActiveFault, Point
     from fakemq.journal.journal import Cause
     from fakemq.net.faults.lane import OpenLink
     from fakemq.net.faults.links import LinkPlan
@@ -33,7 +33,7 @@ class Direction:
         self.passing = passing
         self.lane = lane
         self._wire = wire
-        self._passed_bytes: dict[Placed[Any], int] = {}  # by what cuts
+        self._passed_bytes: dict[ActiveFault[Any], int] = {}  # by what cuts
 
     @property
     def held_bytes(self) -> int:
@@ -68,7 +68,7 @@ class Direction:
                 return
         self.lane.put(data, cause)
 
-    def _cut(self, data: bytes, placed: Placed[int], cause: Cause) -> None:
+    def _cut(self, data: bytes, placed: ActiveFault[int], cause: Cause) -> None:
         self._wire.over = True
         self.lane.put(data, cause, partial(self._wire.cut, placed, cause))
 
@@ -86,7 +86,7 @@ class Direction:
         self._wire.recognise()
         journal = self._wire.journal
         last_seq, hit_seq = journal.last_seq, 0
-        for point in (SLICE, BANDWIDTH, LATENCY, HOLD, PARTITION):
+        for point in (SLICE, BANDWIDTH, LATENCY, HOLD_LINK, PARTITION):
             placed = self._wire.acting(point, self.passing)
             if placed is not None:
                 hit_seq = max(hit_seq, self._wire.hit(placed))
@@ -104,7 +104,7 @@ class Direction:
                 late.jitter_ms,
                 None if bandwidth is None else bandwidth.action,
                 None if slices is None else slices.action,
-                acting(HOLD) is not None or acting(PARTITION) is not None,
+                acting(HOLD_LINK) is not None or acting(PARTITION) is not None,
             )
         )
 
@@ -116,9 +116,9 @@ class Wire:
         self._faults = faults
         self.journal = faults.plan.journal
         self._link = link
-        self._befalling: list[Placed[Any]] = []
-        self._asked: set[Placed[Any]] = set()
-        self._hits: dict[Placed[Any], int] = {}
+        self._befalling: list[ActiveFault[Any]] = []
+        self._asked: set[ActiveFault[Any]] = set()
+        self._hits: dict[ActiveFault[Any], int] = {}
         self._near_names = passing.source
         self.over = False
         """Nothing more passes."""
@@ -168,7 +168,7 @@ class Wire:
 
     # -- which faults -------------------------------------------------------------------------
 
-    def ask(self, placed: Placed[Any]) -> None:
+    def ask(self, placed: ActiveFault[Any]) -> None:
         """Have a fault befall this connection from now on, if it is for it."""
         if placed in self._asked or (
             not placed.scope.covers(self._passing(True))
@@ -191,7 +191,7 @@ class Wire:
             direction.passing = self._passing(outward)
         self._faults.ask_all(self)
 
-    def acting(self, point: Point[Any], passing: Passing) -> Placed[Any] | None:
+    def acting(self, point: Point[Any], passing: Passing) -> ActiveFault[Any] | None:
         """The fault of a kind that acts on one direction: the narrowest, then the oldest."""
         able = [
             placed
@@ -200,11 +200,11 @@ class Wire:
         ]
         return max(able, key=lambda placed: placed.scope.narrowness, default=None)
 
-    def _may(self, placed: Placed[Any]) -> bool:
+    def _may(self, placed: ActiveFault[Any]) -> bool:
         times = placed.when.times
         return placed.placed and (placed in self._hits or times is None or placed.fired < times)
 
-    def hit(self, placed: Placed[Any]) -> int:
+    def hit(self, placed: ActiveFault[Any]) -> int:
         """A fault has its effect on this connection; gives the ``seq`` of the first time."""
         seq = self._hits.get(placed)
         if seq is None:
@@ -226,13 +226,13 @@ class Wire:
         if placed is not None:
             self._end(placed, self.hit(placed), self._link.reset)
 
-    def cut(self, placed: Placed[Any], cause: Cause) -> None:
+    def cut(self, placed: ActiveFault[Any], cause: Cause) -> None:
         """End the connection: what was to arrive has."""
         self._end(placed, cause, self._link.cut)
 
     def _end(
         self,
-        placed: Placed[Any],
+        placed: ActiveFault[Any],
         cause: Cause,
         end: Callable[[str, Callable[[Act], None]], None],
     ) -> None:

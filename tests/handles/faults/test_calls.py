@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import fakemq
 from fakemq.broker.call_faults import Call, ReorderCalls
-from fakemq.broker.client_calls import TO_CLIENT
 from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
 from fakemq.events.faults import FaultHit
 from fakemq.faults.plan import ALWAYS, Scope
+from fakemq.faults.points import TO_CLIENT
 from fakemq.handles.faults import Faults
 from fakemq.handles.faults.placing import Fault
 from fakemq.protocol.codes import RequestCode
@@ -178,7 +178,7 @@ def test_reordering_loses_nothing(count: int, calls: list[int], released_after: 
     for number, call in enumerate(calls):
         if number == released_after:
             action.release()
-        action.befall(Call(broker.node, session, partial(sent.append, call), lambda: None))
+        action.apply(Call(broker.node, session, partial(sent.append, call), lambda: None))
     assert len(sent) == len(calls) - action.waiting
     assert action.waiting < count
     action.release()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fakemq
 from fakemq.errors import ConfigError
-from fakemq.faults.request_scope import happening
+from fakemq.faults.request_scope import request_scope
 from fakemq.protocol.codes import RequestCode
 from tests.handles.faults.test_requests import SEND, status_of
 from tests.support.tcp import TcpPeer
@@ -67,7 +67,7 @@ def test_lock_requests_match_their_queues() -> None:
         b'{"clientId":"c","consumerGroup":"g","mqSet":'
         b'[{"topic":"orders","brokerName":"broker-a","queueId":3}]}'
     )
-    what = happening("n", RequestCode.LOCK_BATCH_MQ, None, body, ())
+    what = request_scope("n", RequestCode.LOCK_BATCH_MQ, None, body, ())
     assert (what.topic, what.queue, what.group, what.client) == tuple(
         frozenset([value]) for value in ("orders", 3, "g", "c")
     )
@@ -75,7 +75,7 @@ def test_lock_requests_match_their_queues() -> None:
 
 @given(st.sampled_from(list(RequestCode)), st.binary(max_size=40))
 def test_invalid_bodies_have_a_scope(code: RequestCode, body: bytes) -> None:
-    assert happening("n", code, None, body, ["c"]).code == code
+    assert request_scope("n", code, None, body, ["c"]).code == code
 
 
 # -- what is refused --------------------------------------------------------------------------
