@@ -14,6 +14,7 @@ The rules for both sides:
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Protocol, TypeVar
 
 CLOSED_BY_PEER = "closed by the peer"
@@ -26,6 +27,16 @@ HELD = "bytes held for all peers"
 """Kind of warning about the peer that makes the cluster hold most, when all hold too much."""
 
 
+class LinkState(Enum):
+    """How far the end of a link has come; a link only moves down this list."""
+
+    OPEN = 0
+    DROPPING = 1
+    """The connection is closed on the loop's next turn; writes are dropped."""
+    GONE = 2
+    """The system has lost the peer. The endpoint of a paused node does not know yet."""
+
+
 class Link(Protocol):
     """One end of a connection, as its endpoint uses it."""
 
@@ -35,8 +46,10 @@ class Link(Protocol):
     """``host:port`` of this end."""
     remote_addr: str
     """``host:port`` of the peer's end."""
-    write_blocked: bool
-    """Whether the peer does not read what was written. It is not read from until it does."""
+
+    @property
+    def write_blocked(self) -> bool:
+        """Whether the peer does not read what was written. It is not read from until it does."""
 
     def write(self, data: bytes) -> None:
         """Send bytes after all that were written before; on a link that is gone, drop them."""

@@ -1,6 +1,6 @@
 """TCP on asyncio: links over its transports.
 
-One write per batch of whole frames, no task per connection or request.
+One write for each batch of whole frames; no task for a connection or a request.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, cast
 
-from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes
-from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link
+from fakemq.net.link import CLOSED_BY_PEER, UNREAD, Endpoint, EndpointT, Link, LinkState
 from fakemq.net.memory import OpenLinks
+from fakemq.net.pacing import Backpressure, TurnScheduler
 from fakemq.protocol.hosts import format_host
 from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 18
 _CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
-_TURN_MS = 5  # so long one connection is served while others wait
-_LINGER_S = 1.0  # so long a peer has to read what it was sent before its connection was closed
+_LINGER_S = 1.0  # how long a peer may read what it was sent before its connection was closed
 
 
 class _Inbox(threading.local):
-    """Where a thread's loop reads to, whichever connection it is: what came is taken at once.
+    """The buffer that all connections of a thread's loop read to: bytes are taken at once.
 
-    asyncio would make a new buffer for every read, which costs more than the read itself.
+    Otherwise asyncio makes a new buffer for every read, which costs more than the read itself.
     """
 
     def __init__(self) -> None:
@@ -46,8 +45,8 @@ _inbox = _Inbox()
 class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     """A link over an asyncio transport; a slow reader is not read from until it reads.
 
-    ``make`` gives the endpoint, or None to a connection that is to be closed at once. What the
-    peer makes us hold is told to ``held``.
+    ``make`` returns the endpoint, or None for a connection that is to be closed at once. The size
+    of what is held for the peer is reported to ``held``.
     """
 
     outside = True
@@ -59,116 +58,108 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         links: OpenLinks | None = None,
     ) -> None:
         self._make = make
-        self._held = HeldBytes() if held is None else held
         self._links = OpenLinks() if links is None else links
+        # While a fault delays bytes: what is written goes through the one, what arrives through the
+        # other. Without a fault both are None, and cost one look.
         self._outward: Way | None = None
         self._inward: Way | None = None
         self.endpoint: EndpointT | None = None
-        self.write_blocked = False
-        self._kernel_is_full = False
+        """None before the connection is made, and after its end."""
+        self._pressure = Backpressure(self, held or HeldBytes(), self._count_unsent)
+        self._turn = TurnScheduler(self._watch, self._continue, _soon)
+        self._state = LinkState.OPEN
         self._paused = False  # by the node
-        self._waits = False  # for its turn
-        self._turn_ends_ms: int | None = 0  # 0: nobody has looked yet; None: never
-        self._lost: str | None = None  # while paused
-        self._gone = False  # the system has lost the peer, whether we have heard of it or not
-        self._unread_bytes = 0  # at most; counted while write_blocked
-        self._unfinished_bytes = 0
-        self._leaving = False
-        self._linger: asyncio.TimerHandle | None = None
+        self._lost_why: str | None = None  # while paused
+        self._linger: asyncio.TimerHandle | None = None  # aborts what the peer does not read
+
+    def _enter(self, state: LinkState) -> None:
+        """Move to ``state``, unless the link is there already or beyond."""
+        if state.value > self._state.value:
+            self._state = state
 
     # -- the link's side ----------------------------------------------------------------------
 
+    @property
+    def write_blocked(self) -> bool:
+        return self._pressure.blocked
+
     def write(self, data: bytes) -> None:
-        if self._leaving or self._transport.is_closing():
+        if self._state is not LinkState.OPEN or self._transport.is_closing():
             return
-        outward = self._outward
+        outward, pressure = self._outward, self._pressure
         if outward is None:
             self._transport.write(data)
         else:
             outward.put(data)
-            if outward.full and not self.write_blocked:
-                self._clog()
-        if self.write_blocked:
-            self._unread_bytes += len(data)
+            if outward.full and not pressure.blocked:
+                self._block()
+        if pressure.blocked:
+            pressure.unread_bytes += len(data)
             self._account()
 
     def _account(self) -> None:
-        """Say how much is held; a peer that does not read loses its connection in the end."""
-        if self._unread_bytes > UNREAD_MAX_BYTES:
-            self.measure_held_bytes()
-            if self._unread_bytes > UNREAD_MAX_BYTES:
-                why = f"{self._unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
+        """Report how much is held; drop a peer that has left too much unread."""
+        pressure = self._pressure
+        if pressure.unread_bytes > UNREAD_MAX_BYTES:
+            self.measure_held_bytes()  # the count so far may be too high
+            if pressure.unread_bytes > UNREAD_MAX_BYTES:
+                why = f"{pressure.unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
                 self.drop_soon(why, UNREAD)
-        held_bytes = self._unread_bytes + self._unfinished_bytes
-        if self._inward is not None:
-            held_bytes += self._inward.held_bytes
-        self._held.put(self, held_bytes)
+        pressure.report(0 if self._inward is None else self._inward.held_bytes)
 
     def _count_unsent(self) -> int:
         unsent_bytes = self._transport.get_write_buffer_size()
         return unsent_bytes if self._outward is None else unsent_bytes + self._outward.held_bytes
 
     def measure_held_bytes(self) -> int:
-        unsent_bytes = self._count_unsent()
-        if self.write_blocked:
-            self._unread_bytes = unsent_bytes
-        self._unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
-        held_bytes = unsent_bytes + self._unfinished_bytes
+        unsent_bytes, pressure = self._count_unsent(), self._pressure
+        if pressure.blocked:
+            pressure.unread_bytes = unsent_bytes
+        pressure.unfinished_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
+        held_bytes = unsent_bytes + pressure.unfinished_bytes
         return held_bytes if self._inward is None else held_bytes + self._inward.held_bytes
 
     def _count_unfinished(self) -> None:
         size_bytes = 0 if self.endpoint is None else self.endpoint.unfinished_bytes
-        if size_bytes != self._unfinished_bytes:
-            self._unfinished_bytes = size_bytes
+        if size_bytes != self._pressure.unfinished_bytes:
+            self._pressure.unfinished_bytes = size_bytes
             self._account()
 
     def should_yield(self) -> bool:
-        ends_ms, now_ms = self._turn_ends_ms, real_elapsed_ms()
-        if ends_ms == 0:
-            self._turn_ends_ms = now_ms + _TURN_MS
-        elif ends_ms is not None and now_ms >= ends_ms and not self._waits:
-            self._waits = True
-            self._watch()
-            asyncio.get_running_loop().call_soon(self._take_turn)
-        return self._waits
-
-    def _take_turn(self) -> None:
-        self._waits = False
-        self._go_on()
+        return self._turn.is_over()
 
     def drop_soon(self, why: str, kind: str) -> None:
-        """Close the connection on the loop's next turn: whoever writes now is in the middle."""
-        if not self._leaving:
-            self._leaving = True
-            asyncio.get_running_loop().call_soon(self._give_up, why, kind)
+        """Close the connection on the loop's next turn, as a caller may be writing to it now."""
+        if self._state is not LinkState.DROPPING:
+            self._enter(LinkState.DROPPING)
+            _soon(partial(self._drop, why, kind))
 
-    def _give_up(self, why: str, kind: str) -> None:
+    def _drop(self, why: str, kind: str) -> None:
         endpoint = self.endpoint
         if endpoint is not None:
             endpoint.close_for_violation(why, kind)
         self._transport.abort()
 
     def close(self) -> None:
-        self.endpoint, self._unfinished_bytes = None, 0
+        self.endpoint, self._pressure.unfinished_bytes = None, 0
         self._links.discard(self)
-        if self._gone:
-            self._held.put(self, 0)
+        if self._state is LinkState.GONE:
+            self._pressure.report_only(0)  # nothing is left to be sent
         elif self._outward is None:
             self._shut()
-        else:
+        else:  # a fault delays bytes: the connection is closed after the last one
             self._watch()
             self._outward.after(self._shut)
-            self._held.put(self, self._count_unsent())
+            self._pressure.report_only(self._count_unsent())
         if self._inward is not None:
             self._inward.drop()
 
     def _shut(self) -> None:
-        """Nothing more is to be written."""
+        """Close the transport; its peer has `_LINGER_S` to read the rest."""
         transport = self._transport
         transport.close()
-        unsent_bytes = transport.get_write_buffer_size()
-        if unsent_bytes and self._linger is None:
-            self._held.put(self, unsent_bytes)
+        if self._linger is None and (unsent_bytes := transport.get_write_buffer_size()):
+            self._pressure.report_only(unsent_bytes)
             self._linger = asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
 
     def pause_reading(self) -> None:
@@ -179,24 +170,25 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         if not self._paused:
             return
         self._paused = False
-        if self._lost is not None:
+        if self._lost_why is not None:
             if self._inward is not None:
                 self._inward.go_on()
-            self._end(self._lost)
+            self._end(self._lost_why)
             return
-        self._turn_ends_ms, self._waits = None, False  # all of it, before anything else happens
+        # All that arrived is processed before anything else happens.
+        self._turn.serve_all()
         try:
-            self._go_on()
+            self._continue()
             self._catch_up()
         finally:
-            self._turn_ends_ms = 0
+            self._turn.ends_ms = 0
 
     def _catch_up(self) -> None:
-        """Read now what the system has kept: the loop would only do so after a late timer."""
+        """Read now what the system has kept: the loop does so only after a timer that is late."""
         sock = self._transport.get_extra_info("socket")
         for _ in range(_CATCH_UP_READS):
             is_full = self._inward is not None and self._inward.full
-            if is_full or self._paused or self.write_blocked or self._transport.is_closing():
+            if is_full or self._paused or self._pressure.blocked or self._transport.is_closing():
                 return
             try:
                 data = os.read(sock.fileno(), _READ_BYTES)
@@ -215,13 +207,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             else:
                 self._put(data, self._inward)
 
-    def _go_on(self) -> None:
-        """Have the endpoint go on with what it has left, and read on if it has nothing left."""
+    def _continue(self) -> None:
+        """Let the endpoint process what it has left, and read on if it has nothing left."""
         try:
-            if self._paused or self.write_blocked or self._waits or self.endpoint is None:
+            if self.endpoint is None or not self._is_ready():
                 return
-            if self._turn_ends_ms:
-                self._turn_ends_ms = 0
+            if self._turn.ends_ms:
+                self._turn.ends_ms = 0
             self.endpoint.resume_processing()
             self._count_unfinished()
             if self._inward is not None:
@@ -230,14 +222,18 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._watch()
 
     def _watch(self) -> None:
+        """Read from the peer, or stop, as the link's state demands.
+
+        Without an endpoint the link reads, to notice that the peer closes its end.
+        """
         waits = not self._is_ready() or (self._inward is not None and self._inward.full)
-        if waits and self.endpoint is not None:  # else only to hear that the peer goes
+        if waits and self.endpoint is not None:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
 
     def _end(self, why: str) -> None:
-        """Nothing more will come: the endpoint hears so when it has what came before."""
+        """Tell the endpoint that the connection is lost, after all bytes that came before."""
         if self._inward is None or self.endpoint is None:
             self._lose(why)
         else:
@@ -245,7 +241,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _lose(self, why: str) -> None:
         self._links.discard(self)
-        self._held.put(self, 0)
+        self._pressure.report_only(0)
         endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             endpoint.connection_lost(why)
@@ -262,8 +258,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             return
         self._links.add(self)
         if self._paused:
-            # asyncio (3.11) begins to read after this, paused or not.
-            asyncio.get_running_loop().call_soon(self._pause_again)
+            # asyncio (3.11) begins to read after this call, whether paused or not.
+            _soon(self._pause_again)
 
     def _pause_again(self) -> None:
         if self._paused:
@@ -289,14 +285,14 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         endpoint = self.endpoint
         if endpoint is None:
             return
-        if self._turn_ends_ms:
-            self._turn_ends_ms = 0
+        if self._turn.ends_ms:
+            self._turn.ends_ms = 0
         endpoint.data_received(data)
         self._count_unfinished()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._gone, self.write_blocked = True, False
-        self._unread_bytes = self._unfinished_bytes = 0
+        self._enter(LinkState.GONE)
+        self._pressure.forget()
         if self._outward is not None:
             self._outward.drop()
         self._account()
@@ -304,33 +300,32 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._linger.cancel()
         why = CLOSED_BY_PEER if exc is None else str(exc)
         if self._paused and self.endpoint is not None:
-            self._lost = why  # a stopped process notices when it goes on
+            self._lost_why = why  # a stopped process notices when it runs again
         else:
             self._end(why)
 
     def pause_writing(self) -> None:
-        self._kernel_is_full = True
-        self._clog()
+        self._pressure.system_is_full = True
+        self._block()
 
     def resume_writing(self) -> None:
-        self._kernel_is_full = False
-        self._unclog()
+        self._pressure.system_is_full = False
+        self._unblock()
 
-    def _clog(self) -> None:
-        """The peer does not read what it is sent, or it does not get there."""
-        self.write_blocked = True
-        self._unread_bytes = self._count_unsent()
+    def _block(self) -> None:
+        """Stop reading: the peer does not read what it is sent, or it does not get there."""
+        self._pressure.block()
         self._account()
         self._watch()
 
-    def _unclog(self) -> None:
+    def _unblock(self) -> None:
+        pressure = self._pressure
         is_full = self._outward is not None and self._outward.full
-        if is_full or self._kernel_is_full or not self.write_blocked:
+        if is_full or pressure.system_is_full or not pressure.blocked:
             return
-        self.write_blocked = False
-        self._unread_bytes = 0
+        pressure.unblock()
         self._account()
-        self._go_on()
+        self._continue()
 
     # -- faults -------------------------------------------------------------------------------
 
@@ -354,20 +349,20 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._outward = self._inward = None
 
     def cut(self, why: str, owed: Callable[[Act], None]) -> None:
-        asyncio.get_running_loop().call_soon(owed, partial(self._cut, why))
+        _soon(partial(owed, partial(self._cut, why)))
 
     def _cut(self, why: str) -> None:
         self._lose(why)
         self._shut()
 
     def reset(self, why: str, owed: Callable[[Act], None]) -> None:
-        asyncio.get_running_loop().call_soon(owed, partial(self._reset, why))
+        _soon(partial(owed, partial(self._reset, why)))
 
     def _reset(self, why: str) -> None:
         self._lose(why)
         sock = self._transport.get_extra_info("socket")
         if not self._transport.is_closing():
-            # By a descriptor of its own: not every loop's socket can be set.
+            # By a descriptor of its own: uvloop's socket has no setsockopt.
             with socket.socket(fileno=os.dup(sock.fileno())) as ours:
                 ours.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
@@ -377,16 +372,21 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._transport.write(data)
 
     def _is_ready(self) -> bool:
-        return not (self._paused or self.write_blocked or self._waits)
+        """Return whether the endpoint may process bytes."""
+        return not (self._paused or self._pressure.blocked or self._turn.waiting)
 
     def _sent(self) -> None:
-        if self.write_blocked:  # the endpoint may be just writing: it goes on in the next turn
-            asyncio.get_running_loop().call_soon(self._unclog)
+        if self._pressure.blocked:  # on the next turn, as the endpoint may be writing now
+            _soon(self._unblock)
 
     def _taken(self) -> None:
-        """The inward way has brought something, or is to wait."""
+        """The inward way has delivered bytes, or is full."""
         self._account()
         self._watch()
+
+
+def _soon(act: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_soon(act)
 
 
 def _at_once(act: Callable[[], None]) -> None:
@@ -396,5 +396,5 @@ def _at_once(act: Callable[[], None]) -> None:
 def _addr(name: object) -> str:
     if not isinstance(name, tuple):
         return "unknown:0"  # after a peer that vanished at once, asyncio has no name for it
-    # A socket for both families says so of a peer that came by IPv4.
+    # A socket for both families shows an IPv4 peer's address as ::ffff:1.2.3.4.
     return format_host((name[0].removeprefix("::ffff:"), name[1]))

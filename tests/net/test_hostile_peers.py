@@ -164,7 +164,7 @@ def test_requests_waiting_for_a_reading_peer_are_counted(port: Port, crowd: Exit
         link = session.link
         assert isinstance(link, tcp.TcpLink)
         assert session.unfinished_bytes > 0
-        assert lab.held.total_bytes == link._unread_bytes + session.unfinished_bytes
+        assert lab.held.total_bytes == link._pressure.unread_bytes + session.unfinished_bytes
         received = 0
         while received < 50 * MIB:
             received += len(await asyncio.to_thread(greedy.recv, MIB))
@@ -216,7 +216,7 @@ def test_bug_while_resuming_does_not_leave_a_peer_unread(
         assert isinstance(link, tcp.TcpLink)
         monkeypatch.setattr(session, "resume_processing", resume_processing)
         if how == "turn":
-            link._turn_ends_ms = 1
+            link._turn.ends_ms = 1
             assert link.should_yield()
         elif how == "read":
             link.pause_writing()
@@ -226,7 +226,7 @@ def test_bug_while_resuming_does_not_leave_a_peer_unread(
             session.pause()
             with pytest.raises(ZeroDivisionError):
                 session.resume()
-            assert link._turn_ends_ms == 0
+            assert link._turn.ends_ms == 0
         for _ in range(2):
             sock.sendall(Connection().encode(RemotingCommand(7)))
             assert await asyncio.to_thread(sock.recv, 100)
