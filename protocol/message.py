@@ -5,6 +5,7 @@ A record's fields and their places are declared in layout/record.py.
 
 from __future__ import annotations
 
+import struct
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -12,7 +13,14 @@ from typing import NamedTuple, TypeAlias
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.hosts import V6_HOST_BYTES, Host, pack_host, unpack_host
 from fakemq.protocol.java import crc32, java_string_hash
-from fakemq.protocol.layout.codecs import build_record, parse_record, parse_record_head
+from fakemq.protocol.layout.codecs import (
+    RECORD_FIELDS,
+    RECORD_LEAST_BYTES,
+    RECORD_V6_MORE_BYTES,
+    build_record,
+    parse_record,
+    parse_record_head,
+)
 from fakemq.protocol.message_id import create_offset_id
 from fakemq.protocol.properties import (
     KEYS,
@@ -36,8 +44,10 @@ BLANK_MIN_BYTES = 8
 TOPIC_MAX_BYTES = 127
 """As UTF-8; the length is an int8."""
 
-_V6_MORE_BYTES = 12
-_V4_RECORD_BYTES = 91
+LARGEST_RECORD_BYTES = 8 << 20
+"""Twice the default of maxMessageSize. Readers of logs expect no larger record; a broker with
+another maxMessageSize may write one.
+"""
 
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
@@ -149,6 +159,31 @@ class MessageExt:
 # -- records ------------------------------------------------------------------------------------
 
 
+def record_struct(*names: str) -> struct.Struct:
+    """Return a struct that reads these fields of a record, in the record's order.
+
+    Fields between them are skipped. Hosts before the last field must be IPv4 addresses.
+    """
+    form, at = ">", 0
+    for name in names:
+        offset, kind = RECORD_FIELDS[name]
+        form += f"{offset - at}x{kind}"
+        at = offset + struct.calcsize(f">{kind}")
+    return struct.Struct(form)
+
+
+_SYS_FLAG = record_struct("sys_flag")
+_STORE_TIMESTAMP = record_struct("store_timestamp")
+
+
+def record_store_timestamp_ms(record: memoryview) -> int:
+    """Return when a record was stored, in milliseconds; it has RECORD_LEAST_BYTES at least."""
+    (sys_flag,) = _SYS_FLAG.unpack_from(record)
+    more_bytes = RECORD_V6_MORE_BYTES if sys_flag & MessageSysFlag.BORNHOST_V6 else 0
+    timestamp_ms: int = _STORE_TIMESTAMP.unpack_from(record, more_bytes)[0]
+    return timestamp_ms
+
+
 def record_size_bytes(
     sys_flag: int, body_bytes: int, topic_bytes: int, properties_bytes: int
 ) -> int:
@@ -158,7 +193,11 @@ def record_size_bytes(
     """
     v6_hosts = (sys_flag & _V6_FLAGS).bit_count()
     return (
-        _V4_RECORD_BYTES + _V6_MORE_BYTES * v6_hosts + body_bytes + topic_bytes + properties_bytes
+        RECORD_LEAST_BYTES
+        + RECORD_V6_MORE_BYTES * v6_hosts
+        + body_bytes
+        + topic_bytes
+        + properties_bytes
     )
 
 

@@ -6,7 +6,6 @@ Source: broker/processor/PullMessageProcessor.java (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from struct import Struct
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.checks import check_filter_type
@@ -19,6 +18,7 @@ from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from fakemq.protocol.message import record_struct
 from fakemq.protocol.subscription import (
     SubscriptionError,
     build_subscription,
@@ -43,7 +43,7 @@ PullReply: TypeAlias = Reply[PullMessageResponseHeader]
 
 MASTER_ID = 0
 _BROADCASTING = "BROADCASTING"
-_SIZE_AND_QUEUE_OFFSET = Struct(">i16xq")
+_SIZE_AND_QUEUE_OFFSET = record_struct("total_size", "queue_offset")
 """The two fields of a stored record that tell which it is and where the next one is."""
 
 _CODES = {

@@ -9,7 +9,8 @@ from fakemq.config import checked
 from fakemq.core.inspection import messages, topics
 from fakemq.core.views import Message
 from fakemq.errors import ConfigError
-from fakemq.protocol.message import record_size_bytes
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT, RECORD_LEAST_BYTES
+from fakemq.protocol.message import record_size_bytes, record_struct
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 PLACES = ("log", "queue", "index")
 _PLACE = ("topic", "broker", "queue_id", "offset")
-_BEHIND_BODY_BYTES = 3  # the lengths of topic and properties
-_TAGS_CODE_END = 19
+_QUEUE_ID_END = record_struct("queue_id").size - 1
+_BODY_BEGIN = record_struct("body_bytes").size
+_TAGS_CODE_END = CONSUME_QUEUE_UNIT.size - 1
 _KEY_HASH_END = 3
 _MASK = 0xFF
 
@@ -68,12 +70,12 @@ def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int
         stored = store.look_message_by_offset(at)
         body_bytes = 0 if stored is None else len(stored.body)
         # Its body's first byte; of one without a body, its queue id.
-        end = record_size_bytes(message.sys_flag, body_bytes, 0, 0) - _BEHIND_BODY_BYTES
-        default = end - body_bytes if body_bytes else 15
+        v6_bytes = record_size_bytes(message.sys_flag, 0, 0, 0) - RECORD_LEAST_BYTES
+        default = _BODY_BEGIN + v6_bytes if body_bytes else _QUEUE_ID_END
     elif where == "queue":
         queue = store.consume_queue(message.topic, message.queue_id)
         units = None if queue is None else queue.units_from(message.offset)
-        data, default = None if units is None else units[:20], _TAGS_CODE_END
+        data, default = None if units is None else units[: CONSUME_QUEUE_UNIT.size], _TAGS_CODE_END
     else:
         index = store.index
         index.catch_up()

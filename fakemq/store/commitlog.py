@@ -6,18 +6,17 @@ out queue offsets. Source: store/CommitLog.java (4.9.7)
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
-from fakemq.protocol.hosts import V4_HOST_BYTES, V6_HOST_BYTES, pack_host
+from fakemq.protocol.hosts import pack_host
 from fakemq.protocol.java import crc32
-from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, build_record
+from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, RECORD_LEAST_BYTES, build_record
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
-    record_size_bytes,
+    record_store_timestamp_ms,
 )
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     from fakemq.store.writing import InnerMessage
 
 FOLDER = "commitlog"
-_INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_SYS_FLAG_AT = 36
-_BORN_HOST_AT = 48
-_LEAST_RECORD_BYTES = record_size_bytes(0, 0, 0, 0)
 
 
 class CommitLog:
@@ -243,12 +237,9 @@ class CommitLog:
         Source: store/CommitLog.java#pickupStoreTimestamp (4.9.7)
         """
         record = self.read(offset, size_bytes)
-        if record is None or size_bytes < _LEAST_RECORD_BYTES:
+        if record is None or size_bytes < RECORD_LEAST_BYTES:
             return -1
-        (sys_flag,) = _INT32.unpack_from(record, _SYS_FLAG_AT)
-        born_host_bytes = V6_HOST_BYTES if sys_flag & MessageSysFlag.BORNHOST_V6 else V4_HOST_BYTES
-        timestamp_ms: int = _INT64.unpack_from(record, _BORN_HOST_AT + born_host_bytes)[0]
-        return timestamp_ms
+        return record_store_timestamp_ms(record)
 
     def delete_before(self, offset: int) -> int:
         """Delete the files wholly before ``offset``, but never the last; gives how many."""

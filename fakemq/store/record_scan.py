@@ -6,18 +6,19 @@ Usual records are read in one straight pass; whatever that stumbles over is read
 
 from __future__ import annotations
 
-import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.java import crc32
+from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
     MESSAGE_MAGIC_CODE,
     TOPIC_MAX_BYTES,
     RecordStatus,
     check_record,
     record_size_bytes,
+    record_struct,
     tags_code,
 )
 from fakemq.protocol.properties import TAGS, decode_properties
@@ -30,11 +31,17 @@ if TYPE_CHECKING:
 
 SECTOR_BYTES = 512
 """What a disk writes as a whole."""
-# size, magic, crc, queue id, flag, queue offset, physical offset, sys flag, born timestamp and
-# host, store timestamp, store host, reconsume times, prepared offset, size of the body
-_USUAL_HEAD = struct.Struct(">iiii4xq8xi8x8xq8x4x8xi")
+_USUAL_HEAD = record_struct(
+    "total_size",
+    "magic_code",
+    "body_crc",
+    "queue_id",
+    "queue_offset",
+    "sys_flag",
+    "store_timestamp",
+    "body_bytes",
+)
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
-_LEAST_BYTES = record_size_bytes(0, 0, 0, 0)
 _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS = TAGS.encode() + b"\x01"
 
@@ -98,7 +105,7 @@ def _look_at_usual(
     view: memoryview, at: int, end: int, first_offset: int, check_crc: bool, check_torn: bool
 ) -> LogRecord | None:
     """Return a good record of IPv4 hosts that is not delayed; None for anything else."""
-    if at + _LEAST_BYTES > end:
+    if at + RECORD_LEAST_BYTES > end:
         return None
     size_bytes, magic, crc, queue_id, queue_offset, sys_flag, stored_ms, body_bytes = (
         _USUAL_HEAD.unpack_from(view, at)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from fakemq.protocol.message import MESSAGE_MAGIC_CODE
-from fakemq.protocol.sysflag import MessageSysFlag
+from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_store_timestamp_ms
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.record_scan import End, look
@@ -26,7 +26,6 @@ Repaired = Callable[[str, int, int, str], None]
 """Told path, offset in it, bytes cut and why."""
 
 _FILES_LOOKED_AT = 3
-_HEAD_BYTES = 60  # up to the store time of a record whose born host is of IPv4
 
 
 class Recovery:
@@ -220,8 +219,6 @@ def _first_stored_ms(file: File) -> int:
     Source: store/CommitLog.java#isMappedFileMatchedRecover (4.9.7)
     """
     view = file.view
-    if len(view) < _HEAD_BYTES + 20 or int.from_bytes(view[4:8], signed=True) != MESSAGE_MAGIC_CODE:
+    if len(view) < RECORD_LEAST_BYTES or RECORD_HEAD.unpack_from(view)[1] != MESSAGE_MAGIC_CODE:
         return 0
-    sys_flag = int.from_bytes(view[36:40], signed=True)
-    at = 68 if sys_flag & MessageSysFlag.BORNHOST_V6 else 56
-    return int.from_bytes(view[at : at + 8], signed=True)
+    return record_store_timestamp_ms(view)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EVENTS_AT_MOST = 10_000
 """This number of journal events are used, the newest; faults of sends are found by requests."""
 
-LARGEST_RECORD_BYTES = 4 << 20
+USUAL_MOST_BYTES = 4 << 20
+"""The default of maxMessageSize: taken for the size of a record whose size nothing tells."""
 _EVERYWHERE = 1 << 62
 
 _RANGE = re.compile(r"from offset (\d+)(?: to (\d+))?|of (\d+) bytes at offset (\d+)")
@@ -272,7 +273,7 @@ def _losses(found: DataFrame, events: DataFrame) -> DataFrame:
         "finding", "broker", "phy_offset", "ack", "at_ms"
     )
     event = sf.broadcast(events.where(sf.col("kind") == LOSS).withColumnRenamed("at_ms", "its_ms"))
-    size = sf.coalesce("ack.size_bytes", sf.lit(LARGEST_RECORD_BYTES))
+    size = sf.coalesce("ack.size_bytes", sf.lit(USUAL_MOST_BYTES))
     after = sf.coalesce(sf.col("seq") > sf.col("ack.seq"), sf.col("its_ms") >= sf.col("at_ms"))
     return (
         lost.join(event, "broker")

@@ -88,17 +88,17 @@ class MessageColumns:
     def offset_ids(self) -> pa.Array:
         """Source: common/message/MessageDecoder.java#createMessageId (4.9.7)"""
         table = self._table
-        hosts = self._by_host(_hex, table.born_host_end + 8, table.store_host_end)
+        hosts = self._by_host(_hex, table.store_host_begin, table.store_host_end)
         return pc.binary_join_element_wise(hosts, hexadecimals(table.physical_offset), "")
 
     def topics(self) -> pa.Array:
         return strings(binaries(self._table.data, self._table.topic_begin, self._table.topic_end))
 
     def born_hosts(self) -> pa.Array:
-        return self._by_host(_host, self._table.positions + 48, self._table.born_host_end)
+        return self._by_host(_host, self._table.born_host_begin, self._table.born_host_end)
 
     def store_hosts(self) -> pa.Array:
-        return self._by_host(_host, self._table.born_host_end + 8, self._table.store_host_end)
+        return self._by_host(_host, self._table.store_host_begin, self._table.store_host_end)
 
     def _by_host(self, text: Callable[[bytes], str], begin: Ints, end: Ints) -> pa.Array:
         """Return a text for each host; few hosts are different, so each is formatted once."""

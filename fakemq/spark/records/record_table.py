@@ -5,7 +5,6 @@ Decoding single records with `fakemq.protocol.message` takes several microsecond
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from mmap import mmap
 
@@ -13,16 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.layout.record import (
-    BORNHOST_V6_FLAG,
-    MESSAGE_MAGIC_CODE,
-    STOREHOSTADDRESS_V6_FLAG,
+from fakemq.protocol.layout.codecs import (
+    RECORD_FIELDS,
+    RECORD_HEAD,
+    RECORD_LEAST_BYTES,
+    RECORD_V6_MORE_BYTES,
 )
+from fakemq.protocol.message import MESSAGE_MAGIC_CODE
+from fakemq.protocol.sysflag import MessageSysFlag
 
 Ints = npt.NDArray[np.int64]
 
-_HEAD = struct.Struct(">ii")
-_SMALLEST_BYTES = 91
+_BORN_HOST_AT, _ = RECORD_FIELDS["born_host"]
+_STORE_TIMESTAMP_AT, _ = RECORD_FIELDS["store_timestamp"]
+_STORE_HOST_AT, _ = RECORD_FIELDS["store_host"]
+_RECONSUME_TIMES_AT, _ = RECORD_FIELDS["reconsume_times"]
+_BODY_AT, _ = RECORD_FIELDS["topic_bytes"]
+"""Where the body begins: the next field, if the body is empty."""
+_TOPIC_AT, _ = RECORD_FIELDS["properties_bytes"]
 
 
 def positions_of(data: bytes) -> Ints:
@@ -30,10 +37,13 @@ def positions_of(data: bytes) -> Ints:
     found = []
     position, end = 0, len(data)
     while position < end:
-        if end - position < _SMALLEST_BYTES:
+        if end - position < RECORD_LEAST_BYTES:
             raise RemoteProtocolError(f"{end - position} bytes at {position} are no record")
-        size_bytes, magic_code = _HEAD.unpack_from(data, position)
-        if magic_code != MESSAGE_MAGIC_CODE or not _SMALLEST_BYTES <= size_bytes <= end - position:
+        size_bytes, magic_code = RECORD_HEAD.unpack_from(data, position)
+        if (
+            magic_code != MESSAGE_MAGIC_CODE
+            or not RECORD_LEAST_BYTES <= size_bytes <= end - position
+        ):
             raise RemoteProtocolError(f"no record at {position} of {end} bytes")
         found.append(position)
         position += size_bytes
@@ -51,34 +61,42 @@ class RecordTable:
     def __init__(self, data: bytes | mmap, positions: Ints) -> None:
         self.data = data
         self.positions = positions
-        self.size_bytes = self._ints(0, 4)
-        self.magic_code = self._ints(4, 4)
-        self.body_crc = self._ints(8, 4)
-        self.queue_id = self._ints(12, 4)
-        self.flag = self._ints(16, 4)
-        self.queue_offset = self._ints(20, 8)
-        self.physical_offset = self._ints(28, 8)
-        self.sys_flag = self._ints(36, 4)
-        self.born_timestamp_ms = self._ints(40, 8)
-        born = np.where(self.sys_flag & BORNHOST_V6_FLAG, 20, 8)
-        stored = np.where(self.sys_flag & STOREHOSTADDRESS_V6_FLAG, 20, 8)
-        self.born_host_end = positions + 48 + born
-        self.store_timestamp_ms = self._ints(48 + born, 8)
-        self.store_host_end = positions + 56 + born + stored
+        self.size_bytes = self._field("total_size")
+        self.magic_code = self._field("magic_code")
+        self.body_crc = self._field("body_crc")
+        self.queue_id = self._field("queue_id")
+        self.flag = self._field("flag")
+        self.queue_offset = self._field("queue_offset")
+        self.physical_offset = self._field("physical_offset")
+        self.sys_flag = sys_flag = self._field("sys_flag")
+        self.born_timestamp_ms = self._field("born_timestamp")
+        # An IPv6 host moves what is behind it.
+        born = np.where(sys_flag & MessageSysFlag.BORNHOST_V6, RECORD_V6_MORE_BYTES, 0)
+        stored = np.where(sys_flag & MessageSysFlag.STOREHOSTADDRESS_V6, RECORD_V6_MORE_BYTES, 0)
         hosts = born + stored
-        self.reconsume_times = self._ints(56 + hosts, 4)
-        self.prepared_transaction_offset = self._ints(60 + hosts, 8)
-        body_bytes = self._ints(68 + hosts, 4)
-        self.fitting = (body_bytes >= 0) & (75 + hosts + body_bytes <= self.size_bytes)
-        self.body_begin = positions + 72 + hosts
-        self.body_end = self.body_begin + np.where(self.fitting, body_bytes, 0)
-        topic_bytes = self._ints(self.body_end - positions, 1)
+        self.born_host_begin = positions + _BORN_HOST_AT
+        self.born_host_end = positions + _STORE_TIMESTAMP_AT + born
+        self.store_timestamp_ms = self._field("store_timestamp", born)
+        self.store_host_begin = positions + _STORE_HOST_AT + born
+        self.store_host_end = positions + _RECONSUME_TIMES_AT + hosts
+        self.reconsume_times = self._field("reconsume_times", hosts)
+        self.prepared_transaction_offset = self._field("prepared_transaction_offset", hosts)
+        body_bytes = self._field("body_bytes", hosts)
+        self.fitting = (body_bytes >= 0) & (
+            RECORD_LEAST_BYTES + hosts + body_bytes <= self.size_bytes
+        )
+        # Each part that is not empty moves what is behind it, too.
+        more = hosts + np.where(self.fitting, body_bytes, 0)
+        self.body_begin = positions + _BODY_AT + hosts
+        self.body_end = positions + _BODY_AT + more
+        topic_bytes = self._field("topic_bytes", more)
         self.fitting &= topic_bytes >= 0
-        self.fitting &= self.body_end - positions + 3 + topic_bytes <= self.size_bytes
-        self.topic_begin = self.body_end + 1
-        self.topic_end = self.topic_begin + np.where(self.fitting, topic_bytes, 0)
-        properties_bytes = self._ints(self.topic_end - positions, 2)
-        self.properties_begin = self.topic_end + 2
+        self.fitting &= RECORD_LEAST_BYTES + more + topic_bytes <= self.size_bytes
+        self.topic_begin = positions + _TOPIC_AT + more
+        more = more + np.where(self.fitting, topic_bytes, 0)
+        self.topic_end = positions + _TOPIC_AT + more
+        properties_bytes = self._field("properties_bytes", more)
+        self.properties_begin = positions + RECORD_LEAST_BYTES + more
         self.properties_end = positions + self.size_bytes
         self.fitting &= self.properties_begin + properties_bytes == self.properties_end
 
@@ -97,11 +115,14 @@ class RecordTable:
             which = np.array(which, np.int64)
         return RecordTable(self.data, self.positions[which])
 
-    def _ints(self, offset: int | Ints, width: int) -> Ints:
-        """Return a signed big-endian number of ``width`` bytes for each record."""
+    def _field(self, name: str, more_bytes: Ints | int = 0) -> Ints:
+        """Return a field of each record, ``more_bytes`` behind its place in the layout."""
+        offset, kind = RECORD_FIELDS[name]
         # View a number at every byte, and take those at the offsets.
-        count = max(len(self.data) - width + 1, 0)
-        numbers = np.ndarray((count,), f">i{width}", self.data, strides=(1,))
+        dtype = np.dtype(f">{kind}")
+        count = max(len(self.data) - dtype.itemsize + 1, 0)
+        numbers = np.ndarray((count,), dtype, self.data, strides=(1,))
         # An inconsistent record may point past the data; what it reads there is not used.
-        chosen: Ints = numbers[np.minimum(self.positions + offset, count - 1)].astype(np.int64)
+        places = np.minimum(self.positions + offset + more_bytes, count - 1)
+        chosen: Ints = numbers[places].astype(np.int64)
         return chosen

@@ -14,7 +14,7 @@ from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.unpacking import unpacked
 from fakemq.spark.stores.columns import StoredColumns, chosen
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
-from fakemq.spark.stores.log_walk import LogFile, Run
+from fakemq.spark.stores.log_walk import LOCATED_BYTES, LogFile, Run
 
 if TYPE_CHECKING:
     from fakemq.spark.stores.options import StoreOptions
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 16 << 20
-
-_LOCATED_BYTES = 36
-"""The first bytes of a record, up to the field with its own log offset."""
 
 
 class Stretch(NamedTuple):
@@ -152,7 +149,7 @@ class LogReader:
         end = file.run(position, position + 1, 1, 1).end
         if end <= self._limit:
             return written < BLANK_MIN_BYTES
-        if written >= _LOCATED_BYTES and not file.is_located(position):
+        if written >= LOCATED_BYTES and not file.is_located(position):
             return False
         table = RecordTable(file.data[position:end], np.zeros(1, np.int64))
         # The sizes of the parts that are already written must add up.

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
     BLANK_MIN_BYTES,
+    LARGEST_RECORD_BYTES,
     MESSAGE_MAGIC_CODE,
     RecordCheck,
     RecordStatus,
     check_record,
+    record_struct,
 )
 from fakemq.store.stored_node import OpenFiles, StoredFile
 
-LARGEST_RECORD_BYTES = 8 << 20
-"""Twice the default of maxMessageSize. A larger record can be read too, but bytes inside it
-that look like a record may then be taken for one at the begin of a part.
-"""
-
-SMALLEST_RECORD_BYTES = 91
-
-_HEAD = struct.Struct(">ii")
-_PHYSICAL_OFFSET_AT = 28
+_PHYSICAL_OFFSET = record_struct("physical_offset")
+LOCATED_BYTES = _PHYSICAL_OFFSET.size
+"""The first bytes of a record, up to the field with its own log offset."""
 _MESSAGE_MAGIC = MESSAGE_MAGIC_CODE.to_bytes(4, signed=True)
 _BLANK_MAGIC = BLANK_MAGIC_CODE.to_bytes(4, signed=True)
 
@@ -50,10 +46,10 @@ class LogFile:
         """Return the consecutive records from ``position`` on that begin before ``end``."""
         data, size_bytes = self.data, self.size_bytes
         positions: list[int] = []
-        until = min(end, position + max_bytes, size_bytes - SMALLEST_RECORD_BYTES + 1)
+        until = min(end, position + max_bytes, size_bytes - RECORD_LEAST_BYTES + 1)
         # Local variables, because this loop runs for every record.
-        unpack, add, magic_wanted = _HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
-        smallest_bytes = SMALLEST_RECORD_BYTES
+        unpack, add, magic_wanted = RECORD_HEAD.unpack_from, positions.append, MESSAGE_MAGIC_CODE
+        smallest_bytes = RECORD_LEAST_BYTES
         for _ in range(max_records):
             if position >= until:
                 break
@@ -68,7 +64,7 @@ class LogFile:
     def is_blank(self, position: int) -> bool:
         """Return True if the rest of the file is a blank, as a broker leaves it at a roll-over."""
         left = self.size_bytes - position
-        return left >= BLANK_MIN_BYTES and _HEAD.unpack_from(self.data, position) == (
+        return left >= BLANK_MIN_BYTES and RECORD_HEAD.unpack_from(self.data, position) == (
             left,
             BLANK_MAGIC_CODE,
         )
@@ -83,9 +79,10 @@ class LogFile:
 
     def is_located(self, position: int) -> bool:
         """Return True if the offset field of a record at ``position`` names this place."""
-        at = position + _PHYSICAL_OFFSET_AT
-        says = int.from_bytes(self.data[at : at + 8], signed=True)
-        return says == self.file.offset + position
+        if position + LOCATED_BYTES > self.size_bytes:
+            return False
+        (says,) = _PHYSICAL_OFFSET.unpack_from(self.data, position)
+        return bool(says == self.file.offset + position)
 
     def next_boundary(self, position: int, end: int) -> int:
         """Return where the next undamaged record or the closing blank begins; else ``end``."""
@@ -104,7 +101,8 @@ class LogFile:
 
         The result depends only on the file, so parts that begin and end at boundaries have each
         record once. Bytes inside a record may look like a record. Therefore the walk begins
-        LARGEST_RECORD_BYTES earlier, and meets the surrounding record first.
+        LARGEST_RECORD_BYTES earlier, and meets the surrounding record first. Inside a record that
+        is larger still, such bytes may be taken for a record.
         """
         if position <= 0:
             return 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 from fakemq.errors import ConfigError
-from fakemq.spark.stores.log_walk import LARGEST_RECORD_BYTES
+from fakemq.protocol.message import LARGEST_RECORD_BYTES
 from fakemq.spark.stores.options import NAME
 from fakemq.store.stored_node import find_nodes
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
+from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
 from fakemq.spark.records.slices import Ints
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
-from fakemq.spark.stores.log_walk import SMALLEST_RECORD_BYTES
 from fakemq.spark.stores.parts import data_end
 from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES
 from fakemq.store.stored_node import OpenFiles, Row, StoredFile
@@ -167,7 +167,7 @@ class RecordLookup:
         for at in np.unique(number[number >= 0]).tolist():
             log = self._files[at]
             positions = places - log.offset
-            fits = (number == at) & (sizes >= SMALLEST_RECORD_BYTES)
+            fits = (number == at) & (sizes >= RECORD_LEAST_BYTES)
             which = np.flatnonzero(fits & (positions + sizes <= log.size_bytes))
             if len(which):
                 found[which] = _are_there(log, positions[which], sizes[which], file, offsets[which])
