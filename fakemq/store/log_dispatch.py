@@ -31,7 +31,7 @@ _FILE_NAME_MOST_BYTES = 255
 
 
 class LogDispatch:
-    """Gives each record of one log to its consume queue and to the index."""
+    """Brings each record of one log to its consume queue and to the index."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Messages on their way into the log: what a caller gives, what records are made of.
+"""Messages on their way into the log: as callers hand them in, and as drafts of records.
 
 Source: store/MessageExtBrokerInner.java, store/CommitLog.java#MessageExtEncoder,
 store/DefaultMessageStore.java#checkMessage (4.9.7)

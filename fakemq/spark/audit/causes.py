@@ -20,7 +20,7 @@ EVENTS_AT_MOST = 10_000
 """This number of journal events are used, the newest; faults of sends are found by requests."""
 
 USUAL_MOST_BYTES = 4 << 20
-"""The default of maxMessageSize: taken for the size of a record whose size nothing tells."""
+"""The default of maxMessageSize: assumed for a record of unknown size."""
 _EVERYWHERE = 1 << 62
 
 _RANGE = re.compile(r"from offset (\d+)(?: to (\d+))?|of (\d+) bytes at offset (\d+)")
