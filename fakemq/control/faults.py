@@ -11,7 +11,8 @@ from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.errors import did_you_mean
-from fakemq.handles.faults.placing import Fault, FaultPlacing
+from fakemq.handles.faults import Faults, Placing
+from fakemq.handles.faults.placing import Fault
 from fakemq.handles.faults.requests import GateFault
 
 
@@ -45,17 +46,15 @@ class PlaceFault(Body):
     kwargs: dict[str, object] = msgspec.field(default_factory=dict)
 
 
-def placings(faults: FaultPlacing, above: str = "") -> Iterator[tuple[str, Callable[..., object]]]:
-    """What places a fault, by name; those of a family are named as in ``family.fault``."""
-    for name, member in inspect.getmembers_static(type(faults)):
-        if name.startswith("_"):
-            continue
-        family = isinstance(member, property)
-        gives = _given_by(member.fget if family else member)
-        if family and issubclass(gives, FaultPlacing):
-            yield from placings(getattr(faults, name), f"{above}{name}.")
-        elif not family and issubclass(gives, Fault):
-            yield above + name, getattr(faults, name)
+def placings(faults: Faults) -> Iterator[tuple[str, Callable[..., object]]]:
+    """Every method that places a fault, by name."""
+    for name, member in inspect.getmembers_static(type(faults), is_placing):
+        if issubclass(_returned_by(member.method), Fault):
+            yield name, getattr(faults, name)
+
+
+def is_placing(member: object) -> bool:
+    return isinstance(member, Placing)
 
 
 def _arguments(place: Callable[..., object]) -> dict[str, str]:
@@ -86,8 +85,8 @@ def _call(name: str, place: Callable[..., object]) -> str:
     return f"{name}({arguments})"
 
 
-def _given_by(function: object) -> type:
-    """The class that a method says it gives; object where it says none that it can name here."""
+def _returned_by(function: object) -> type:
+    """The class in a method's return annotation; object if it has none or one of another module."""
     if not inspect.isfunction(function):
         return object
     written = inspect.get_annotations(function).get("return")

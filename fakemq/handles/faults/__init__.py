@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from types import MethodType
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults.calls import CallFaults
@@ -10,23 +12,99 @@ from fakemq.handles.faults.leases import LeaseFaults
 from fakemq.handles.faults.links import LinkFaults
 from fakemq.handles.faults.name_servers import NameServerFaults
 from fakemq.handles.faults.nodes import NodeFaults
-from fakemq.handles.faults.placing import Fault, Often, when
+from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, when
 from fakemq.handles.faults.replication import ReplicationFaults
 from fakemq.handles.faults.requests import RequestFaults
+from fakemq.handles.running import Handle, Running
 
 __all__ = ["Fault", "Faults", "Often", "when"]
 
+FamilyT = TypeVar("FamilyT", bound=FaultPlacing)
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class Faults(
-    RequestFaults,
-    CallFaults,
-    LeaseFaults,
-    LinkFaults,
-    ReplicationFaults,
-    NodeFaults,
-    NameServerFaults,
-):
-    """Faults placed by name."""
+
+class Placing(Generic[FamilyT, P, R]):
+    """A method of `Faults` that is carried out by the family of faults that has it."""
+
+    def __init__(
+        self, family: Callable[[Running], FamilyT], method: Callable[Concatenate[FamilyT, P], R]
+    ) -> None:
+        self.family = family
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    @overload
+    def __get__(self, faults: None, owner: type) -> Callable[Concatenate[FamilyT, P], R]: ...
+
+    @overload
+    def __get__(self, faults: Faults, owner: type) -> Callable[P, R]: ...
+
+    def __get__(self, faults: Faults | None, owner: type) -> object:
+        if faults is None:  # as help(Faults) reads it
+            return self.method
+        return MethodType(self.method, self.family(faults._running))
+
+
+class Faults(Handle):
+    """Faults placed by name. The table below says which family places which fault."""
+
+    # requests
+    error = Placing(RequestFaults, RequestFaults.error)
+    reply = Placing(RequestFaults, RequestFaults.reply)
+    delay = Placing(RequestFaults, RequestFaults.delay)
+    drop = Placing(RequestFaults, RequestFaults.drop)
+    close = Placing(RequestFaults, RequestFaults.close)
+    park = Placing(RequestFaults, RequestFaults.park)
+    kill = Placing(RequestFaults, RequestFaults.kill)
+    pause = Placing(RequestFaults, RequestFaults.pause)
+
+    # calls
+    drop_call = Placing(CallFaults, CallFaults.drop_call)
+    delay_call = Placing(CallFaults, CallFaults.delay_call)
+    duplicate_call = Placing(CallFaults, CallFaults.duplicate_call)
+    reorder_calls = Placing(CallFaults, CallFaults.reorder_calls)
+
+    # leases
+    consumer_list = Placing(LeaseFaults, LeaseFaults.consumer_list)
+    expire_locks = Placing(LeaseFaults, LeaseFaults.expire_locks)
+    expire_client = Placing(LeaseFaults, LeaseFaults.expire_client)
+    expire_broker = Placing(LeaseFaults, LeaseFaults.expire_broker)
+
+    # links
+    partition = Placing(LinkFaults, LinkFaults.partition)
+    heal = Placing(LinkFaults, LinkFaults.heal)
+    hold = Placing(LinkFaults, LinkFaults.hold)
+    latency = Placing(LinkFaults, LinkFaults.latency)
+    bandwidth = Placing(LinkFaults, LinkFaults.bandwidth)
+    slice = Placing(LinkFaults, LinkFaults.slice)
+    cut = Placing(LinkFaults, LinkFaults.cut)
+    reset = Placing(LinkFaults, LinkFaults.reset)
+
+    # replication
+    hold_slave = Placing(ReplicationFaults, ReplicationFaults.hold_slave)
+    withhold_acks = Placing(ReplicationFaults, ReplicationFaults.withhold_acks)
+    tear_transfer = Placing(ReplicationFaults, ReplicationFaults.tear_transfer)
+    reorder_metadata = Placing(ReplicationFaults, ReplicationFaults.reorder_metadata)
+    truncate_slave = Placing(ReplicationFaults, ReplicationFaults.truncate_slave)
+    believe_reports = Placing(ReplicationFaults, ReplicationFaults.believe_reports)
+
+    # nodes
+    disk_full = Placing(NodeFaults, NodeFaults.disk_full)
+    tear_last_write = Placing(NodeFaults, NodeFaults.tear_last_write)
+    lose_flush = Placing(NodeFaults, NodeFaults.lose_flush)
+    fail_flush = Placing(NodeFaults, NodeFaults.fail_flush)
+    slow_flush = Placing(NodeFaults, NodeFaults.slow_flush)
+    flip_byte = Placing(NodeFaults, NodeFaults.flip_byte)
+
+    # name servers
+    silence = Placing(NameServerFaults, NameServerFaults.silence)
+    lag_registrations = Placing(NameServerFaults, NameServerFaults.lag_registrations)
+    stale_routes = Placing(NameServerFaults, NameServerFaults.stale_routes)
+    hide_broker = Placing(NameServerFaults, NameServerFaults.hide_broker)
+    hide_topic = Placing(NameServerFaults, NameServerFaults.hide_topic)
+    show_queues = Placing(NameServerFaults, NameServerFaults.show_queues)
+    show_addr = Placing(NameServerFaults, NameServerFaults.show_addr)
 
     def all(self) -> list[Fault]:
         """Every fault since the start or the last reset, oldest first."""
