@@ -32,11 +32,13 @@ YIELDING_NICENESS = 10
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many workers ``-n auto`` starts: one more than cores.
+    """Return how many workers ``-n auto`` starts: one for each core, and one for tests that wait.
 
     The worker of the group "waiting" leaves its core idle most of the time.
     """
-    return 1 + len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    waiting = config.getoption("markexpr") != "not jvm"
+    return (cores or 1) + waiting
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -6,6 +6,7 @@ Scenarios of more than 15 s in real time are left out: they ran there when they 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -17,19 +18,41 @@ from conformance.targets.fake_or_java import JavaTarget, java_target
 # Slow: holds that end in real time, and real clusters to start.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), WAITING]
 
+CONFIGS = by_config(one for one in scenarios() if not one.is_long)
+"""Configs of brokers, each with the scenarios that share a real cluster of it."""
+
+AT_ONCE = 2
+"""Clusters that run at a time: they wait more than they work."""
+
+
+@pytest.fixture(scope="module")
+def compared(java: None, request: pytest.FixtureRequest) -> Iterator[dict[int, Future[str]]]:
+    """For each config that a test asks for: how its real cluster differs from the recordings."""
+    items = [item for item in request.session.items if item.path == request.path]
+    params = [item.callspec.params for item in items if isinstance(item, pytest.Function)]
+    wanted = [number for number in range(len(CONFIGS)) if {"number": number} in params]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {number: pool.submit(_compare, *CONFIGS[number]) for number in wanted}
+
 
 @pytest.mark.parametrize(
-    ("config", "together"),
-    by_config(one for one in scenarios() if not one.is_long),
-    ids=lambda value: " ".join(value) or "defaults" if isinstance(value, dict) else "",
+    "number", range(len(CONFIGS)), ids=[" ".join(config) or "defaults" for config, _ in CONFIGS]
 )
 def test_the_real_cluster_says_what_was_recorded(
-    config: Mapping[str, str], together: list[Scenario], java: None
+    compared: dict[int, Future[str]], number: int
 ) -> None:
-    different = [one for one, _ in _different(config, together)]
-    # Real threads: what a scenario shows by accident it does not show twice, on a fresh cluster.
-    text = "\n".join(text for _, text in _different(config, different))
+    text = compared[number].result()
     assert not text, f"record anew and read the difference:\n{text}"
+
+
+def _compare(config: Mapping[str, str], together: list[Scenario]) -> str:
+    """Return how scenarios differ from their recordings, twice.
+
+    A real cluster has real threads: what a scenario shows by accident, it does not show again on a
+    fresh cluster.
+    """
+    different = [one for one, _ in _different(config, together)]
+    return "\n".join(text for _, text in _different(config, different))
 
 
 def _different(
