@@ -228,7 +228,8 @@ class Broker:
         for record in result.records:
             if record.topic == SCHEDULE_TOPIC:
                 self.delay.scheduled(record)
-            self.holds.arrived(record)
+            if (record.topic, record.queue_id) in self.holds.by_queue:
+                self.holds.arrived(record)
 
     # -- life ---------------------------------------------------------------------------------
 

@@ -92,7 +92,8 @@ class PullRequestHoldService:
         self._node = node
         self._store = store
         # Dicts as sets that keep their order: pulls are answered in the order they came.
-        self._by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
+        self.by_queue: dict[tuple[str, int], dict[_HeldPull, None]] = {}
+        """The held pulls by topic and queue id; a queue without held pulls is not listed."""
         self._by_session: dict[Session, dict[_HeldPull, None]] = {}
         self._checks: dict[tuple[bool, int], _Check] = {}
         self._count = 0
@@ -128,7 +129,7 @@ class PullRequestHoldService:
         self._count += 1
         now_ms = self._now_ms(request.session)
         pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms), again)
-        self._by_queue.setdefault(pull.queue, {})[pull] = None
+        self.by_queue.setdefault(pull.queue, {})[pull] = None
         self._by_session.setdefault(request.session, {})[pull] = None
         # Where no arrival will be told of, every check has to look.
         self._check_at(pull, pull.expires_ms if self._told_of_arrivals else now_ms + 1)
@@ -152,7 +153,7 @@ class PullRequestHoldService:
 
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
-        pulls = self._by_queue.get((record.topic, record.queue_id))
+        pulls = self.by_queue.get((record.topic, record.queue_id))
         if not pulls or not self._told_of_arrivals:
             return
         max_offset, tags_code = record.queue_offset + 1, record.tags_code
@@ -193,7 +194,7 @@ class PullRequestHoldService:
                 peer=pull.request.session.remote_addr,
                 due_in_ms=pull.check.due_ms - self._now_ms(pull.request.session),
             )
-            for pulls in self._by_queue.values()
+            for pulls in self.by_queue.values()
             for pull in pulls
             if pull.check is not None
         )
@@ -272,7 +273,7 @@ class PullRequestHoldService:
     def _remove(self, pull: _HeldPull) -> None:
         self._count -= 1
         self._leave_check(pull)
-        _take_out(self._by_queue, pull.queue, pull)
+        _take_out(self.by_queue, pull.queue, pull)
         _take_out(self._by_session, pull.request.session, pull)
 
     def _leave_check(self, pull: _HeldPull) -> None:

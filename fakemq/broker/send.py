@@ -62,7 +62,7 @@ def send(
         if appended is not None:
             # The store may have diverted the message: it is counted where it was stored.
             broker.stats.sent(
-                message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
+                message.topic, message.queue_id, len(appended.phy_offsets), appended.wrote_bytes
             )
             broker.arrived(result)
         if code is None or appended is None:
@@ -163,7 +163,8 @@ def _message(broker: Broker, request: SendRequest, destination: Destination) -> 
         born_host=record_host(request.session.remote_addr),
         store_host=own_host(config.broker_ip1, config.listen_port),
         reconsume_times=header.reconsume_times or 0,
-        wait_store_msg_ok=not wait or parse_bool(wait),
+        # Most producers send the very text "true", which needs no call.
+        wait_store_msg_ok=not wait or wait == "true" or parse_bool(wait),
     )
 
 

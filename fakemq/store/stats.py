@@ -48,7 +48,7 @@ class StoreStats:
 
     def put(self, num: int, size_bytes: int) -> None:
         """A put stored so many records and bytes."""
-        self._put.add(self._now_ms(), num)
+        self._put.add(self._clock.elapsed_ms() - self._began_ms, num)
         self._put_size_bytes += size_bytes
 
     def put_failed(self) -> None:
