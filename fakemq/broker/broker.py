@@ -1,4 +1,4 @@
-"""One broker: what it is made of, and its life from start to stop, kill or pause.
+"""One broker: its parts, and its life from start to stop, kill or pause.
 
 Source: broker/BrokerController.java (4.9.7)
 """
@@ -58,18 +58,18 @@ if TYPE_CHECKING:
 
 
 _PULLS = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE})
-"""Codes that the fast port does not have."""
+"""Codes that the VIP port does not answer."""
 
 
 class Broker:
-    """A broker: answers what its handlers know, keeps its tables, talks to the name servers.
+    """A broker: it answers requests, keeps its tables, and registers with the name servers.
 
-    ``randomness`` draws queue ids. A broker that was stopped or killed can be started again; its
-    tables and its store are as they were, its connections are gone.
+    ``randomness`` draws queue ids. A broker that was stopped or killed can be started again: it
+    keeps its tables and its store, but not its connections.
     """
 
     outbound: Outbound
-    """Its connections to others; set by whoever made the broker, before `start`."""
+    """Its connections to other nodes; the owner of the broker sets it before `start`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Broker:
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}  # a set that keeps its order
         self.unique_ids = self._new_unique_ids()
-        """For messages that no producer sent."""
+        """Makes the ids of messages that no producer sent."""
         self.node = node = NodeContext(name, config, clock, journal, self.faults, randomness)
         # Each part gets the node and the parts made before it. There are three exceptions, where
         # two parts need each other; each is a callable that finds the later part when it is called:
@@ -133,7 +133,7 @@ class Broker:
         files.filters.connect(self.filters)
         files.delays.connect(self.delay)
         self.ha: HAService | None = None
-        """Replication, where there is anything to replicate; from a start on to its end."""
+        """Replication, from `start` to the end; None for a broker without slaves and masters."""
         self.main_dispatcher = Dispatcher(self, handles, on_unknown=_unknown)
         self.fast_dispatcher = Dispatcher(self, handles, on_unknown=_unknown, without=_PULLS)
 
@@ -151,7 +151,7 @@ class Broker:
 
     @property
     def vip_addr(self) -> str:
-        """The fast port: every code but pulls."""
+        """The VIP port: it answers every code but pulls."""
         return addresses.vip_addr(self.config)
 
     @property
@@ -178,7 +178,7 @@ class Broker:
         return self.replication().accept(link)
 
     def replication(self) -> HAService:
-        """Its side of replication, made when it is first needed."""
+        """Return its side of replication; make it at the first call."""
         if self.ha is None:
             from fakemq.ha.service import HAService  # most brokers have no slave
 
@@ -202,7 +202,7 @@ class Broker:
         }
 
     def session_closed(self, session: Session) -> None:
-        """A client is gone: its producers, consumers and held pulls with it."""
+        """Remove the producers, consumers and held pulls of a closed connection."""
         if session not in self.sessions:
             return
         del self.sessions[session]
@@ -223,7 +223,7 @@ class Broker:
     def arrived(self, result: PutMessageResult) -> None:
         """Notify delay levels and held pulls of the records of a finished put.
 
-        A woken pull is answered at once, as a whole request of its own: so this comes last.
+        Call this last: a woken pull is answered inside, as a whole request of its own.
         """
         for record in result.records:
             if record.topic == SCHEDULE_TOPIC:
@@ -235,13 +235,13 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Started and neither stopped nor killed; a paused broker runs too."""
+        """Whether it was started and not stopped or killed since; a paused broker runs, too."""
         return self.state.is_up
 
     def start(self, namesrv_addrs: Sequence[str] = ()) -> None:
-        """Begin to work, and register with all name servers at once."""
+        """Start every part, and register with all name servers at once."""
         if self.state is NodeState.STOPPING:
-            self._end("stop")  # whoever starts it again does not wait for slow name servers
+            self._end("stop")  # a new start does not wait for slow name servers
         disk = self.store.disk
         if disk is None:
             self.persistence.load()
@@ -274,9 +274,9 @@ class Broker:
             ha.stop(why)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
-        """Let the clients go, unregister everywhere, then close what is left.
+        """Disconnect the clients, unregister from all name servers, then stop every part.
 
-        ``on_stopped`` is called when every name server has answered, or had 3 s to do so.
+        ``on_stopped`` is called when every name server has replied or timed out (3 s).
         """
         if not self.running:
             on_stopped()
@@ -288,7 +288,7 @@ class Broker:
 
         def end() -> None:
             try:
-                if self.state is NodeState.STOPPING:  # and not killed meanwhile
+                if self.state is NodeState.STOPPING:  # it was not killed meanwhile
                     self._end("stop")
             finally:
                 on_stopped()
@@ -296,10 +296,10 @@ class Broker:
         self.registration.unregister_all().when_done(end)
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
-        """Be gone at once: nobody is told, nothing is answered any more.
+        """End at once, like a killed process: no request is answered, no name server is notified.
 
-        With ``lose_unsynced`` the machine is gone, too: its disk has of the store what was flushed,
-        and of the rest some pages, as the cluster's seed has it.
+        With ``lose_unsynced`` the machine crashes, too: its disk keeps what was flushed, and of the
+        rest some pages that the cluster's seed chooses.
         """
         if self.state is not NodeState.STOPPED:
             with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="kill"))):
@@ -307,7 +307,7 @@ class Broker:
                 self._end("kill", lose_unsynced)
 
     def _close_sessions(self, why: str) -> None:
-        # Taken away first, so that no member hears of the others' leaving.
+        # Emptied first, so that no member is notified that the other members leave.
         sessions, self.sessions = self.sessions, {}
         for session in sessions:
             session.close(why)
@@ -333,11 +333,11 @@ class Broker:
                     disk.stop() if how == "stop" else disk.kill(lose_unsynced=lose_unsynced)
             finally:
                 self.clock.cancel_all()
-                if how != "kill":  # which was the first to happen
+                if how != "kill":  # a kill was noted before anything else
                     self.journal.add(NodeStopped(node=self.name, how=how))
 
     def pause(self) -> None:
-        """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
+        """Pause like a process after SIGSTOP: sockets stay open, but nothing is read or fired."""
         if self.state is not NodeState.RUNNING:
             return
         self.state = self.state.then(NodeState.PAUSED)
@@ -350,13 +350,13 @@ class Broker:
         self.journal.add(NodeStopped(node=self.name, how="pause"))
 
     def resume(self) -> None:
-        """Go on: what fell due and what arrived meanwhile is handled now, late."""
+        """Continue: handle what arrived and what fell due during the pause, late."""
         if self.state is not NodeState.PAUSED:
             return
         self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
-            # What arrived before what fell due: a late timer must see heartbeats, answers and
-            # closings that have long been there, or it puts out live clients.
+            # Handle what arrived before what fell due: a late timer must see the heartbeats,
+            # answers and closings of the pause, or it would remove live clients.
             for session in list(self.sessions):
                 session.resume()
             self.outbound.resume()
@@ -365,9 +365,9 @@ class Broker:
             self.clock.resume()
 
     def reset(self) -> None:
-        """Topics, groups, offsets and messages as at the first start; connections stay.
+        """Return topics, groups, offsets and messages to the first start; connections stay.
 
-        Name servers are not told: `register_all` does that when they have been reset too.
+        Name servers are not notified: call `register_all` when they have been reset, too.
         """
         self._stop_replication("reset")
         self.config.restore(self._start_config)
@@ -379,21 +379,21 @@ class Broker:
         self.stats.start()
         self.delay.reset(running=self.running)
         self.transactions.reset(running=self.running)
-        self.positions.reset()  # before the held pulls, which are answered by it
+        self.positions.reset()  # before the held pulls, whose answers depend on it
         self.unique_ids = self._new_unique_ids()
         self._forget_clients()
-        self.filters.reset()  # after the members, whose filters stay
+        self.filters.reset()  # after the members, because the filters of members stay
         self.persistence.reset()
         if self.running:
             self._start_replication()
 
     def changed_config(self) -> dict[str, Value]:
-        """What of the config was changed since the start, by attribute."""
+        """Return the settings that were changed since the start, by attribute."""
         first, now = self._start_config, vars(self.config).items()
         return {name: value for name, value in now if getattr(first, name) != value}
 
     def restore(self, image: NodeImage) -> None:
-        """Hold what an image of a broker holds; connections stay, name servers are not told."""
+        """Take over the state of an image; connections stay, name servers are not notified."""
         from fakemq.store import image as images  # few tests do this
 
         self._stop_replication("restore")
@@ -419,16 +419,19 @@ class Broker:
         self.registration.register_all()
 
     def create_topic(self, topic: str, queues: int, *, perm: int = PermName.READ_WRITE) -> None:
-        """Create a topic, or give it this many queues, and tell the name servers."""
+        """Create a topic or change its number of queues, and register it."""
         self.registration.register_topic(self.topics.create(topic, queues, perm))
 
     def put_topic(self, config: TopicConfig) -> None:
-        """Have a topic exactly as it is given, and tell the name servers."""
+        """Create or replace a topic, and register it."""
         self.topics.update(config)
         self.registration.register_topic(config)
 
     def delete_topic(self, topic: str) -> None:
-        """Forget a topic and its queues, if it is here; name servers are not told, as in Java."""
+        """Delete a topic, if it exists, and its queues.
+
+        Name servers are not notified, as in Java.
+        """
         self.topics.delete(topic)
         self.store.clean_unused_topic(self.topics.snapshot().keys())
         if self.config.auto_delete_unused_stats:
@@ -473,7 +476,7 @@ class Broker:
         self.consumers.reset()
         self.positions.forget_closed()
         self.holds.reset()
-        self.locks.reset()  # after the members, whose locks stay
+        self.locks.reset()  # after the members, because the locks of members stay
         self.client_expiry.reset()
 
     def __repr__(self) -> str:
@@ -481,7 +484,7 @@ class Broker:
 
 
 handles: Handlers[Broker] = Handlers("fakemq.broker.handlers")
-"""What registers a handler for brokers."""
+"""The decorator that registers a handler for brokers."""
 
 
 def _unknown(code: int) -> Reply[NoHeader]:

@@ -1,8 +1,8 @@
-"""Delivers delayed messages: from the queues of the schedule topic to where they belong.
+"""Delivery of delayed messages: from the queues of the schedule topic to their real topics.
 
-The way into the schedule topic is the store's (`fakemq.store.delay_levels`). Java looks at each
+The store puts messages into the schedule topic (`fakemq.store.delay_levels`). Java checks each
 level every 100 ms; here the first message of a level has a deadline, and a level without messages
-has none. What Java does with enableScheduleAsyncDeliver looks the same from outside.
+has none. Clients cannot see a difference with enableScheduleAsyncDeliver.
 
 Source: store/schedule/ScheduleMessageService.java (4.9.7)
 """
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 FIRST_DELAY_TIME_MS = 1_000
-"""Nothing is delivered earlier after a start."""
+"""The time after a start before the first delivery."""
 DELAY_FOR_A_WHILE_MS = 100
 DELAY_FOR_A_PERIOD_MS = 10_000
 _FIRST_PERSIST_MS = 10_000
 _TABLE_CAPACITY = 32
-"""Of Java's table, by which the file has its order."""
+"""The capacity of Java's table, which decides the order in the file."""
 
 
 class _Level:
-    """One level: where its delivery stands, and what it waits for."""
+    """One level: the progress of its delivery, and the timer that it waits for."""
 
     __slots__ = ("delay_ms", "failures", "next_offset", "number", "timer")
 
@@ -68,7 +68,7 @@ class _Level:
 
 
 class ScheduleMessageService:
-    """The levels of one broker. A slave has none: its master delivers."""
+    """The delay levels of one broker. A slave has none: its master delivers."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ScheduleMessageService:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to deliver; a broker that starts again goes on from its saved progress."""
+        """Begin to deliver, from the saved progress on."""
         config, levels = self._node.config, self._store.delay_levels
         levels.read(config.message_delay_level)
         self._load()
@@ -110,7 +110,7 @@ class ScheduleMessageService:
         self._look_again()
 
     def stop(self, *, persist: bool) -> None:
-        """Deliver nothing more; progress that is not persisted is forgotten by the next start."""
+        """Stop the delivery; the next start forgets progress that was not persisted."""
         for level in self._levels.values():
             self._node.clock.cancel(level.timer)
         self._levels = {}
@@ -130,11 +130,11 @@ class ScheduleMessageService:
     # -- progress -----------------------------------------------------------------------------
 
     def encode(self) -> bytes:
-        """The next offset of every level that ever delivered, as delayOffset.json has it."""
+        """Return the next offset of every level that ever delivered, as delayOffset.json text."""
         return self.persisted().encode()
 
     def persisted(self) -> DelayOffsetSerializeWrapper:
-        """As `encode`, before it is a text."""
+        """Return the next offset of every level that ever delivered, as delayOffset.json has it."""
         from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper  # seldom asked for
 
         levels = java_concurrent_map_order(self._offset_table, _TABLE_CAPACITY)
@@ -143,14 +143,14 @@ class ScheduleMessageService:
         )
 
     def load(self, saved: DelayOffsetSerializeWrapper) -> None:
-        """Have this as progress from the next start on.
+        """Use this progress from the next start on.
 
         Source: ScheduleMessageService.java#decode (4.9.7)
         """
         self._persisted = dict(saved.offset_table)
 
     def forget(self) -> None:
-        """Have no progress at the next start."""
+        """Begin without progress at the next start."""
         self._persisted = {}
 
     @property
@@ -159,15 +159,16 @@ class ScheduleMessageService:
         return dict(self._offset_table)
 
     def next_offset(self, level: int) -> int:
-        """The queue offset of the first message of a level that is not delivered yet."""
+        """Return the queue offset of the first message of a level that is not delivered yet."""
         found = self._levels.get(level)
         return self._offset_table.get(level, 0) if found is None else found.next_offset
 
     def _load(self) -> None:
-        """Go on from what was persisted, as far as there are messages.
+        """Take over the persisted progress, limited to the messages that exist.
 
-        A crash may have taken those that it speaks of. It is written down at once where Java does
-        so after ten seconds: if it crashed again before, it would pass over what came instead.
+        A crash may have lost delivered messages. The corrected progress is written at once, where
+        Java does that after ten seconds: after a second crash before that, Java would skip the
+        messages that were stored at those offsets meanwhile.
         Source: ScheduleMessageService.java#load, #correctDelayOffset (4.9.7)
         """
         levels = self._store.delay_levels.table
@@ -181,7 +182,7 @@ class ScheduleMessageService:
             self._persist()
 
     def _within(self, queue_id: int, offset: int) -> int:
-        """The nearest offset that the queue has, or will have next."""
+        """Return the nearest offset that the queue has, or will have next."""
         store = self._store
         least = store.min_offset_in_queue(SCHEDULE_TOPIC, queue_id)
         return max(least, min(offset, store.max_offset_in_queue(SCHEDULE_TOPIC, queue_id)))
@@ -208,7 +209,7 @@ class ScheduleMessageService:
             self._persist_from(self._node.clock.elapsed_ms() + 1)
 
     def _persist(self) -> None:
-        # What a broker that was killed begins with, with a file or without.
+        # A killed broker begins again with this, with a file or without.
         self._persisted = dict(self._offset_table)
         self._file.persist()
 
@@ -239,7 +240,7 @@ class ScheduleMessageService:
             self._wait(level)
 
     def _look_again(self) -> None:
-        """What is due may be due at another moment, by a wall clock that was moved."""
+        """Set all deadlines again, because the wall clock was moved."""
         for level in self._levels.values():
             self._node.clock.cancel(level.timer)
             self._wait(level)
@@ -262,12 +263,12 @@ class ScheduleMessageService:
         )
 
     def _first(self, level: _Level) -> tuple[int, int, int] | None:
-        """Physical offset, size and deliver time of the level's first message."""
+        """Return physical offset, size and delivery time of the level's first message."""
         level.next_offset = self._within(level.queue_id, level.next_offset)
         return self._store.queue_unit(SCHEDULE_TOPIC, level.queue_id, level.next_offset)
 
     def _countdown_ms(self, level: _Level, deliver_timestamp_ms: int) -> int:
-        """How long until a message is due; none waits for longer than its level does.
+        """Return the time until a message is due; it is never longer than the level's delay.
 
         Source: ScheduleMessageService.java#correctDeliverTimestamp (4.9.7)
         """
@@ -294,7 +295,7 @@ class ScheduleMessageService:
         self._wait(level)
 
     def _deliver(self, level: _Level, phy_offset: int, size_bytes: int) -> bool:
-        """Put a message where it belongs; False if the store does not take it."""
+        """Store a message in its real topic; return False if the store refuses it."""
         store, node = self._store, self._node
         stored = store.look_message_by_offset(phy_offset, size_bytes)
         if stored is None:
@@ -335,23 +336,23 @@ class ScheduleMessageService:
 
 
 def _time_up(stored: MessageExt) -> InnerMessage | None:
-    """The message that waited; its stored properties still have level, real topic and queue.
+    """Return the message to deliver; its stored properties keep level, real topic and queue.
 
-    None for what is to be discarded: half messages, whose transaction it is too late for, and what
-    says no real topic (on which Java would try for ever).
+    Return None for two kinds of messages, which are discarded: half messages, as it is too late for
+    their transaction, and messages without a real topic (Java would try those for ever).
     Source: ScheduleMessageService.java#messageTimeup (4.9.7)
     """
     place = real_place(stored)
     if place is None or place[0] == TRANS_HALF_TOPIC:
         return None
     message = InnerMessage.of(stored, *place, dict(stored.properties))
-    # Or it would go through the schedule topic again.
+    # With the level it would go through the schedule topic again.
     message.properties.pop(DELAY_TIME_LEVEL, None)
     return message
 
 
 def real_place(stored: MessageExt) -> tuple[str, int] | None:
-    """Topic and queue id that a message in the schedule topic is for; None if it says none."""
+    """Return real topic and queue id of a message in the schedule topic; None if it has none."""
     topic = stored.properties.get(REAL_TOPIC)
     try:
         queue_id = parse_int(stored.properties.get(REAL_QUEUE_ID, ""))

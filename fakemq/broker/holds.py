@@ -1,8 +1,8 @@
-"""Pulls that found nothing and wait for a message: long polling.
+"""Held pulls: they found no message and wait for one (long polling).
 
-Java looks at all held pulls every 5 s, and at those of a queue whenever a message arrives there.
-Here a held pull has a deadline on that 5 s grid: the first tick at which the look would answer it.
-Pulls that share a tick share one timer, so that a thousand idle consumers cost nothing.
+Java checks all held pulls every 5 s, and those of a queue whenever a message arrives there. Here a
+held pull has a deadline on that 5 s grid: the first tick at which the check would answer it. Pulls
+of the same tick share one timer, so that a thousand idle consumers cost nothing.
 
 Source: broker/longpolling/PullRequestHoldService.java (4.9.7)
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 CHECK_PERIOD_MS = 5_000
-"""Also the time before the first check."""
+"""The period of the checks, and the time before the first one."""
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 """A 4.9.7 consumer pulls again after a second (pullTimeDelayMillsWhenException)."""
 
@@ -41,7 +41,7 @@ _ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):
-    """A pull that waits, as a test sees it."""
+    """A held pull, as a test sees it."""
 
     group: str
     topic: str
@@ -49,11 +49,11 @@ class Held(msgspec.Struct, frozen=True, gc=False):
     queue_offset: int
     peer: str
     due_in_ms: int
-    """When it is answered at the latest, on the axis by which its peer lives."""
+    """The latest time of its answer, on the time axis of its peer."""
 
 
 class _HeldPull:
-    """A pull that waits. ``expires_ms`` is when its client's patience ends."""
+    """A held pull. ``expires_ms`` is the end of the client's timeout, in elapsed time."""
 
     __slots__ = ("again", "check", "expires_ms", "message_filter", "parked", "queue", "request")
 
@@ -74,7 +74,7 @@ class _HeldPull:
 
 
 class _Check:
-    """One tick of the grid, on one axis, and the pulls to be answered then."""
+    """One tick of the grid on one time axis, and the pulls to check then."""
 
     __slots__ = ("due_ms", "outside", "pulls", "timer")
 
@@ -101,7 +101,7 @@ class PullRequestHoldService:
         self.start()
 
     def start(self) -> None:
-        """Put the check grid's origin at this moment, on both axes."""
+        """Let the grid of checks begin now, on both time axes."""
         clock = self._node.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
@@ -118,11 +118,11 @@ class PullRequestHoldService:
         ``again`` is called once, when the pull is answered: it looks into the queue a second time
         and returns the answer.
 
-        Refused where as many are held as may wait for Java's threads; those that are held have no
-        limit there.
+        Raise Refused if pullThreadPoolQueueCapacity pulls are held. In Java that limits the pulls
+        that wait for a thread; held pulls have no limit there.
 
         Source: PullRequestHoldService.java#suspendPullRequest, and what
-        remoting/netty/NettyRemotingAbstract.java#processRequestCommand says when a queue is full
+        remoting/netty/NettyRemotingAbstract.java#processRequestCommand on a full queue
         """
         if self._count >= self._node.config.pull_thread_pool_queue_capacity:
             raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
@@ -131,8 +131,8 @@ class PullRequestHoldService:
         pull = _HeldPull(request, message_filter, now_ms + max(0, timeout_ms), again)
         self.by_queue.setdefault(pull.queue, {})[pull] = None
         self._by_session.setdefault(request.session, {})[pull] = None
-        # Where no arrival will be told of, every check has to look.
-        self._check_at(pull, pull.expires_ms if self._told_of_arrivals else now_ms + 1)
+        # Without notification of arrivals every check has to read the queue.
+        self._check_at(pull, pull.expires_ms if self._notified_of_arrivals else now_ms + 1)
         header = request.header
         self._node.journal.add(
             PullHeld(
@@ -154,7 +154,7 @@ class PullRequestHoldService:
         Source: PullRequestHoldService.java#notifyMessageArriving (4.9.7)
         """
         pulls = self.by_queue.get((record.topic, record.queue_id))
-        if not pulls or not self._told_of_arrivals:
+        if not pulls or not self._notified_of_arrivals:
             return
         max_offset, tags_code = record.queue_offset + 1, record.tags_code
         properties = b"" if record.draft is None else record.draft.properties
@@ -169,12 +169,15 @@ class PullRequestHoldService:
                 self._check_at(pull, now_ms)
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone: nobody waits for its pulls any more."""
+        """Remove the held pulls of a closed connection."""
         for pull in list(self._by_session.get(session, ())):
             self._remove(pull)
 
     def reset(self) -> None:
-        """Every queue is empty now: answer those who wait further on, forget those who left."""
+        """Answer pulls that wait behind offset 0, as every queue is empty after a reset.
+
+        Pulls of closed connections are removed.
+        """
         for session, pulls in list(self._by_session.items()):
             if session.closed:
                 self.session_closed(session)
@@ -184,7 +187,7 @@ class PullRequestHoldService:
                     self._answer(pull, "check")
 
     def snapshot(self) -> tuple[Held, ...]:
-        """All held pulls, in the order they came per queue."""
+        """Return all held pulls, by queue and in the order of their arrival."""
         return tuple(
             Held(
                 group=(header := pull.request.header).consumer_group,
@@ -205,12 +208,12 @@ class PullRequestHoldService:
         return self._node.clock.elapsed_ms(outside=session.outside)
 
     @property
-    def _told_of_arrivals(self) -> bool:
+    def _notified_of_arrivals(self) -> bool:
         config = self._node.config
         return config.long_polling_enable and not config.is_slave
 
     def _check_at(self, pull: _HeldPull, at_ms: int) -> None:
-        """Put the pull down for the first check at or after ``at_ms``, if it is for none sooner."""
+        """Add the pull to the first check at or after ``at_ms``, unless an earlier one has it."""
         config = self._node.config
         outside = pull.request.session.outside
         period_ms = (
@@ -239,11 +242,11 @@ class PullRequestHoldService:
         return check
 
     def _run(self, check: _Check) -> None:
-        self._forget(check)  # who is put down for this very tick from now on starts a new one
+        self._forget(check)  # a pull that is added to this very tick from now on needs a new check
         store = self._store
         for pull in list(check.pulls):
             if pull.check is not check:
-                continue  # answered meanwhile, by what an answer before it brought about
+                continue  # an earlier answer of this check has led to its answer
             now_ms = self._now_ms(pull.request.session)
             if store.max_offset_in_queue(*pull.queue) > pull.request.header.queue_offset:
                 self._answer(pull, "check")
@@ -255,7 +258,7 @@ class PullRequestHoldService:
 
     def _answer(self, pull: _HeldPull, why: str) -> None:
         if pull.check is None:
-            return  # answered meanwhile, by what an answer before it brought about
+            return  # an earlier answer of this check has led to its answer
         self._remove(pull)
         header = pull.request.header
         self._node.journal.add(
@@ -304,5 +307,5 @@ def _matches(pull: _HeldPull, tags_code: int, properties: bytes) -> bool:
         return True
     if not message_filter.is_matched_by_consume_queue(tags_code):
         return False
-    # Java looks at properties only if there are any.
+    # Java asks the filter about properties only if there are any.
     return not properties or message_filter.is_matched_by_properties(properties)

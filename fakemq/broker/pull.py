@@ -1,4 +1,4 @@
-"""PULL_MESSAGE: the checks in Java's order, the look into the queue, and what becomes of it.
+"""PULL_MESSAGE: the checks in Java's order, the read of the queue, and the answer.
 
 Source: broker/processor/PullMessageProcessor.java (4.9.7)
 """
@@ -54,7 +54,7 @@ _CODES = {
     GetMessageStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
     GetMessageStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
     GetMessageStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
-    # An empty queue read from the start; from anywhere else it is PULL_OFFSET_MOVED.
+    # For an empty queue read from offset 0; from any other offset it is PULL_OFFSET_MOVED.
     GetMessageStatus.NO_MATCHED_LOGIC_QUEUE: ResponseCode.PULL_NOT_FOUND,
     GetMessageStatus.NO_MESSAGE_IN_QUEUE: ResponseCode.PULL_NOT_FOUND,
 }
@@ -63,19 +63,19 @@ _LOOKED_AT = (
     GetMessageStatus.MESSAGE_WAS_REMOVING,
     GetMessageStatus.NO_MATCHED_MESSAGE,
 )
-"""There were entries to look at: Java makes the list of messages for as many as are wanted."""
+"""There were entries to read: Java makes a list with the wanted number as its capacity."""
 _EMPTY = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus.NO_MESSAGE_IN_QUEUE)
 
 
 def pull(broker: Broker, request: PullRequest) -> PullReply | Parked[PullMessageResponseHeader]:
-    """Answer a pull, or hold it if there is nothing yet and its client wants to wait."""
+    """Answer a pull; hold it if there is no message and its client wants to wait."""
     return _process(broker, request, first=True)
 
 
 def pull_again(broker: Broker, request: PullRequest) -> PullReply:
-    """Answer a pull that was held: never held again, and it commits nothing.
+    """Answer a held pull; it is not held again, and commits nothing.
 
-    Java's processor writes such an answer itself: in the server's own header serialisation.
+    Java's processor writes this answer itself, in the server's own header serialisation.
     """
     try:
         reply = _process(broker, request, first=False)
@@ -151,7 +151,7 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
     config = broker.topics.select(topic)
     if config is None:
         if position is not None and position.outlived_reset:
-            return  # taken away by a reset: empty for those who were reading it
+            return  # a reset removed the topic: it is empty for clients that were reading it
         raise Refused(
             ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}"
         )
@@ -171,10 +171,10 @@ def _check_topic(broker: Broker, request: PullRequest, position: Position | None
 def _subscription(
     broker: Broker, header: PullMessageRequestHeader, group_config: SubscriptionGroupConfig
 ) -> tuple[SubscriptionData, Expression | None]:
-    """What the pull is for: said in the request itself, or by the group's heartbeats.
+    """Return the subscription of a pull, from the request or from the group's heartbeats.
 
-    The expression is None for a subscription by tags, and where the one in the request cannot be
-    compiled: everything matches then, as in Java, which only asserts that there is one.
+    The expression is None in two cases: for a subscription by tags, and if the expression in the
+    request cannot be compiled. Then everything matches, as in Java, which only asserts it.
     """
     if header.sys_flag & PullSysFlag.SUBSCRIPTION:
         found = _subscription_of_request(header)
@@ -246,7 +246,7 @@ def _subscription_of_group(
 def _message_filter(
     broker: Broker, subscription: SubscriptionData, expression: Expression | None
 ) -> PullFilter | None:
-    """What is let through; None for everything."""
+    """Return the filter of a pull; None if every message passes."""
     if subscription.class_filter_mode:
         return None
     chosen: PullFilter | None = None
@@ -344,7 +344,7 @@ def _reply(
 
 
 def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
-    """The queue offsets of the records found."""
+    """Return the queue offsets of the records found."""
     if queue_offset + result.message_count == result.next_begin_offset:
         return range(queue_offset, result.next_begin_offset)
     offsets = []
@@ -358,7 +358,7 @@ def _delivered(result: GetMessageResult, queue_offset: int) -> Sequence[int]:
 
 
 def _back_to(broker: Broker, header: PullMessageRequestHeader, offset: int) -> PullReply:
-    """Lead a consumer that outlived a reset to where its queue goes on for it."""
+    """Send a consumer back to ``offset`` after a reset."""
     return Reply(
         PullMessageResponseHeader(
             suggest_which_broker_id=MASTER_ID,

@@ -1,7 +1,7 @@
-"""How a broker makes itself known: to every name server at once, again and again.
+"""Registration of a broker with all name servers, at its start and then periodically.
 
-Nobody waits for anybody: a name server that does not answer delays neither the others nor the
-broker. Name servers outside the cluster are beaten in real time, as their own expiry runs in it.
+A name server that does not answer delays neither the other name servers nor the broker. Name
+servers outside the cluster get registrations in real time, because their expiry runs in it.
 
 Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java (4.9.7)
 """
@@ -51,7 +51,7 @@ UNREGISTER_TIMEOUT_MS = 3_000
 
 
 class Round:
-    """One registration with all name servers; done when each has answered or given up."""
+    """One registration with all name servers; done when each has replied or timed out."""
 
     __slots__ = ("_left", "_then")
 
@@ -64,7 +64,7 @@ class Round:
         return self._left == 0
 
     def when_done(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once, now if all have answered already."""
+        """Call ``then`` once; at once if all have replied."""
         if self.done:
             then()
         else:
@@ -77,7 +77,7 @@ class Round:
 
 
 def when_registered(turn: Round, reply: Reply[NoHeader]) -> Reply[NoHeader] | Parked[NoHeader]:
-    """An answer that is not given before the name servers have answered, or had their time to."""
+    """Return an answer that waits until the name servers have replied or timed out."""
     if turn.done:
         return reply
     parked: Parked[NoHeader] = Parked()
@@ -127,11 +127,11 @@ class Registration:
         self._schedule(FIRST_PERIODIC_MS, outside=False)
 
     def stop(self) -> None:
-        """No more registrations; the broker's clock cancels the timers."""
+        """Register no more; the broker's clock cancels the timers."""
         self._namesrv_addrs = ()
 
     def unregister_all(self) -> Round:
-        """Tell every name server that this broker goes; each has 3 s to answer."""
+        """Unregister from every name server; each has 3 s to reply."""
         config = self._node.config
         header = UnRegisterBrokerRequestHeader(
             broker_name=config.broker_name,
@@ -171,9 +171,9 @@ class Registration:
         )
 
     def register_soon(self) -> None:
-        """Register everything, one-way, once what is being handled has been.
+        """Register everything, one-way, after the current request.
 
-        One request may make thousands of topics, and Java registers all it has after each.
+        One request may create thousands of topics, and Java registers all topics after each.
         """
         if not self._soon:
             self._soon = True
@@ -278,7 +278,7 @@ class Registration:
     # -- inside -------------------------------------------------------------------------------
 
     def _addrs(self, addrs: Iterable[str]) -> list[str]:
-        """Those of the name servers to which no fault silences the broker."""
+        """Return the name servers to which no fault silences the broker."""
         if not self._node.faults.at(SILENCE):
             return list(addrs)
         return [addr for addr in addrs if not self._silenced(addr)]
@@ -291,14 +291,14 @@ class Registration:
         return placed is not None
 
     def _everything(self) -> bytes:
-        """The body with all topics: JSON that is there already, unless it has to be another."""
+        """Return the body with all topics; the cached JSON of the topics is used if possible."""
         topics = self._topics
         if self._is_read_write and not self._node.config.compressed_register:
             return register_broker_json(topics.encoded())
         return self._body(self._masked(topics.wrapper()))
 
     def _body(self, wrapper: TopicConfigSerializeWrapper) -> bytes:
-        """The body for these topics; the last is kept, as most registrations say nothing new."""
+        """Return the body for these topics; the last one is cached, as most are equal."""
         compressed = self._node.config.compressed_register
         if self._last_body is None or self._last_body[:2] != (wrapper, compressed):
             body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
@@ -310,7 +310,7 @@ class Registration:
         return self._node.config.broker_permission & PermName.READ_WRITE == PermName.READ_WRITE
 
     def _masked(self, wrapper: TopicConfigSerializeWrapper) -> TopicConfigSerializeWrapper:
-        """What the name servers get: a broker that is not RW gives its own perm to every topic."""
+        """Return the topics to register: a broker that is not RW sets its own perm in each."""
         if self._is_read_write:
             return wrapper
         perm = self._node.config.broker_permission
@@ -337,14 +337,14 @@ class Registration:
             return
         try:
             order_topics = KVTable.decode(response.body).table
-        except ProtocolError as error:  # Java logs it: the broker is registered all the same
+        except ProtocolError as error:  # Java logs it; the broker is registered nevertheless
             text = f"a name server's order topics cannot be read: {error}"
             self._node.journal.add(Warned(node=self._node.name, text=text))
         else:
             self._topics.update_order_topics(order_topics)
 
     def _note_outside(self) -> None:
-        """Once a name server turns out to live outside, beat for it in real time."""
+        """Begin to register in real time when the first name server outside is found."""
         first = not self._outside
         for addr in self._namesrv_addrs:
             session = self._outbound().session(addr)

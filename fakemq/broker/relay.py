@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PassedOn(Reply[NoHeader], kw_only=True):
-    """A client's answer as it is, its language and version included."""
+    """A client's answer, passed on unchanged with its language and version."""
 
     answer: RemotingCommand
 
@@ -50,7 +50,7 @@ class PassedOn(Reply[NoHeader], kw_only=True):
 def call_consumer(
     broker: Broker, command: RemotingCommand, group: str, client_id: str | None
 ) -> Parked[NoHeader]:
-    """Pass an admin's command on to a consumer, fields and body, and the answer back."""
+    """Pass an admin's command with fields and body on to a consumer, and the answer back."""
     channel = _find_consumer(broker, group, client_id)
     parked: Parked[NoHeader] = Parked()
 
@@ -87,7 +87,7 @@ def _find_consumer(broker: Broker, group: str, client_id: str | None) -> ClientC
 
 
 def too_old(version: int) -> Refused:
-    """What is said of a client that cannot be asked about its offsets, nor told."""
+    """Return the refusal for a client that is too old for requests about offsets."""
     return Refused(
         ResponseCode.SYSTEM_ERROR,
         f"the client does not support this feature. version={_name(version)}",
@@ -95,7 +95,7 @@ def too_old(version: int) -> Refused:
 
 
 def _name(version: int) -> str:
-    """The version's name; Refused for one below zero, which in Java has none."""
+    """Return the version's name; raise Refused below zero, where Java has no name."""
     if version < 0:
         raise Refused(
             ResponseCode.SYSTEM_ERROR,

@@ -1,4 +1,4 @@
-"""A reply to a request message: pushed to the client that waits for it, then stored.
+"""Replies to request messages: they are pushed to the waiting client, then stored.
 
 Source: broker/processor/ReplyMessageProcessor.java (4.9.7)
 """
@@ -33,10 +33,10 @@ SendReply = Reply[SendMessageResponseHeader]
 
 
 def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessageResponseHeader]:
-    """Push the reply and store it; answers when the client has, or had its time to.
+    """Push the reply and store it; answer when the client has answered or timed out.
 
-    Whether the push succeeded is the answer's code; where the reply is stored, if it is, stands in
-    its header either way. A reply that cannot be stored is no failure.
+    The code of the answer says whether the push succeeded. Its header says where the reply is
+    stored, if it is. A reply that cannot be stored is no failure.
     """
     header = request.header
     marks = answer_marks(broker)
@@ -88,16 +88,16 @@ def reply(broker: Broker, request: SendRequest) -> SendReply | Parked[SendMessag
 
 
 def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> RemotingCommand:
-    """What the waiting client gets, and when that was.
+    """Return the push request; note its time in the properties of the message.
 
-    The text that is to be stored stays as it came; only a delayed reply, whose text is made anew
-    from its properties, is stored with that time.
+    The text to store stays as it came. Only a delayed reply is stored with that time, because its
+    text is made again from its properties.
     """
     now_ms = broker.clock.now_ms()
     message.properties[PUSH_REPLY_TIME] = str(now_ms)
     push = ReplyMessageRequestHeader.__new__(ReplyMessageRequestHeader)
     vars(push).update(
-        vars(header),  # which has all of it but the last three; what did not arrive stays absent
+        vars(header),  # all fields but the last three; a field that did not arrive stays absent
         properties=encode_properties_as_java(message.properties),
         born_host=format_host(message.born_host),
         store_host=format_host(message.store_host),
@@ -111,16 +111,16 @@ def _push(broker: Broker, header: SendHeader, message: InnerMessage) -> Remoting
 def _stored(
     broker: Broker, message: InnerMessage, why_not_pushed: str | None, marks: dict[str, str]
 ) -> SendReply | Parked[SendMessageResponseHeader]:
-    """The answer: SUCCESS unless the push failed, with where the reply is stored.
+    """Store the reply and return the answer: SUCCESS unless the push failed.
 
-    It waits as the answer to a send does, and says nothing of a disk or slave that is too slow.
+    It waits as the answer to a send does, but a slow disk or slave does not change its code.
     """
     header = result = None
     if why_not_pushed is None:
         # Java's client cannot decode an answer without these.
         header = SendMessageResponseHeader(msg_id="0", queue_id=message.queue_id, queue_offset=0)
     if broker.config.store_reply_message_enable:
-        queue_id = message.queue_id  # a delayed reply's own is another one afterwards
+        queue_id = message.queue_id  # the store changes that of a delayed reply
         result = broker.put(message)
         appended = result.append_result
         if appended is not None:
@@ -136,4 +136,4 @@ def _stored(
     )
     if result is None:
         return answer
-    return reply_when_durable(broker, result, answer, tells=False)
+    return reply_when_durable(broker, result, answer, sets_code=False)

@@ -1,4 +1,4 @@
-"""Messages that a consumer could not cope with: to the retry topic, and in the end to the DLQ.
+"""Messages that a consumer returns: they go to the retry topic, and in the end to the DLQ.
 
 Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack, #handleRetryAndDLQ
 (4.9.7)
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DLQ_NUMS_PER_GROUP = 1
 FIRST_RETRY_LEVEL = 3
-"""The first retry waits for this level, each further one for the next."""
+"""The delay level of the first retry; each further one has the next level."""
 
 
 class Destination(NamedTuple):
@@ -52,7 +52,7 @@ def send_back(
 ) -> None:
     """Put the message at ``header.offset`` into its group's retry topic or DLQ, or refuse it.
 
-    A group without retry queues loses it, and hears of success.
+    For a group without retry queues the message is lost, and the answer is SUCCESS.
     """
     group = _group(broker, header.group)
     if not broker.config.broker_permission & PermName.WRITE:
@@ -104,7 +104,7 @@ def send_back(
 
 def _another_try(stored: MessageExt, topic: str, queue_id: int, level: int) -> InnerMessage:
     properties = dict(stored.properties)
-    # What is put first comes first where two names share a place in Java's map.
+    # The order of insertion counts if two names share a bucket of Java's map.
     properties.setdefault(RETRY_TOPIC, stored.topic)
     properties[WAIT_STORE_MSG_OK] = "false"
     properties[DELAY_TIME_LEVEL] = str(level)
@@ -140,7 +140,7 @@ def dead_lettered(
     result: PutMessageResult,
     from_phy_offset: int | None = None,
 ) -> None:
-    """Write down that a stored message went to the DLQ, or is on its way there."""
+    """Write to the journal that a stored message is in the DLQ, or is delayed on its way there."""
     if result.append_result is not None:
         broker.journal.add(
             DeadLettered(
@@ -190,7 +190,7 @@ def _group(broker: Broker, name: str) -> SubscriptionGroupConfig:
 def _most_tries(
     command: RemotingCommand, asked_for: int | None, group: SubscriptionGroupConfig
 ) -> int:
-    # Older clients' headers have no say.
+    # The headers of older clients do not count.
     if command.version >= V3_4_9 and asked_for is not None:
         return asked_for
     return group.retry_max_times

@@ -1,4 +1,4 @@
-"""The way of a sent message through the broker: checks, properties, queue, store, reply.
+"""The path of a sent message through the broker: checks, properties, queue, store, answer.
 
 Source: broker/processor/SendMessageProcessor.java (4.9.7)
 """
@@ -87,19 +87,19 @@ def reply_when_durable(
     result: PutMessageResult,
     reply: Reply[ResponseHeader],
     *,
-    tells: bool = True,
+    sets_code: bool = True,
 ) -> Reply[ResponseHeader] | Parked[ResponseHeader]:
     """Return the answer, parked until the message is as safe as the broker's roles ask.
 
     There are two waits: for the disk with SYNC_FLUSH, and for a slave with SYNC_MASTER. With
-    ``tells`` a wait that timed out sets the answer's code.
+    ``sets_code`` a wait that timed out sets the answer's code.
     """
     if result.flush_to is None and result.replicate_to is None:
         return reply
     parked = Parked[ResponseHeader]()
 
     def durable(status: PutMessageStatus) -> None:
-        if tells and status is not PutMessageStatus.PUT_OK:
+        if sets_code and status is not PutMessageStatus.PUT_OK:
             reply.code = _STORED[status]
         parked.resolve(reply)
 
@@ -192,7 +192,7 @@ def random_queue_id(broker: Broker, write_queue_nums: int) -> int:
 
 
 def refusal(broker: Broker, result: PutMessageResult) -> Refused:
-    """Why the store did not take it, in Java's words, and after them a reason that only we have.
+    """Return the refusal of a put in Java's words, followed by a reason that only fakemq has.
 
     Source: SendMessageProcessor.java#handlePutMessageResult (4.9.7)
     """

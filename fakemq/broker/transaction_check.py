@@ -1,8 +1,11 @@
-"""One look at all half messages: who is asked, who waits on, who has been asked often enough.
+"""One check of all half messages.
 
-Half messages are looked at in the order of their queue, each once: one that is not through yet is
-put back behind the others, and the run ends at the first that is too young. Time stands still
-meanwhile; Java's limit of 60 s a run is never met.
+Half messages are checked in the order of their queue, each once. There are four outcomes:
+1. It is finished, as an op says: skip it.
+2. It was checked too often, or is too old: discard it.
+3. It is old enough: put it back behind the others, and ask a producer of its group.
+4. It is too young: the check ends, or puts it back if it has an immunity time of its own.
+Time does not pass during a check, so that Java's limit of 60 s is never reached.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
 broker/transaction/AbstractTransactionalMessageCheckListener.java (4.9.7)
@@ -74,7 +77,7 @@ def check(parts: Parts) -> None:
 
 
 class _Step(Enum):
-    """What comes after a look at a half message."""
+    """What to do after one half message: take the next, check this again, or stop."""
 
     NEXT = auto()
     AGAIN = auto()
@@ -90,14 +93,14 @@ class _QueueCheck:
         self._start_ms = parts.node.clock.now_ms()
         self._half_offset = self._fetch_consume_offset(TRANS_HALF_TOPIC)
         self._op_offset = self._next_op_offset = self._fetch_consume_offset(TRANS_OP_HALF_TOPIC)
-        # Java puts into the queue from another thread, and what a run has put back, it meets by
-        # chance: usually not. Ours never does.
+        # In Java a run may meet by chance what it has put back itself, because another thread puts
+        # it into the queue. Usually it does not, and here it never does.
         self._end = parts.store.max_offset_in_queue(TRANS_HALF_TOPIC, queue_id)
         self._removed: dict[int, int] = {}
-        """Half messages that are through: their queue offset → that of the op that says so."""
+        """The finished half messages: queue offset → queue offset of the op."""
         self._done_ops: list[int] = []
         self._ops: list[MessageExt] | None = None
-        """Those read last; None when there were no more."""
+        """The ops read last; None if there were no more."""
 
     def run(self) -> None:
         if self._half_offset < 0 or self._op_offset < 0:
@@ -112,7 +115,7 @@ class _QueueCheck:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
 
     def _walk(self) -> int:
-        """Look at half messages until one is too young; gives the offset of the next run."""
+        """Check half messages until one is too young; return the offset of the next run."""
         offset = self._half_offset
         strayed = False
         while True:
@@ -138,8 +141,8 @@ class _QueueCheck:
     def _look_at(self, half: MessageExt) -> _Step:
         transactions, config = self._parts.transactions, self._parts.node.config
         age_ms = transactions.age_ms(half)
-        # Both are asked before anything else, and even a half message put back as immune has
-        # been counted.
+        # Java does both before anything else: so it also counts a check of a half message that is
+        # put back as immune.
         if self._need_discard(half) or age_ms > config.file_reserved_time * HOUR_MS:
             transactions.discard(half)
             return _Step.NEXT
@@ -159,13 +162,13 @@ class _QueueCheck:
                 return _Step.STOP
             self._resolve_half_msg(half, appended)
             return _Step.NEXT
-        if self._ops is None:  # Java looks again and again until it is old enough, or for 60 s
+        if self._ops is None:  # Java repeats this until it is old enough, or for 60 s
             return _Step.STOP
         self._fill_removed()
         return _Step.AGAIN
 
     def _need_discard(self, half: MessageExt) -> bool:
-        """Whether it has been checked often enough; if not, this check is counted."""
+        """Return whether it was checked often enough; if not, count this check."""
         times = 0
         if TRANSACTION_CHECK_TIMES in half.properties:
             times = check_times(half)
@@ -190,7 +193,7 @@ class _QueueCheck:
         if age_ms <= -1:
             return True
         if self._ops is None:
-            # At the very millisecond Java looks again until it is over.
+            # In this very millisecond Java repeats the check until it is over.
             return age_ms >= immunity_ms
         ahead_ms = self._ops[-1].born_timestamp_ms - self._start_ms
         return ahead_ms > self._parts.node.config.transaction_time_out
@@ -198,7 +201,7 @@ class _QueueCheck:
     # -- ops ----------------------------------------------------------------------------------
 
     def _fill_removed(self) -> None:
-        """Read some ops; none are left when `_ops` is None.
+        """Read some ops into `_ops`; None if there are no more.
 
         Source: TransactionalMessageServiceImpl.java#fillOpRemoveMap (4.9.7)
         """
@@ -220,7 +223,7 @@ class _QueueCheck:
                 self._removed[half_offset] = op.queue_offset
 
     def _new_op_offset(self) -> int:
-        """Behind the last op before which all are done."""
+        """Return the offset of the first op that is not done."""
         offset = self._op_offset
         for done in sorted(self._done_ops):
             if done != offset:
@@ -250,7 +253,7 @@ class _QueueCheck:
     def _send_check_message(
         self, half: MessageExt, appended: AppendMessageResult, group: str | None
     ) -> Session | None:
-        """Who was asked; None if there is nobody, or nothing that Java could ask with."""
+        """Return the asked producer; None if there is none, or if Java could not ask."""
         topic = half.properties.get(REAL_TOPIC)
         try:
             queue_id = parse_int(half.properties.get(REAL_QUEUE_ID, ""))
@@ -301,9 +304,9 @@ class _QueueCheck:
 
 
 def _encode(half: MessageExt, topic: str, queue_id: int, appended: AppendMessageResult) -> bytes:
-    """The message as its producer knows it: at its new place, under its own topic and queue.
+    """Return the message for its producer: with its new offsets, its real topic and queue.
 
-    All else is as it was read, its store time too. Source: common/message/MessageDecoder.java
+    All else is as it was read, its store time, too. Source: common/message/MessageDecoder.java
     #encode (4.9.7)
     """
     return encode_record(

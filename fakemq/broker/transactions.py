@@ -1,9 +1,9 @@
-"""Half messages and what becomes of them.
+"""Half messages: how they are stored, committed, rolled back and put back.
 
-A half message waits in RMQ_SYS_TRANS_HALF_TOPIC and knows its real topic by a property. When its
-transaction ends, its queue offset goes into RMQ_SYS_TRANS_OP_HALF_TOPIC; checks take from there
-which half messages are through. Everything that is stored on the way is put here; which half
-messages are looked at when, `transaction_check` says.
+A half message waits in RMQ_SYS_TRANS_HALF_TOPIC; a property names its real topic. When its
+transaction ends, its queue offset is stored as an op in RMQ_SYS_TRANS_OP_HALF_TOPIC. Checks read
+there which half messages are finished. This module stores all those messages; `transaction_check`
+decides which half messages are checked.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java,
 broker/transaction/queue/TransactionalMessageBridge.java (4.9.7)
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 CID_SYS_RMQ_TRANS = "CID_RMQ_SYS_TRANS"
-"""The group under which a broker keeps how far it has come with half messages and ops."""
+"""The group under which a broker commits its offsets in half messages and ops."""
 
 REMOVE_TAG = "d"
-"""The tag of an op that says that a half message is through."""
+"""The tag of an op: the half message is finished."""
 
 
 class TransactionalMessageService:
-    """Prepares, commits and rolls back, and looks at half messages every transactionCheckInterval.
+    """Stores half messages and ops, and starts a check every transactionCheckInterval.
 
-    A half message that is put back gets a new place in its queue; for `age_ms` this remembers
-    when it came first.
+    A half message that is put back gets a new offset in its queue. For `age_ms` this remembers when
+    it first arrived.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class TransactionalMessageService:
         self._put = put
         """Stores a message and wakes the pulls that wait for it."""
         self._check = check
-        """Looks at all half messages once."""
+        """Checks all half messages once."""
         self._timer: Timer | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
@@ -89,7 +89,9 @@ class TransactionalMessageService:
 
         Source: broker/transaction/TransactionalMessageCheckService.java#run (4.9.7)
         """
-        self._node.clock.cancel(self._timer)  # of one that was a master until a reset
+        self._node.clock.cancel(
+            self._timer
+        )  # the timer of a broker that was a master until a reset
         if not self._node.config.is_slave:
             self._interval_ms = self._node.config.transaction_check_interval
             self._wait()
@@ -116,7 +118,7 @@ class TransactionalMessageService:
     # -- what producers ask for ---------------------------------------------------------------
 
     def prepare_message(self, message: InnerMessage) -> PutMessageResult:
-        """Store a message as a half message, which nobody gets before it is committed.
+        """Store a message as a half message, which no consumer gets before the commit.
 
         The caller notifies the broker of the arrival.
 
@@ -144,10 +146,10 @@ class TransactionalMessageService:
         return result
 
     def commit_message(self, half: MessageExt) -> PutMessageResult:
-        """Store a half message as what it stands for. Whether it was before is not asked.
+        """Store a half message in its real topic, even if that was done before.
 
-        The stored properties still say that it was a half message. Raises HeaderError for one that
-        does not know where it belongs.
+        The stored properties still say that it was a half message. Raise HeaderError for one
+        without a real topic or queue id.
 
         Source: broker/processor/EndTransactionProcessor.java#endMessageTransaction (4.9.7)
         """
@@ -160,14 +162,14 @@ class TransactionalMessageService:
         )
         message.prepared_transaction_offset = half.physical_offset
         message.wait_store_msg_ok = parse_bool(properties.get(WAIT_STORE_MSG_OK, "true"))
-        # After the string was made; it shows only where the way through the schedule topic makes
-        # it anew.
+        # The stored text is made before. So this has an effect only for delayed messages, whose
+        # text is made again on their way through the schedule topic.
         for name in (REAL_TOPIC, REAL_QUEUE_ID, TRANSACTION_PREPARED):
             properties.pop(name, None)
         return self._put(message)
 
     def delete_prepare_message(self, half: MessageExt) -> None:
-        """Say in the op topic that a half message is through; a store that refuses is ignored.
+        """Store an op: the half message is finished. A refusal of the store is ignored.
 
         Source: TransactionalMessageBridge.java#addRemoveTagInTransactionOp (4.9.7)
         """
@@ -188,7 +190,7 @@ class TransactionalMessageService:
         )
 
     def resume_check(self, message: MessageExt) -> PutMessageResult:
-        """Make a half message of any stored one, as if it had never been checked.
+        """Store any stored message as a half message, as if it had never been checked.
 
         Source: broker/processor/AdminBrokerProcessor.java#toMessageExtBrokerInner (4.9.7)
         """
@@ -199,10 +201,11 @@ class TransactionalMessageService:
     # -- what checks ask for ------------------------------------------------------------------
 
     def age_ms(self, half: MessageExt) -> int:
-        """How old a half message counts: by its producer's clock, as long as ours is right.
+        """Return the age of a half message, for the decision whether to check it.
 
-        Where the cluster's clock is another than the world's, no producer outside lives by it,
-        and age counts from the half message's arrival.
+        There are two cases. If the cluster's clock shows the real time, the age counts from the
+        producer's born timestamp. Otherwise no outside producer has the same time, and the age
+        counts from the arrival of the half message.
         """
         clock = self._node.clock
         if clock.follows_real_time:
@@ -212,7 +215,7 @@ class TransactionalMessageService:
     def put_back(self, half: MessageExt) -> AppendMessageResult | None:
         """Put a half message behind all others before its producer is asked.
 
-        None if the store does not take it. Flag and reconsume times are lost.
+        Return None if the store refuses it. Flag and reconsume times are lost.
 
         Source: TransactionalMessageBridge.java#renewHalfMessageInner (4.9.7)
         """
@@ -221,7 +224,7 @@ class TransactionalMessageService:
     def put_back_immune(self, half: MessageExt) -> bool:
         """Put a half message behind all others because it is too early to ask.
 
-        False if the store does not take it.
+        Return False if the store refuses it.
 
         Source: TransactionalMessageBridge.java#renewImmunityHalfMessageInner (4.9.7)
         """
@@ -230,7 +233,7 @@ class TransactionalMessageService:
         return self._renew(half) is not None
 
     def discard(self, half: MessageExt) -> None:
-        """Lay a half message to rest in TRANS_CHECK_MAX_TIME_TOPIC, made if need be.
+        """Move a half message to TRANS_CHECK_MAX_TIME_TOPIC, which is created if needed.
 
         Source: broker/transaction/queue/DefaultTransactionalMessageCheckListener.java (4.9.7)
         """
@@ -250,7 +253,7 @@ class TransactionalMessageService:
             )
 
     def forget_before(self, half_offset: int) -> None:
-        """Checks have come this far; of what lies before, nobody asks the age any more."""
+        """Forget the arrival of the half messages before an offset: checks have passed them."""
         for offset in [offset for offset in self._arrived_ms if offset < half_offset]:
             del self._arrived_ms[offset]
 
@@ -263,7 +266,7 @@ class TransactionalMessageService:
         return result.append_result if result.ok else None
 
     def _put_again(self, message: InnerMessage, before: MessageExt) -> PutMessageResult:
-        # Said after the string was made, and so not stored.
+        # Set after the text was made, and so not stored.
         message.properties[WAIT_STORE_MSG_OK] = "false"
         result = self._put(message)
         if result.append_result is not None and message.topic == TRANS_HALF_TOPIC:
@@ -277,7 +280,7 @@ class TransactionalMessageService:
 
 
 def check_times(half: MessageExt) -> int:
-    """How often a half message says it was checked; -1 if it says nonsense.
+    """Return how often a half message was checked, by its property; -1 if that is no number.
 
     Source: TransactionalMessageServiceImpl.java#getInt (4.9.7)
     """
