@@ -1,0 +1,98 @@
+"""The public surface: names that users import. Everything else is internal.
+
+A name that is added here is a promise; one that is removed breaks programs.
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import fakemq
+
+PUBLIC = {
+    "fakemq": """
+        AsyncCluster Cluster ConfigError FakemqError NotYetSupported RequestCode
+        ResponseCode WaitTimeout
+    """,
+    "fakemq.client": """
+        AsyncClient Client LocalTransactionState MQBrokerError MQClientError Message
+        PullResult PullStatus RemotingError SendResult SendStatus TransactionSendResult
+    """,
+    "fakemq.events": """
+        AnswerWithheld AppendRefused BrokerGone BrokerRegistered ClockMoved ClockSkewed
+        DeadLettered Delivered Dispatched Event FaultHit FaultPlaced FaultRemoved
+        FilesExpired FilterChanged GroupChanged HalfStored HandlerFailed KvConfigPrinted
+        LinkClosed LinkOpened LogAppended MemberChanged MessageChecked MetadataSynchronized
+        NodeStarted NodeStopped OffsetCommitted PullHeld PullWoken QueuesLocked Replicated
+        ReplicationWaited ReportBelieved RequestHandled RequestReceived Scheduled
+        ScheduledDelivered ScheduledDiscarded SentBack SlaveReported SnapshotRestored
+        StoreRecovered StoreRepaired TopicChanged TransactionChecked TransactionDiscarded
+        TransactionEnded Transferred UnsyncedLost Warned
+    """,
+    "fakemq.biographies.steps": """
+        Acknowledged Checked Committed DeadLettered DelayEnded Delayed Delivered Discarded
+        Dispatched Forgotten HalfStored NotReplicated Replicated RolledBack SentBack SetBack
+        Step Stored Withheld ordinal
+    """,
+    "fakemq.fixtures.factories": """
+        rocketmq rocketmq_async rocketmq_freezer rocketmq_noproc rocketmq_proc spark
+    """,
+    "fakemq.spark": """
+        register
+    """,
+}
+"""Module → the names that it defines or re-exports."""
+
+CLUSTER = """
+    assert_consumed assert_delivered_once assert_in_dlq assert_not_redelivered
+    assert_nothing_sent assert_sent biography broker brokers clock control_url create_topic
+    delayed diagnosis faults group heal inspect messages name name_server name_servers
+    namesrv_addr partition queues reset restore run_until running seed seed_value snapshot
+    start stillness stop topic topics wait_for
+"""
+
+
+def defined(module: str) -> set[str]:
+    """The public names in a module's source: ``X as X``, classes and functions."""
+    file = import_module(module).__file__
+    assert file is not None
+    body = ast.parse(Path(file).read_text(encoding="utf-8")).body
+    body += [part for node in body if isinstance(node, ast.If) for part in node.body]
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names if alias.asname == alias.name}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            found.add(node.name)
+    return found
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_exports_are_pinned(module: str) -> None:
+    assert defined(module) == set(PUBLIC[module].split())
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_exports_can_be_imported(module: str) -> None:
+    home = import_module(module)
+    assert all(getattr(home, name) is not None for name in PUBLIC[module].split())
+
+
+@pytest.mark.parametrize("cluster", [fakemq.Cluster, fakemq.AsyncCluster])
+def test_a_cluster_has_its_public_names(cluster: type) -> None:
+    names = {name for name in dir(cluster) if not name.startswith("_")} - {"of"}
+    assert names == set(CLUSTER.split())
+
+
+SPARK = [("audit", ["audit", "Audit", "Summary", "Verdict"]), ("campaign", ["campaign"])]
+
+
+@pytest.mark.parametrize(("module", "names"), SPARK)
+def test_spark_has_its_public_names(module: str, names: list[str]) -> None:
+    pytest.importorskip("pyspark")
+    home = import_module(f"fakemq.spark.{module}")
+    assert all(callable(getattr(home, name)) for name in names)
