@@ -28,7 +28,7 @@ _UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
 """Topics whose consume queues are the broker's own."""
 
 
-class Call(Protocol):
+class CallInThread(Protocol):
     """Call a function on the cluster's thread and return its result."""
 
     def __call__(self, function: Callable[[], T], /) -> T: ...
@@ -37,7 +37,7 @@ class Call(Protocol):
 class Biographer:
     """Tells the biographies of one core's messages; it reads the journal as that grows."""
 
-    def __init__(self, core: ClusterCore, call: Call) -> None:
+    def __init__(self, core: ClusterCore, call: CallInThread) -> None:
         self._core = core
         self._call = call
         names = {name: broker.config.broker_name for name, broker in core.brokers.items()}

@@ -29,7 +29,7 @@ CALLS = (
 """The codes that brokers send to clients."""
 
 
-class Call(NamedTuple):
+class ClientCall(NamedTuple):
     """What a broker is about to send a client."""
 
     node: NodeContext[BrokerConfig]
@@ -43,14 +43,14 @@ class Call(NamedTuple):
 class CallFault:
     """What a fault does to a call."""
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: ClientCall) -> None:
         raise NotImplementedError
 
 
 class DropCall(CallFault):
     """It is lost."""
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: ClientCall) -> None:
         call.lose()
 
 
@@ -60,7 +60,7 @@ class DelayCall(CallFault):
     def __init__(self, ms: int) -> None:
         self._ms = ms
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: ClientCall) -> None:
         journal = call.node.journal
         cause = journal.cause
 
@@ -78,7 +78,7 @@ class DuplicateCall(CallFault):
     def __init__(self, copies: int) -> None:
         self._copies = copies
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: ClientCall) -> None:
         for _ in range(self._copies):
             call.send()
 
@@ -88,7 +88,7 @@ class ReorderCalls(CallFault):
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._held: list[Call] = []
+        self._held: list[ClientCall] = []
 
     @property
     def waiting(self) -> int:
@@ -96,7 +96,7 @@ class ReorderCalls(CallFault):
         self._held = [one for one in self._held if not one.session.closed]
         return len(self._held)
 
-    def apply(self, call: Call) -> None:
+    def apply(self, call: ClientCall) -> None:
         self._held.append(call)
         call.lose()
         if self.waiting == self._count:
@@ -110,7 +110,7 @@ class ReorderCalls(CallFault):
             one.send()
         return len(held)
 
-    def _take(self) -> list[Call]:
+    def _take(self) -> list[ClientCall]:
         held, self._held = self._held, []
         return held
 
@@ -137,7 +137,7 @@ def intercept_call(
         return False
     on = f"{code_name(command.code)} to {session.remote_addr}"
     with node.journal.because(placed.hit(node.name, on)):
-        placed.action.apply(Call(node, session, send, lose))
+        placed.action.apply(ClientCall(node, session, send, lose))
     return True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import MemberChanged
-from fakemq.protocol.bodies.connection import Connection
+from fakemq.protocol.bodies.connection import ClientConnection
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -57,9 +57,9 @@ class ClientChannelInfo:
         self.last_heartbeat_ms = self._clock.elapsed_ms(outside=self.session.outside)
         self.last_update_timestamp = self._clock.now_ms()
 
-    def connection(self) -> Connection:
+    def connection(self) -> ClientConnection:
         """Return the client as admin tools show it."""
-        return Connection(
+        return ClientConnection(
             client_id=self.client_id,
             client_addr=self.session.remote_addr,
             language=self.language.name,

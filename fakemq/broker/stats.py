@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.protocol.topics import SCHEDULE_TOPIC
-from fakemq.store.counters import Counter, Grid, Snapshot
+from fakemq.store.counters import Counter, CounterSnapshot, Grid
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
@@ -169,7 +169,9 @@ class BrokerStatsManager:
 
     # -- reading ------------------------------------------------------------------------------
 
-    def snapshots(self, name: str, key: str) -> tuple[Snapshot, Snapshot, Snapshot] | None:
+    def snapshots(
+        self, name: str, key: str
+    ) -> tuple[CounterSnapshot, CounterSnapshot, CounterSnapshot] | None:
         """Return what a counter gained in the last minute, hour and day; None if unknown."""
         counter = self._table.get((name, key))
         if counter is None:

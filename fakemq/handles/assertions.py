@@ -27,14 +27,14 @@ Explain = Callable[[Sequence["Message"], str | None, str | None], str]
 """What is known besides: of these messages, a topic and a group."""
 
 
-class Stored(Protocol):
+class HasMessages(Protocol):
     """A cluster, ours or another, whose stored messages can be seen."""
 
     def messages(self, topic: str) -> list[Message]: ...
 
 
 def assert_sent(
-    cluster: Stored,
+    cluster: HasMessages,
     topic: str,
     count: int | None,
     bodies: Iterable[bytes | str] | None,
@@ -59,7 +59,7 @@ def assert_sent(
 
 
 def assert_in_dlq(
-    cluster: Stored,
+    cluster: HasMessages,
     group: str,
     count: int | None,
     bodies: Iterable[bytes | str] | None,
@@ -73,7 +73,7 @@ def assert_in_dlq(
 
 
 def assert_consumed(
-    cluster: Stored,
+    cluster: HasMessages,
     topic: str,
     group: str,
     count: int | None,
@@ -94,7 +94,7 @@ def assert_consumed(
 
 
 def assert_deliveries(
-    cluster: Stored, topic: str, group: str, least: int, most: int, explain: Explain
+    cluster: HasMessages, topic: str, group: str, least: int, most: int, explain: Explain
 ) -> None:
     """Every message of a topic went to a group so often, retries counted."""
     from fakemq.biographies.steps import Delivered

@@ -17,7 +17,7 @@ from fakemq.events.core import NodeStarted, NodeStopped, Warned
 from fakemq.faults.plan import FaultPlan
 from fakemq.faults.points import VIEW
 from fakemq.namesrv.kv import KvConfig
-from fakemq.namesrv.registration import Registration
+from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_query import RouteQuery
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.net.session import Session
@@ -61,7 +61,7 @@ class NameServer:
         self.state = NodeState.STOPPED
         self.sessions: dict[Session, None] = {}
         self.tables = RouteTables()
-        self.registration = Registration(self.tables, clock, journal)
+        self.registration = BrokerRegistration(self.tables, clock, journal)
         self._routes = RouteQuery(self.tables)
         self._views = self.faults.at(VIEW)
         self.kv = KvConfig(clock, journal, kv_file)

@@ -35,7 +35,7 @@ class RegisterBrokerResult:
         self.master_addr = master_addr
 
 
-class Registration:
+class BrokerRegistration:
     """The rules of one name server's tables, and the expiry of its brokers."""
 
     def __init__(self, tables: RouteTables, clock: NodeClock, journal: Journal) -> None:

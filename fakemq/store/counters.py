@@ -35,7 +35,7 @@ class Grid(NamedTuple):
         return self.first_ms + (self.tick(now_ms) + 1) * self.period_ms
 
 
-class Snapshot(NamedTuple):
+class CounterSnapshot(NamedTuple):
     """What a counter gained over the ticks of a grid: sum, per second, and per time it was added.
 
     Source: common/stats/StatsSnapshot.java (4.9.7)
@@ -109,7 +109,7 @@ class Counter:
         """The total when a tick of one of the grids passed; nothing before it was born."""
         return self._pasts[which].at(tick, (self.value, self.times))
 
-    def snapshot(self, which: int, now_ms: int) -> Snapshot:
+    def snapshot(self, which: int, now_ms: int) -> CounterSnapshot:
         """What was gained from the oldest known tick to the last one; nothing before the first.
 
         Source: common/stats/StatsItem.java#computeStatsData (4.9.7)
@@ -118,11 +118,11 @@ class Counter:
         last = past.grid.tick(now_ms)
         first = max(past.born, last - past.grid.keep)
         if last == first:
-            return Snapshot()
+            return CounterSnapshot()
         (value, times), (value_before, times_before) = past.at(last, total), past.at(first, total)
         value -= value_before
         times -= times_before
-        return Snapshot(
+        return CounterSnapshot(
             value,
             value * 1000.0 / ((last - first) * past.grid.period_ms),
             value / times if times > 0 else 0.0,

@@ -8,7 +8,7 @@ from fakemq.protocol.bodies.body import Body, Int, Long
 from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
 
-class Connection(Body):
+class ClientConnection(Body):
     """One client. Source: common/protocol/body/Connection.java (4.9.7)"""
 
     client_id: str | None = None
@@ -20,7 +20,7 @@ class Connection(Body):
 class ConsumerConnection(Body):
     """Source: common/protocol/body/ConsumerConnection.java (4.9.7)"""
 
-    connection_set: list[Connection] = field(default_factory=list)
+    connection_set: list[ClientConnection] = field(default_factory=list)
     subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
     consume_type: str | None = None
     message_model: str | None = None
@@ -30,7 +30,7 @@ class ConsumerConnection(Body):
 class ProducerConnection(Body):
     """Source: common/protocol/body/ProducerConnection.java (4.9.7)"""
 
-    connection_set: list[Connection] = field(default_factory=list)
+    connection_set: list[ClientConnection] = field(default_factory=list)
 
 
 class ProducerInfo(Body):

@@ -6,7 +6,7 @@ from fakemq.broker.stats import BrokerStatsManager
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.config.model import BrokerConfig
-from fakemq.store.counters import Snapshot
+from fakemq.store.counters import CounterSnapshot
 
 
 class StatsLab:
@@ -14,7 +14,7 @@ class StatsLab:
         self.clock = Clock(frozen=True, start_at_ms=1_700_000_000_000)
         self.stats = BrokerStatsManager(NodeClock(self.clock, "a"), BrokerConfig(**config))
 
-    def minute(self, name: str, key: str) -> Snapshot | None:
+    def minute(self, name: str, key: str) -> CounterSnapshot | None:
         """Sum, rate and average, ten seconds from now."""
         self.clock.advance("10s")
         snapshots = self.stats.snapshots(name, key)

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.journal.journal import Journal
-from fakemq.namesrv.registration import Registration
+from fakemq.namesrv.registration import BrokerRegistration
 from fakemq.namesrv.route_tables import RouteTables
 from fakemq.protocol.bodies.topic import DataVersion, TopicConfig
 from tests.support.time import ManualTime
@@ -28,7 +28,7 @@ addrs = st.sampled_from(sorted(BROKERS))
 class FakeChannel:
     """A connection that tells the registration when it is closed, as a session does."""
 
-    def __init__(self, registration: Registration, addr: str, outside: bool) -> None:
+    def __init__(self, registration: BrokerRegistration, addr: str, outside: bool) -> None:
         self._registration = registration
         self._addr = addr
         self.outside = outside
@@ -48,7 +48,7 @@ class TablesAgree(RuleBasedStateMachine):
         self.time = ManualTime()
         self.clock = Clock(frozen=True, source=self.time)
         self.tables = RouteTables()
-        self.registration = Registration(
+        self.registration = BrokerRegistration(
             self.tables, NodeClock(self.clock, "namesrv-0"), Journal(self.clock)
         )
         self.channels: dict[str, FakeChannel] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemq.store.counters import Counter, Grid, Snapshot
+from fakemq.store.counters import Counter, CounterSnapshot, Grid
 
 MINUTE, HOUR = Grid(10_000, 6), Grid(600_000, 6)
 
@@ -28,13 +28,13 @@ class Sampled:
         if len(self.samples) > self.grid.keep + 1:
             self.samples.pop(0)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CounterSnapshot:
         if not self.samples:
-            return Snapshot()
+            return CounterSnapshot()
         first, last = self.samples[0], self.samples[-1]
         total = last[2] - first[2]
         times = last[1] - first[1]
-        return Snapshot(
+        return CounterSnapshot(
             total, total * 1000.0 / (last[0] - first[0]), total / times if times > 0 else 0.0
         )
 
@@ -76,17 +76,17 @@ def test_counters_equal_a_model_with_timers(
 def test_first_sample_has_no_predecessor() -> None:
     counter = Counter((MINUTE,), 3_000)
     counter.add(4_000, 12, 4)
-    assert counter.snapshot(0, 9_999) == Snapshot()
-    assert counter.snapshot(0, 10_000) == Snapshot(12, 1.2, 3.0)
-    assert counter.snapshot(0, 60_000) == Snapshot(12, 0.2, 3.0)
-    assert counter.snapshot(0, 70_000) == Snapshot(0, 0.0, 0.0)
+    assert counter.snapshot(0, 9_999) == CounterSnapshot()
+    assert counter.snapshot(0, 10_000) == CounterSnapshot(12, 1.2, 3.0)
+    assert counter.snapshot(0, 60_000) == CounterSnapshot(12, 0.2, 3.0)
+    assert counter.snapshot(0, 70_000) == CounterSnapshot(0, 0.0, 0.0)
 
 
 def test_counter_without_times_has_no_average() -> None:
     counter = Counter((MINUTE, HOUR), 0)
     counter.add(0, 5, 0)
-    assert counter.snapshot(0, 10_000) == Snapshot(5, 0.5, 0.0)
-    assert counter.snapshot(1, 10_000) == Snapshot()
+    assert counter.snapshot(0, 10_000) == CounterSnapshot(5, 0.5, 0.0)
+    assert counter.snapshot(1, 10_000) == CounterSnapshot()
     assert counter.snapshot(1, 600_000).sum == 5
 
 
