@@ -191,7 +191,7 @@ def broker(
 )
 @click.option("--topic", metavar="NAME", help="Only what belongs to this topic.")
 @click.option("--queue", type=click.IntRange(0), metavar="N", help="Only what is of this queue id.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="So many rows of each part.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Number of rows of each part.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 @click.option(
     "--check", is_flag=True, help="Say what is damaged or does not fit; the exit code is then 1."
@@ -255,7 +255,7 @@ def replay(
 @main.command()
 @click.argument("stores", metavar="STORE_DIR...", nargs=-1, required=True)
 @click.option(
-    "--acks", multiple=True, metavar="FILE", help="What producers were told. May be repeated."
+    "--acks", multiple=True, metavar="FILE", help="Answers that producers got. May be repeated."
 )
 @click.option(
     "--deliveries", multiple=True, metavar="FILE", help="What consumers got. May be repeated."
@@ -292,7 +292,7 @@ def audit(ctx: click.Context, /, **options: Any) -> None:
 
 @main.command()
 def table() -> None:
-    """Every request code of 4.9.7: number, name, headers, and who handles it here."""
+    """Every request code of 4.9.7: number, name, headers, and the node that handles it."""
     from fakemq.core.table_report import table_report
 
     click.echo(table_report())

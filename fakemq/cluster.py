@@ -98,7 +98,7 @@ class Cluster(_StartableCluster):
         return BrokerHandle(self._running, self._core.broker(name))
 
     def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
-        """Wait in real time until ``predicate`` gives something true; gives that.
+        """Wait in real time until ``predicate`` returns a true value; return it.
 
         It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail,
         and FakemqError at once when the cluster is stopped.
@@ -108,7 +108,7 @@ class Cluster(_StartableCluster):
     def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
-        """Move time from deadline to deadline until ``predicate`` gives something true.
+        """Move time from deadline to deadline until ``predicate`` returns a true value.
 
         After each step outside peers, if any is or just was connected, get some real time to
         react; their own liveness ages only with ``outside_peers``. Raises WaitTimeout, with the

@@ -56,7 +56,7 @@ class DiskTextFile:
 
 
 def open_at_once(path: str, flags: int) -> int:
-    """An opener that waits for nobody: a pipe that lies where a file belongs reads as empty."""
+    """An opener that never waits: a pipe in the place of a file reads as empty."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -124,7 +124,7 @@ class Admin:
     ) -> Operation[list[MessageExt]]:
         """The topic's newest messages with a key that were stored between two times, oldest first.
 
-        Every broker gives at most ``max_num``. Differs: finding none is no error.
+        Every broker returns at most ``max_num``. Differs: finding none is no error.
 
         Source: client/impl/MQAdminImpl.java#queryMessage (4.9.7)
         """
@@ -211,7 +211,7 @@ class Admin:
         cluster: str | None = None,
         perm: int = PermName.READ | PermName.WRITE,
     ) -> Operation[list[str]]:
-        """Create or change a topic; gives the addresses of the masters that did.
+        """Create or change a topic; return the addresses of the masters that did.
 
         That is every master of ``cluster``, or every one that the create-topic key is on. Raises
         MQClientError if there is none, the last error if none did.
@@ -251,7 +251,7 @@ class Admin:
     def create_group(
         self, group: SubscriptionGroupConfig, *, cluster: str | None = None
     ) -> Operation[list[str]]:
-        """Create or change a group at every master, or every one of a cluster; gives where."""
+        """Create or change a group at every master, or those of a cluster; return where."""
         addrs = yield from self._masters_of(cluster)
         if not addrs:
             raise MQClientError(f"no master in cluster {cluster or 'of any name'}")

@@ -4,7 +4,7 @@ FakemqError
  ├─ MQClientError                  the client itself sees that it cannot be done
  ├─ MQBrokerError                  a server answered with an error
  └─ RemotingError                  the transport failed
-     ├─ RemotingConnectError         nobody answers at the address; also a ConnectionError
+     ├─ RemotingConnectError         no peer answers at the address; also a ConnectionError
      ├─ RemotingSendRequestError     the connection was lost; also a ConnectionError
      ├─ RemotingTimeoutError         no response in time; also a TimeoutError
      └─ RemotingTooMuchRequestError  the time for all attempts is used up; also a TimeoutError
@@ -19,7 +19,7 @@ from fakemq.protocol.codes import ResponseCode
 
 
 class MQClientError(FakemqError):
-    """The client cannot do it; ``code`` is Java's response code, -1 where it gives none."""
+    """The client cannot do it; ``code`` is Java's response code, -1 without one."""
 
     def __init__(self, text: str, code: int = -1) -> None:
         super().__init__(text)
@@ -45,7 +45,7 @@ class RemotingError(FakemqError):
 
 
 class RemotingConnectError(RemotingError, ConnectionError):
-    """Nobody answers at the address."""
+    """No peer answers at the address."""
 
     def __init__(self, addr: str) -> None:
         super().__init__(f"connect to {addr} failed", addr)

@@ -1,4 +1,4 @@
-"""One client: who it is, what it knows of the cluster, and what it tells all brokers."""
+"""One client: its identity, its view of the cluster, and its heartbeats to all brokers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
 
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes a broker's address and its request; gives what to send back by the same connection: the
+"""Takes a broker's address and its request; returns the answer for the same connection: the
 response, a one-way request of our own, or None.
 """
 
@@ -107,7 +107,7 @@ class ClientInstance:
         return self.name_servers.ask(command, self.config.api_timeout_ms)
 
     def handle(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
-        """What to send back to a broker that asks, as a `Handler` gives it.
+        """Return the answer to a broker's request, as a `Handler` does.
 
         Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
         """
@@ -202,7 +202,7 @@ class ClientInstance:
         return queues
 
     def master_addr(self, queue: MessageQueue) -> Operation[str]:
-        """The address of the queue's master; MQClientError if nobody knows one."""
+        """Return the address of the queue's master; raise MQClientError if it is unknown."""
         addr = self.routes.master_addr(queue.broker_name)
         if addr is None:
             yield from self.update_route(queue.topic or "")
@@ -229,7 +229,7 @@ class ClientInstance:
     # -- membership ---------------------------------------------------------------------------
 
     def heartbeat_data(self) -> HeartbeatData:
-        """What this client tells every broker it knows."""
+        """Return the heartbeat of this client."""
         return HeartbeatData(
             client_id=self.client_id,
             producer_data_set=[ProducerData(group_name=name) for name in self.producer_groups],
@@ -237,15 +237,15 @@ class ClientInstance:
         )
 
     def heartbeat(self) -> Operation[dict[str, int]]:
-        """Tell all known brokers of our groups; gives the versions of those that answered.
+        """Send heartbeats to all known brokers; return the versions of those that answered.
 
-        Without a consumer only masters are told; without any group nobody is.
+        Without a consumer only masters get one; without any group no broker does.
 
         Source: MQClientInstance.java#sendHeartbeatToAllBroker (4.9.7)
         """
-        heard: dict[str, int] = {}
+        answered: dict[str, int] = {}
         if not self.producer_groups and not self.consumers:
-            return heard
+            return answered
         body = self.heartbeat_data().encode()
         for addr in self._broker_addrs(masters_only=not self.consumers):
             try:
@@ -253,9 +253,9 @@ class ClientInstance:
                     addr, self.command(RequestCode.HEART_BEAT, body=body)
                 )
             except (RemotingError, MQBrokerError):
-                continue  # a broker that is down hears the next one
-            heard[addr] = self.broker_versions[addr] = response.version
-        return heard
+                continue  # a broker that is down gets the next one
+            answered[addr] = self.broker_versions[addr] = response.version
+        return answered
 
     def unregister(
         self, *, producer_group: str | None = None, consumer_group: str | None = None

@@ -23,7 +23,7 @@ class _Outcome(NamedTuple, Generic[T]):
 
 
 class _Waiting(NamedTuple):
-    """A request that was sent, and who goes on with its response."""
+    """A request that was sent, and the operation that waits for its response."""
 
     channel: BlockingChannel
     opaque: int
@@ -49,18 +49,18 @@ class Parallel:
         return len(self._waiting)
 
     def start(self, operation: Operation[T], done: Done[T]) -> None:
-        """Do an operation up to its first response; ``done`` is called by whoever ends it."""
+        """Do an operation up to its first response; ``done`` is called at its end."""
         self._advance(operation, done, partial(next, operation))
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for responses, that long at most, and go on with the operations they are for.
+        """Wait for responses, that long at most, and continue their operations.
 
         Where no operation is under way, that time passes.
         """
         now_ms = real_elapsed_ms()
         until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
         if any(one.channel.is_settled(one.opaque) for one in self._waiting):
-            until_ms = now_ms  # who sent over the same connection has seen to it
+            until_ms = now_ms  # another request over the same connection has seen to it
         self._select(max(0, min(timeout_ms, until_ms - now_ms)))
         now_ms = real_elapsed_ms()
         waiting, self._waiting = self._waiting, []
@@ -85,7 +85,7 @@ class Parallel:
                 try:
                     key.data.poll(0)
                 except RemotingSendRequestError:
-                    continue  # it is closed now, which who waits sees
+                    continue  # it is closed now, which its operations notice
 
     def _fail(self, one: _Waiting, error: RemotingError) -> None:
         self._advance(one.operation, one.done, partial(one.operation.throw, error))

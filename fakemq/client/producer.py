@@ -104,7 +104,7 @@ class Producer:
     ) -> Operation[SendResult]:
         """Send a batch whose body is made already, as by `fakemq.protocol.batch`.
 
-        ``unique_ids`` are those of its messages, for the result. Nobody looks into the body.
+        ``unique_ids`` are those of its messages, for the result. The body is not read.
         """
         self._check(batch)
         if queue is None:

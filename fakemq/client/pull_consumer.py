@@ -137,7 +137,7 @@ class PullConsumer:
         suspend_ms: int = 0,
         commit_offset: int | None = None,
     ) -> RemotingCommand:
-        """The request of one `pull`, for who sends it and reads the answer without it."""
+        """Return the request of one `pull`, for callers that send it themselves."""
         flags = PullSysFlag.SUSPEND if suspend_ms else 0
         flags |= PullSysFlag.SUBSCRIPTION if expression is not None else 0
         flags |= PullSysFlag.COMMIT_OFFSET if commit_offset is not None else 0
@@ -162,7 +162,7 @@ class PullConsumer:
     ) -> Operation[None]:
         """Ask the queue's broker whether it understands an expression; MQBrokerError if not.
 
-        A pull does not tell: with an expression that 4.9.7 cannot read it gives every message.
+        Without this check, a pull by an expression that 4.9.7 cannot read returns every message.
 
         Source: client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7)
         """
@@ -229,7 +229,7 @@ class PullConsumer:
     # -- locks --------------------------------------------------------------------------------
 
     def lock(self, queues: Iterable[MessageQueue]) -> Operation[set[MessageQueue]]:
-        """Lock queues for this client alone; gives those that it holds now.
+        """Lock queues for this client alone; return those that it holds now.
 
         Source: RebalanceImpl.java#lockAll (4.9.7)
         """

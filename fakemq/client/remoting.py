@@ -28,7 +28,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes an address and what its broker asks; gives what to send back, or None."""
+"""Takes an address and its broker's request; returns the answer, or None."""
 
 CONNECT_TIMEOUT_MS = 3_000
 """Source: remoting/netty/NettyClientConfig.java#connectTimeoutMillis (4.9.7)"""
@@ -60,7 +60,7 @@ def split_addr(addr: str) -> tuple[str, int]:
 class BlockingChannel:
     """One connection for one thread; several requests may wait for their responses.
 
-    Raises RemotingConnectError where nobody answers.
+    Raise RemotingConnectError if no peer answers.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class BlockingChannel:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:
-        """Send a request; gives its opaque, by which `receive` knows the response."""
+        """Send a request; return its opaque, by which `receive` knows the response."""
         return self.send_all((command,), timeout_ms=timeout_ms)[0]
 
     def send_all(
         self, commands: Iterable[RemotingCommand], *, timeout_ms: int = CONNECT_TIMEOUT_MS
     ) -> list[int]:
-        """Send requests in one piece, for which a peer wakes up once; gives their opaques.
+        """Send requests in one piece, so that a peer wakes up once; return their opaques.
 
         Each is made bytes before the next is taken, which may be the same one changed.
         """
@@ -217,7 +217,7 @@ class BlockingRemoting:
         if channel is not None:
             try:
                 while not channel.closed and channel.poll(0):
-                    pass  # what arrived while nobody looked
+                    pass  # what arrived between two requests
             except RemotingSendRequestError:
                 channel.close()
         if channel is None or channel.closed:

@@ -76,7 +76,7 @@ class AsyncChannel:
             RemoteProtocolError,
             RemotingSendRequestError,
         ):
-            pass  # whoever waits is told, and the next call connects again
+            pass  # waiting calls fail, and the next call connects again
         finally:
             await self.close()
 

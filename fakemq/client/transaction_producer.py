@@ -1,7 +1,7 @@
 """Sending in transactions: half a message first, the other half when the local work is done.
 
-A broker that hears of no end asks the producers of the group; whoever listens answers from the
-same connection.
+A broker that gets no end asks the producers of the group; one that listens answers over the same
+connection.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class TransactionProducer:
         return self._producer.group
 
     def listen_for_checks(self, check: Check) -> Operation[None]:
-        """Answer by ``check`` whoever asks about half messages of this group, from now on.
+        """Answer brokers that ask about half messages of this group by ``check``, from now on.
 
-        The brokers of the create-topic key and those that are known hear of the group at once, and
-        all with every heartbeat, so that who never sent is asked too, as in Java. ``check``
-        gets the message with its own body; where it fails, or gives what is no state, the answer is
-        UNKNOW and the log says why.
+        The brokers of the create-topic key and those that are known learn of the group at once, and
+        all with every heartbeat: a producer that never sent is asked too, as in Java. ``check``
+        gets the message with its own body. If it fails, or returns no state, the answer is UNKNOW,
+        and the log says why.
         """
         instance = self._instance
         instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
@@ -81,12 +81,12 @@ class TransactionProducer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[TransactionSendResult]:
-        """Send half a message, do the local work, and tell the broker how that ended.
+        """Send half a message, do the local work, and send the broker its result.
 
-        ``execute`` is called between the two, and not at all if the broker doubts that it stored
-        the message well, which is rolled back then. What it raises is raised here too, after the
-        broker was told that nobody knows; Java only logs it. So is TypeError if it gives what is
-        no state; None is UNKNOW. A broker that cannot be told will ask.
+        ``execute`` does the local work. It is not called if the send status is other than SEND_OK:
+        the message is rolled back then. An exception of ``execute`` is raised here too, after the
+        broker got UNKNOW; Java only logs it. The same holds for TypeError if it returns no state;
+        None is UNKNOW. A broker that cannot be reached will ask.
 
         Source: DefaultMQProducerImpl.java#sendMessageInTransaction (4.9.7)
         """
@@ -109,7 +109,7 @@ class TransactionProducer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[SendResult]:
-        """Send half a message, which nobody gets before `end_transaction` commits it.
+        """Send half a message: no consumer gets it before `end_transaction` commits it.
 
         A delay level is taken away from it.
         """
@@ -121,7 +121,7 @@ class TransactionProducer:
     def end_transaction(
         self, sent: SendResult, state: LocalTransactionState, *, remark: str | None = None
     ) -> Operation[None]:
-        """Tell the broker what becomes of a half message; it gives no answer.
+        """End a half message, by a request without an answer.
 
         TypeError for what is no state; None is UNKNOW.
 
@@ -147,7 +147,7 @@ class TransactionProducer:
         try:
             yield from self.end_transaction(sent, state, remark=remark)
         except (MQClientError, RemotingError) as error:
-            _log.warning("local transaction is %s, but nobody could be told: %s", state, error)
+            _log.warning("local transaction is %s, but no broker was reached: %s", state, error)
 
 
 def _known_state(state: object) -> LocalTransactionState:

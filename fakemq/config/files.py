@@ -57,7 +57,7 @@ def load(
 ) -> Settings:
     """Read and check one source for a broker or a name server.
 
-    ``name`` is what errors call a mapping (a file is called by its path). An unknown key gives one
+    ``name`` is what errors call a mapping (a file is called by its path). An unknown key is one
     warning, with ``strict`` a ConfigError; a value that cannot be is always a ConfigError, as is a
     file that cannot be read.
     """

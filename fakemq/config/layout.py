@@ -44,7 +44,7 @@ def lay_out(
 
     ``slaves`` is per master. ``flags``, ``role`` (of masters), ``store`` and, with ``keep_ports``,
     ``base_port`` beat what ``sources`` set, and these beat the defaults. One source is for every
-    broker, several are for one each. Raises ConfigError where brokers cannot be told apart.
+    broker, several are for one each. Raise ConfigError where two brokers have one identity.
     """
     count = masters * (1 + slaves)
     if len(sources) > count:

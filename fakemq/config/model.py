@@ -69,7 +69,7 @@ _AT_LEAST_ONE = frozenset(
 _NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
 
 
-_NOT_TOLD = (BrokerStartupKeys, LaterKeys)
+_NOT_IN_ANSWERS = (BrokerStartupKeys, LaterKeys)
 """Tables whose keys stand in none of Java's config objects."""
 
 
@@ -180,7 +180,7 @@ def text_of(value: object) -> str:
 class Config:
     """Values for the keys of some tables; what is not set has its default.
 
-    Values change at run time (UPDATE_BROKER_CONFIG), so a config is shared by all who look at it;
+    Values change at run time (UPDATE_BROKER_CONFIG), so a config is shared by all its readers;
     take a ``copy`` where that is not wanted.
     """
 
@@ -218,7 +218,7 @@ class Config:
         return {
             FIELD_NAMES.get(key.attribute, key.name): text_of(getattr(self, key.attribute))
             for key in keys_of(type(self)).values()
-            if key.table not in _NOT_TOLD and getattr(self, key.attribute) is not None
+            if key.table not in _NOT_IN_ANSWERS and getattr(self, key.attribute) is not None
         }
 
     def printed(self, *, important: bool = False) -> str:
@@ -235,7 +235,7 @@ class Config:
         )
 
     def restore(self, other: Self) -> None:
-        """Take over all values of ``other``, for everyone who looks at this config."""
+        """Take over all values of ``other``, for all readers of this config."""
         vars(self).clear()
         vars(self).update(vars(other))
 

@@ -40,7 +40,7 @@ class Option(NamedTuple):
     flag: str = ""
     """The command line's spelling if it is not ``--name``; "-" if the command line has none."""
     env: str | None = None
-    """The environment variable that gives the option to the command line."""
+    """The environment variable that the command line reads the option from."""
     in_pytest: bool = True
     """Whether the pytest plugin has it as an option and in the ini."""
 

@@ -33,7 +33,7 @@ EVERYWHERE = "0.0.0.0"
 
 
 class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the control port is, and what its users must know."""
+    """Where the control port listens, and the token that its users need."""
 
     port: int
     listen: str
@@ -41,7 +41,7 @@ class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether nobody outside this machine reaches it."""
+        """Whether only this machine can reach it."""
         return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
 
 
@@ -50,7 +50,7 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     listen: str
     advertised_host: str
-    """What clients are told: never a wildcard address."""
+    """The address that clients get: never a wildcard."""
     namesrv_ports: tuple[int, ...]
     """One for each name server; none for a lone broker, whose config has ``namesrv_addr``."""
     namesrv_config: NamesrvConfig
@@ -131,7 +131,7 @@ def cluster_spec(
 
 
 def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | None:
-    """The control port that the options ask for, if they do; ConfigError if it cannot be."""
+    """Return the control port of the options, None without one; raise ConfigError."""
     if port is None:
         if token:
             raise ConfigError("control_token= is for a control port: give control_port=, too")
@@ -142,7 +142,7 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     spec = ControlSpec(port=port, listen=listen, token=token)
     if not (token or spec.on_loopback):
         raise ConfigError(
-            f"control_listen={listen}: who can reach the control port can do anything to the"
+            f"control_listen={listen}: any peer that reaches the control port controls the"
             " cluster; away from loopback it needs a control_token"
         )
     from importlib.util import find_spec

@@ -2,7 +2,7 @@
 
 At the start it is an error; in an UPDATE_BROKER_CONFIG later the line is a warning.
 
-Whoever builds one of these takes its row away.
+A change that adds one of these deletes its row.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class ClusterCore:
         self._jump(lambda: self.clock.jump_to(at_ms))
 
     def restore_clock(self, state: ClockState) -> None:
-        """Have the clock stand, or run, as it did then; a jump if its wall was another."""
+        """Restore a state of the clock; a jump if its wall time changes."""
         self._jump(lambda: self.clock.restore(state))
 
     def _jump(self, jump: Callable[[], None]) -> None:

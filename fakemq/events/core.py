@@ -52,7 +52,7 @@ class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ClockSkewed(Event, frozen=True, kw_only=True, gc=False):
-    """A node's clock is so far ahead of the cluster's from now on."""
+    """A node's clock is ``skew_ms`` ahead of the cluster's from now on."""
 
     skew_ms: int
 
@@ -164,7 +164,7 @@ class Dispatched(Event, frozen=True, kw_only=True, gc=False):
 
 
 class FilesExpired(Event, frozen=True, kw_only=True, gc=False):
-    """So many files of the commit log were deleted; it begins at ``min_phy_offset`` now."""
+    """``log_files`` files of the commit log were deleted; it begins at ``min_phy_offset`` now."""
 
     log_files: int
     min_phy_offset: int
@@ -207,7 +207,7 @@ class TransactionEnded(Event, frozen=True, kw_only=True, gc=False):
 class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
     """A half message was put back and its producer asked, for the ``times``-th time.
 
-    ``half_offset`` is its new one; ``peer`` is None where nobody of the group was there.
+    ``half_offset`` is its new one; ``peer`` is None if no producer of the group was connected.
     """
 
     topic: str
@@ -220,7 +220,7 @@ class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
 
 
 class TransactionDiscarded(Event, frozen=True, kw_only=True, gc=False):
-    """A half message went to TRANS_CHECK_MAX_TIME_TOPIC, as nobody will decide it any more."""
+    """A half message went to TRANS_CHECK_MAX_TIME_TOPIC, as no producer will decide it any more."""
 
     topic: str
     half_offset: int

@@ -16,7 +16,7 @@ class FaultPlaced(Event, frozen=True, kw_only=True, gc=False):
 
 
 class FaultHit(Event, frozen=True, kw_only=True, gc=False):
-    """A fault had an effect at this node; ``on`` is what it befell."""
+    """A fault had an effect at this node; ``on`` is what it affected."""
 
     fault: int
     what: str

@@ -6,7 +6,7 @@ from fakemq.events.core import Event
 
 
 class SlaveReported(Event, frozen=True, kw_only=True, gc=False):
-    """A master heard of a slave that it has everything before ``offset``."""
+    """A slave reported to a master that it has everything before ``offset``."""
 
     peer: str
     offset: int
@@ -16,7 +16,8 @@ class SlaveReported(Event, frozen=True, kw_only=True, gc=False):
 class ReportBelieved(Event, frozen=True, kw_only=True, gc=False):
     """The fault `Faults.believe_reports`: a slave reported first to have what its master has not.
 
-    The master's log ends at ``end_offset``; senders are told that a slave has all up to ``offset``.
+    The master's log ends at ``end_offset``; senders are answered as if a slave had all up to
+    ``offset``.
     """
 
     peer: str
@@ -40,7 +41,7 @@ class Replicated(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ReplicationWaited(Event, frozen=True, kw_only=True, gc=False):
-    """Who waited for a slave to have everything before ``offset`` waits no more."""
+    """A request stopped waiting for a slave to have everything before ``offset``."""
 
     offset: int
     transferred: bool

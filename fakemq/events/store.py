@@ -8,7 +8,7 @@ from fakemq.events.core import Event
 class StoreRecovered(Event, frozen=True, kw_only=True, gc=False):
     """A store directory was opened: the log is [min, max), and what its queues lacked was put in.
 
-    ``clean`` says that whoever had it last had stopped it.
+    ``clean`` says that its last user stopped properly.
     """
 
     clean: bool

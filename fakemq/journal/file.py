@@ -2,7 +2,7 @@
 
 A line has ``seq``, ``at_ms`` and ``at`` (the cluster's time, ISO 8601 in UTC), ``node``, ``kind``
 (a class of `fakemq.events` and its like), ``fields`` (those of the kind, but for the node) and
-``cause``, the ``seq`` of what it is owed to, 0 for none. After a `reset` numbers begin at 1 again.
+``cause``, the ``seq`` of what caused it, 0 for none. After a `reset` numbers begin at 1 again.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class _Line(msgspec.Struct):
 
 
 def read(path: str | os.PathLike[str]) -> list[Entry]:
-    """The entries of a file that ``--journal`` wrote, with events of their own classes.
+    """Return the entries of a file that ``--journal`` wrote, with events of their own classes.
 
-    A last line that is not whole, as a process leaves that was killed, is left out. FakemqError
-    names file and line of what is no entry.
+    An incomplete last line, as a killed process leaves it, is left out. Raise FakemqError, with
+    file and line, for a line that is no entry.
     """
     decode = msgspec.json.Decoder(_Line).decode
     entries = []
@@ -96,7 +96,7 @@ def read(path: str | os.PathLike[str]) -> list[Entry]:
 
 def _entry(line: _Line) -> Entry:
     from fakemq.events.faults import AnswerWithheld
-    from fakemq.events.kinds import kind_named  # only for who reads
+    from fakemq.events.kinds import kind_named  # writing does not need it
 
     event = msgspec.convert(line.fields | {"node": line.node}, kind_named(line.kind))
     if isinstance(event, Delivered | AnswerWithheld):

@@ -1,4 +1,4 @@
-"""One journal: typed, ordered, used by everyone who wants to know what happened."""
+"""The journal of a cluster: what happened, in order, as typed events with their causes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _kept(value: object) -> object:
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the order (``seq``, from 1) and the cluster's wall time.
 
-    ``cause`` is the ``seq`` of what it is owed to: a request that came, a timer, a fault that hit,
+    ``cause`` is the ``seq`` of what caused it: a request that came, a timer, a fault that hit,
     the clock or a broker moved by hand; 0 for none that is known.
     """
 
@@ -86,7 +86,7 @@ class TimerFired(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Fired:
-    """A timer whose callback runs: a cause that is written down when something is owed to it."""
+    """A timer whose callback runs: a cause that becomes an entry with its first effect."""
 
     __slots__ = ("cause", "kind", "node", "seq")
 
@@ -98,7 +98,7 @@ class Fired:
 
 
 Cause: TypeAlias = "int | Fired"
-"""What things may be owed to: the ``seq`` of an entry, or what becomes one if need be."""
+"""A cause: the ``seq`` of an entry, or a timer that becomes an entry when an effect is written."""
 
 Listener: TypeAlias = Callable[[Entry], None]
 
@@ -106,27 +106,31 @@ Listener: TypeAlias = Callable[[Entry], None]
 class Journal:
     """All that happened in one cluster, oldest first.
 
-    Entries are made for those who read them: much is written that nobody reads.
+    `Entry` objects are made when they are read: most events are written and never read.
     """
 
     def __init__(self, clock: Clock, capacity: int = CAPACITY) -> None:
         self._clock = clock
+        # Three columns of equal length, oldest entry first: event, wall time in milliseconds since
+        # the epoch, and ``seq`` of the cause.
         self._events: deque[Event] = deque(maxlen=capacity)
         self._times_ms: deque[int] = deque(maxlen=capacity)
         self._causes: deque[int] = deque(maxlen=capacity)
+        # The number of the newest entry.
         self._seq = 0
         self.epoch = 0
-        """How often it was cleared: before, the same numbers were others'."""
+        """How often the journal was cleared; each time, numbers begin at 1 again."""
         self.cause: Cause = 0
-        """What all that happens now is owed to; see `because`."""
+        """The cause of the events that are added now; see `because`."""
+        # Each with the kinds of events it wants; () means all.
         self._listeners: list[tuple[Listener, tuple[type[Event], ...]]] = []
-        # Of each kind of event: its texts of peers, and who listens to it.
+        # By kind of event: the fields with texts of peers, and the listeners.
         self._kinds: dict[type[Event], tuple[tuple[str, ...], tuple[Listener, ...]]] = {}
         self.peer_warnings = PeerWarnings(clock, self.add)
         """Where to warn about peers, with a limit on how often."""
 
     def add(self, event: Event) -> int:
-        """Write ``event`` down, and tell whoever listens; gives its ``seq``."""
+        """Add an event, call its listeners, and return its ``seq``."""
         texts, listeners = self._kinds.get(type(event)) or self._find_kind(type(event))
         for name in texts:
             value = getattr(event, name)
@@ -150,7 +154,7 @@ class Journal:
 
     @contextmanager
     def because(self, cause: Cause) -> Iterator[None]:
-        """Have what happens in the block owed to ``cause``, and not to what it was owed to."""
+        """Make ``cause`` the cause of all that is added within the block."""
         before, self.cause = self.cause, cause
         try:
             yield
@@ -162,14 +166,14 @@ class Journal:
         self.cause = cause
 
     def resume(self) -> Callable[[], AbstractContextManager[None]]:
-        """The way back, later, to what all that happens now is owed to."""
+        """Return a function that restores the present cause later, for a block."""
         cause, epoch = self.cause, self.epoch
         return lambda: self.because(cause if self.epoch == epoch else 0)
 
     def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
-        """Call what a timer is for; what that brings about is owed to a `TimerFired`.
+        """Call a timer's callback; a `TimerFired` is the cause of what it adds.
 
-        What it raises is written down as a bug of ours, and time goes on.
+        An exception is added as a bug of fakemq, and time continues.
         """
         before, self.cause = self.cause, Fired(node, kind, self.cause)
         try:
@@ -199,7 +203,7 @@ class Journal:
     def listen(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
         """Call ``listener`` with every entry from now on, or with those of ``kinds`` only.
 
-        Gives the way to stop that.
+        Return a function that ends it.
         """
         listening = (listener, kinds)
         self._listeners.append(listening)
@@ -235,7 +239,7 @@ class Journal:
         return list(self._entries(max(0, seq + 1 - self.first_seq)))
 
     def cause_chain(self, entry: Entry) -> list[Entry]:
-        """What an entry is owed to, what that is owed to, and so on, as far as it is known."""
+        """Return the cause of an entry, the cause of that, and so on, as far as they are kept."""
         chain = []
         while (cause := self.at(entry.cause)) is not None:
             chain.append(cause)

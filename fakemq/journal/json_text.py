@@ -1,4 +1,4 @@
-"""JSON for whoever reads it: whatever a peer may have put into a text."""
+"""JSON of values with texts of peers, which may hold half a surrogate pair."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def search(
     wanted = kind_named(kind) if isinstance(kind, str) else _kind(kind)
     values = _checked(wanted, fields)
     after_seq, from_ms = _beginning(since)
-    # A name gives `Event`, which is all that ``where`` was told then.
+    # A kind given by name is typed `Event`, and ``where`` takes no more then.
     asked = cast("Where[Event] | None", where)
     return [
         entry

@@ -1,8 +1,8 @@
-"""What peers make a cluster hold: frames half received, and answers that nobody reads.
+"""What peers make a cluster hold: incomplete frames, and answers that are not read.
 
-Neither is anything but waiting: a frame may be 16 MiB, and nothing says that its end ever comes.
-Java holds it all, until its direct memory is gone. Here the peer that has most of it loses its
-connection when all have too much; the others notice nothing.
+Both may last for ever: a frame may have 16 MiB, and its end may never come. Java holds it all until
+its direct memory is used up. Here the peer with most of it loses its connection when the sum is too
+large; the other peers notice nothing.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ class Holder(Protocol):
     """A link that holds bytes for its peer."""
 
     def measure_held_bytes(self) -> int:
-        """How many they are now; what it has said of them itself may be too much."""
+        """Return how many they are now; what the link has reported may be too much."""
 
     def drop_soon(self, why: str, kind: str) -> None:
-        """Close the connection, soon: nobody who is just writing to it must notice.
+        """Close the connection on a later turn, as a caller may be writing to it now.
 
-        ``kind`` is the offence's, as in `Endpoint.close_for_violation`.
+        ``kind`` is as in `Endpoint.close_for_violation`.
         """
 
 
 class HeldBytes:
-    """How many bytes are held for whom."""
+    """The bytes that are held, by holder."""
 
     def __init__(self, max_bytes: int = HELD_MAX_BYTES) -> None:
         self.total_bytes = 0
@@ -35,7 +35,7 @@ class HeldBytes:
         self._by_holder: dict[Holder, int] = {}
 
     def put(self, holder: Holder, size_bytes: int) -> None:
-        """``holder`` holds this much now; 0 forgets it."""
+        """Record that ``holder`` holds this much now; 0 forgets it."""
         self.total_bytes += size_bytes - self._by_holder.pop(holder, 0)
         if size_bytes:
             self._by_holder[holder] = size_bytes
@@ -43,7 +43,9 @@ class HeldBytes:
             self._relieve()
 
     def _relieve(self) -> None:
-        """Have who holds most let go, until all hold little enough: looked up before it must."""
+        """Drop the holder of most bytes, until the sum is small enough.
+
+        What it reported may be too much, so it is measured first."""
         while self.total_bytes > self._max_bytes:
             greatest = max(self._by_holder, key=self._by_holder.__getitem__)
             said_bytes, size_bytes = self._by_holder[greatest], greatest.measure_held_bytes()
@@ -59,7 +61,7 @@ class HeldBytes:
             greatest.drop_soon(why, HELD)
 
     def drop_all(self) -> None:
-        """Nobody is waited for any more."""
+        """Drop every holder: the server stops."""
         holders, self._by_holder, self.total_bytes = self._by_holder, {}, 0
         for holder in holders:
             holder.drop_soon("nobody reads it any more", UNREAD)

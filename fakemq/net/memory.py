@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 RECENT_MS = 3_000
-"""So long one who has lost a connection is still thought to be about to make another."""
+"""How long a peer that lost its connection is expected to open another, in real time."""
 
 
 class OpenLinks:
@@ -32,7 +32,7 @@ class OpenLinks:
         self._links: dict[OpenLink, None] = {}
         self._outside_left_ms: int | None = None
         self.faults: Befalling | None = None
-        """None until a test places a fault that befalls links."""
+        """None until a test places a fault of links."""
 
     def add(self, link: OpenLink) -> None:
         self._links[link] = None
@@ -65,7 +65,7 @@ class MemoryLink:
     write_blocked = False
 
     def should_yield(self) -> bool:
-        """Never: what nodes of a cluster tell each other is little, and has an order."""
+        """Return False: nodes of a cluster send each other little."""
         return False
 
     def __init__(
@@ -87,7 +87,7 @@ class MemoryLink:
         self.peer: MemoryLink | None = None
         self.endpoint: Endpoint | None = None
         self.way: Way | None = None
-        """Where what is written goes, while a fault befalls the link."""
+        """Where what is written goes, while a fault affects the link."""
         self.way_in: Way | None = None
         """Where what arrives comes from meanwhile."""
         self._kept: list[bytes | None] | None = None  # what arrived while paused
@@ -117,7 +117,7 @@ class MemoryLink:
             self.way_in.drop()
 
     def _part(self) -> MemoryLink | None:
-        """Have neither end write to the other any more; gives the other."""
+        """Part the two ends, so that neither writes to the other; return the other."""
         peer, self.peer = self.peer, None
         if peer is not None:
             peer.peer = None
@@ -138,7 +138,7 @@ class MemoryLink:
         far.peer = self
         endpoint = self.endpoint = make(self)
         far.endpoint = accept(far)
-        if self.peer is far:  # nobody has closed it at once
+        if self.peer is far:  # unless an endpoint closed it at once
             self._network.links.add(self)
         return endpoint
 
@@ -172,7 +172,7 @@ class MemoryLink:
     reset = cut
 
     def _give_up(self, held_bytes: int) -> None:
-        """Nobody gets what this end writes, and it is too much."""
+        """Close the link: what this end writes does not arrive, and it is too much."""
         if self.endpoint is not None:
             why = f"{held_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
             self.endpoint.close_for_violation(why, UNREAD)
@@ -225,7 +225,7 @@ class MemoryNetwork:
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
-        """Told when there is something to settle; the driver schedules `settle`."""
+        """Called when there is something to settle; the driver schedules `settle`."""
 
     def listen(
         self,
@@ -236,7 +236,7 @@ class MemoryNetwork:
     ) -> None:
         """Have ``accept`` take the links to ``addr``, where ``node`` (the address) lives.
 
-        While it is not up nobody gets through.
+        While ``is_up`` returns False no link is opened.
         """
         self._listeners[addr] = (node or addr, accept, is_up)
 
@@ -252,7 +252,7 @@ class MemoryNetwork:
         return None if listener is None else listener[0]
 
     def connect(self, addr: str, node: str, make: Callable[[Link], EndpointT]) -> EndpointT | None:
-        """The endpoint that ``make`` gives ``node`` on a link to ``addr``; None if none listens."""
+        """Connect ``node`` to ``addr``; return what ``make`` returns, None if no node listens."""
         listener = self._listeners.get(addr)
         if listener is None or not listener[2]():
             return None

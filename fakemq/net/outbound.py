@@ -1,8 +1,8 @@
 """Requests that a node makes of others: one session per address, made when first needed.
 
-An address of the cluster's own nodes is reached over memory, any other over TCP. Nobody waits:
-each call says who gets the reply, and a peer that cannot be reached is a None, like one that does
-not answer in time.
+An address of the cluster's own nodes is reached over memory, any other over TCP. No call waits:
+each names the function that gets the reply. That is None if the peer cannot be reached, or does not
+answer in time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONNECT_TIMEOUT_MS = 3_000
 
 
 class OpenTcp(Protocol):
-    """Connect to ``host:port``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+    """Connect to ``host:port``; ``opened`` gets what ``make`` made, or None on failure."""
 
     def __call__(
         self,
@@ -57,7 +57,7 @@ class Outbound:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None on failure."""
         faults = self._network.links.faults
         if faults is not None and faults.swallows(
             self._owner, addr, lambda: self.dial(addr, make, opened), lambda: opened(None)

@@ -1,7 +1,7 @@
 """One connection, seen from one of its ends: bytes become commands, commands become bytes.
 
-A session never waits. Requests that come in go to the dispatcher, responses to whoever asked;
-what it writes goes to its link, once per batch of bytes that came in.
+A session never waits. Requests that come in go to the dispatcher, responses to the callback of
+their request; what it writes goes to its link, once per batch of bytes that came in.
 Java's noun for it in the tables of clients and brokers is *channel*.
 """
 
@@ -99,7 +99,7 @@ class Session:
         self._handle(commands)
 
     def resume_processing(self) -> None:
-        """Go on with what had come before the peer had to read, or others had their turn."""
+        """Handle the commands that were left for the peer to read, or for another's turn."""
         if self._left and not self.closed:
             self._handle(self._left)
 
@@ -153,7 +153,7 @@ class Session:
         return release
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
-        """The link is gone; tells everyone who waits."""
+        """The link is gone: every request that waits for a response gets None."""
         if self.closed:
             return
         self.closed, self._left = True, []
@@ -167,7 +167,7 @@ class Session:
         owner.session_closed(self)
 
     def _tell(self, on_reply: OnReply, response: RemotingCommand | None) -> None:
-        # What it does with the reply is no fault of this connection, nor of the others who wait.
+        # An exception of the callback must not harm this connection, or other requests.
         try:
             on_reply(response)
         except Exception as error:
@@ -186,7 +186,7 @@ class Session:
         journal = owner.journal
         before = journal.cause
         try:
-            # What the request brings about is owed to it.
+            # Not by `because`: a generator for each request costs too much here.
             journal.cause = journal.add(
                 RequestReceived(
                     node=owner.name, code=code, peer=self.remote_addr, opaque=command.opaque
@@ -194,7 +194,7 @@ class Session:
             )
             if self._dispatch is not None:
                 self._dispatch(self, command)
-        except Exception as error:  # it harms nobody but who asked
+        except Exception as error:  # only this request fails
             journal.add(HandlerFailed.of(owner.name, code, error))
         finally:
             journal.cause = before

@@ -54,7 +54,8 @@ def test_a_cluster_starts_without_what_it_does_not_need() -> None:
         "fakemq.namesrv.handlers.unregister_broker",
     }
     ours = [name for name in imported if name.startswith("fakemq")]
-    assert len(ours) <= 145, "each costs a third of a millisecond"
+    # A second guard; the first is the time, in `test_import_and_start_in_time`.
+    assert len(ours) <= 155, "each costs a third of a millisecond"
 
 
 def test_importing_fakemq_is_next_to_nothing() -> None:
