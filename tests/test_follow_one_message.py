@@ -1,4 +1,4 @@
-"""The path of one message, as docs/architecture.md tells it: the journal's very list."""
+"""The path of one message, as docs/architecture.md describes it: the journal's very list."""
 
 from __future__ import annotations
 

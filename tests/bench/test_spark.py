@@ -19,8 +19,8 @@ def test_cost_in_proportion_is_straight_and_its_square_is_not() -> None:
 def test_rounds_alternate_and_begin_when_both_sides_are_warm() -> None:
     asked: list[str] = []
 
-    def reading(who: str) -> float:
-        asked.append(who)
+    def reading(side: str) -> float:
+        asked.append(side)
         return float(len(asked))
 
     rounds = in_turns(2, lambda: reading("theirs"), lambda: reading("ours"))

@@ -1,4 +1,4 @@
-"""What became of a message, told from the journal."""
+"""Biographies: what happened to a message, from the journal."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def test_biography_of_a_transaction_shows_its_commit(alone: fakemq.Cluster) -> N
         alone.clock.advance("60s")
         client.poll(timeout_ms=1000)
     (message,) = alone.wait_for(lambda: alone.messages("orders"))
-    _, _, half, nobody, somebody, committed = lines(message)
+    _, _, half, unasked, somebody, committed = lines(message)
     assert half == "12:00:00.000 half message for orders, not committed yet"
-    assert nobody == (
+    assert unasked == (
         "12:01:00.000 checked 1st time, asked nobody, as no shop is connected"
         " — after clock advanced 1m 1s"
     )
@@ -235,7 +235,7 @@ def test_ten_thousand_biographies_read_the_journal_once(
     monkeypatch.setattr(Journal, "after", counted)
     alone.seed("orders", [b"x"] * 10_000)
     messages = alone.messages("orders")
-    assert read == 0, "what nobody looks at costs nothing"
+    assert read == 0, "a biography that is not read costs nothing"
     assert sum(len(message.biography) for message in messages[::10]) == 2_000
     assert read == len(alone.journal)
     core = alone._core

@@ -17,7 +17,7 @@ from tests.support.peer import Peer
 
 NS = "10.0.0.1:9876"
 NO_CHECKS = BrokerConfig(transaction_check_interval=10**9)
-"""The first look at transactions makes a topic, and tells the name servers of it."""
+"""The first look at transactions makes a topic, and registers it at the name servers."""
 
 
 def max_offset(peer: Peer, topic: str = "orders") -> str:

@@ -1,4 +1,4 @@
-"""Group membership: who is told of what, and when."""
+"""Group membership: which members are notified of which changes, and when."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.peer import Peer
 NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 
 
-def told(peer: Peer) -> list[str]:
+def notified(peer: Peer) -> list[str]:
     """The groups of the notifications that arrived since the last look."""
     groups = [
         command.ext_fields["consumerGroup"] for command in peer.requests if command.code == NOTIFY
@@ -37,19 +37,19 @@ def leave(peer: Peer, client_id: str, group: str = GROUP) -> None:
 def test_new_member_is_announced_to_all_members(lab: BrokerLab, broker: Broker) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
-    assert told(first) == [GROUP]
+    assert notified(first) == [GROUP]
     consume(second, "two")
-    assert told(first) == [GROUP]
-    assert told(second) == [GROUP]
+    assert notified(first) == [GROUP]
+    assert notified(second) == [GROUP]
     assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one", "two"]
 
 
 def test_repeated_heartbeat_notifies_no_member(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer)
-    told(peer)
+    notified(peer)
     consume(peer)
-    assert told(peer) == []
+    assert notified(peer) == []
     assert len(lab.journal.find(MemberChanged, how="registered")) == 1
 
 
@@ -60,7 +60,7 @@ def test_changed_topics_are_announced_and_newer_versions_are_not(
 
     def say(*subscriptions: dict[str, object]) -> list[str]:
         beat(peer, consumers=[consumer_data(subscriptions=subscriptions)])
-        return told(peer)
+        return notified(peer)
 
     def expression(topic: str) -> str | None:
         info = broker.consumers.group(GROUP)
@@ -101,11 +101,11 @@ def test_leaving_member_is_announced_to_the_rest(lab: BrokerLab, broker: Broker)
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
     consume(second, "two")
-    told(first)
-    told(second)
+    notified(first)
+    notified(second)
     leave(second, "two")
-    assert told(first) == [GROUP]
-    assert told(second) == []
+    assert notified(first) == [GROUP]
+    assert notified(second) == []
 
 
 def test_closed_connection_is_announced_to_the_rest_of_its_groups(
@@ -115,9 +115,9 @@ def test_closed_connection_is_announced_to_the_rest_of_its_groups(
     both = [consumer_data("b"), consumer_data("a")]
     beat(first, "one", consumers=both)
     beat(second, "two", consumers=both)
-    told(first)
+    notified(first)
     second.close()
-    assert told(first) == ["a", "b"]
+    assert notified(first) == ["a", "b"]
     first.close()
     assert broker.consumers.snapshot() == {}
     assert broker.consumers.group("a") is None
@@ -134,11 +134,11 @@ def test_members_are_not_notified_when_that_is_disabled(lab: BrokerLab, by: str)
     consume(first, "one")
     consume(second, "two")
     leave(second, "two")
-    assert told(first) == []
+    assert notified(first) == []
     consume(second, "two")
     second.close()
     # Java asks the group's config for heartbeats and leaving, not for closed connections.
-    assert told(first) == ([GROUP] if by == "group" else [])
+    assert notified(first) == ([GROUP] if by == "group" else [])
 
 
 def test_connection_that_changes_its_client_id_keeps_one_membership(
@@ -146,15 +146,15 @@ def test_connection_that_changes_its_client_id_keeps_one_membership(
 ) -> None:
     peer = lab.peer(broker.addr)
     consume(peer, "one")
-    told(peer)
+    notified(peer)
     consume(peer, "other")
-    assert told(peer) == []
+    assert notified(peer) == []
     assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["other"]
     assert broker.consumers.find_channel(GROUP, "one") is None
     found = broker.consumers.find_channel(GROUP, "other")
     assert found is not None
     assert found.client_id == "other"
-    assert broker.consumers.find_channel("nobody", "other") is None
+    assert broker.consumers.find_channel("absent", "other") is None
 
 
 def test_groups_of_a_topic_are_found(lab: BrokerLab, broker: Broker) -> None:
@@ -169,21 +169,21 @@ def test_unregistering_a_stranger_still_notifies_the_members(
 ) -> None:
     first, second = lab.peer(broker.addr), lab.peer(broker.addr)
     consume(first, "one")
-    told(first)
+    notified(first)
     leave(second, "two")
-    assert told(first) == [GROUP]
+    assert notified(first) == [GROUP]
     leave(second, "two", "no such group")
-    assert told(first) == []
+    assert notified(first) == []
 
 
 def test_reset_keeps_the_members(lab: BrokerLab, broker: Broker) -> None:
     peer = lab.peer(broker.addr)
     consume(peer, "one")
-    told(peer)
+    notified(peer)
     broker.reset()
     assert [m.client_id for m in broker.consumers.snapshot()[GROUP]] == ["one"]
     consume(peer, "one")
-    assert told(peer) == []
+    assert notified(peer) == []
     peer.close()
     assert broker.consumers.snapshot() == {}
 

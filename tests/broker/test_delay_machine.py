@@ -97,7 +97,7 @@ class DelayLevels(RuleBasedStateMachine):
             expected, last_ms = 0, self.start_ms
             came_ms: dict[int, int] = {}
             for number, at_ms in done:
-                if number != expected:  # once more, because nobody had written down that it came
+                if number != expected:  # once more: its delivery was not persisted
                     assert number < expected
                     assert any(
                         last_ms <= kill_ms <= at_ms and came_ms[number] >= kill_ms - PERSIST_MS

@@ -72,7 +72,7 @@ class Holds(RuleBasedStateMachine):
 
     @precondition(lambda self: self.pulls)
     @rule()
-    def arrive_for_nobody(self) -> None:
+    def arrive_unwanted(self) -> None:
         self.arrive("c", next(iter(self.pulls.values()))[0].queue_id)
 
     @rule(ms=st.sampled_from([1, 700, 4_999, 5_000, 6_000, 12_345, 20_000]))

@@ -49,7 +49,7 @@ def test_client_unlocks_only_its_own_queues(lab: BrokerLab, broker: Broker) -> N
     lock(broker, peer, "one", 0)
     lock(broker, peer, "two", 1)
     broker.locks.unlock_batch(GROUP, QUEUES, "one")
-    broker.locks.unlock_batch("nobody", QUEUES, "one")
+    broker.locks.unlock_batch("absent", QUEUES, "one")
     assert broker.locks.snapshot() == {GROUP: {QUEUES[1]: "two"}}
     events = [(e.client_id, e.count, e.how) for e in lab.journal.find(QueuesLocked)]
     assert events == [
@@ -114,7 +114,7 @@ def test_queue_has_never_two_owners(
     for what, client_id, queue_ids, wait_ms in steps:
         if what == "wait":
             now_ms += wait_ms
-            lab.time.passed_ms += wait_ms  # so that nobody is closed for being idle
+            lab.time.passed_ms += wait_ms  # so that no session is closed for being idle
             lab.clock.advance(wait_ms / 1000)
             if peer.closed:
                 peer = lab.peer(broker.addr)

@@ -1,4 +1,4 @@
-"""A reset under consumers that go on living."""
+"""A reset while consumers stay connected."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_held_pull_is_answered_with_the_new_offset_after_a_reset(
     assert answer.response is not None
     assert answer.response.code == ResponseCode.PULL_RETRY_IMMEDIATELY
     assert next_offset(answer.response) == 0
-    again = long_pull(peer, 0)  # the topic is gone: as good as empty for who was there
+    again = long_pull(peer, 0)  # the topic is gone: for a known reader it counts as empty
     assert not again.over
     send(producer)
     assert again.response is not None
@@ -130,7 +130,7 @@ def test_old_offsets_are_moved_to_those_returned_since_the_reset(
     commit(peer, 5)
     assert broker.offsets.query(GROUP, TOPIC, 0) == 5
     broker.reset()
-    commit(peer, 5)  # a Java client says it again every 5 s, whatever it is told
+    commit(peer, 5)  # a Java client commits every 5 s, whatever the answer
     assert broker.offsets.query(GROUP, TOPIC, 0) == 0
     send(producer)
     send(producer)

@@ -77,7 +77,7 @@ def test_channels_are_chosen_in_turn(lab: BrokerLab, broker: Broker) -> None:
     addresses = [session.remote_addr for session in turns if session is not None]
     locals_ = [peer.session.link.local_addr for peer in peers]
     assert addresses == [locals_[1], locals_[2], locals_[0], locals_[1]]
-    assert broker.producers.available_channel("nobody") is None
+    assert broker.producers.available_channel("absent") is None
 
 
 def test_leaving_an_unknown_group_changes_nothing(lab: BrokerLab, broker: Broker) -> None:

@@ -162,7 +162,7 @@ def test_unreadable_answer_is_at_most_a_warning(lab: BrokerLab, force: bool) -> 
     assert "order topics cannot be read" in warned.text
     assert broker.topics.is_order("SELF_TEST_TOPIC")
     lab.clock.advance("30s")
-    assert server.codes()[-1] == RequestCode.REGISTER_BROKER, "it goes on"
+    assert server.codes()[-1] == RequestCode.REGISTER_BROKER, "it continues"
 
 
 def test_first_good_answer_counts(lab: BrokerLab) -> None:

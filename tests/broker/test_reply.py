@@ -117,8 +117,8 @@ def test_long_header_is_code_324(broker: Broker, peer: Peer, asker: Peer) -> Non
         ("TAGS\x01t", "reply message properties[REPLY_TO_CLIENT] is null"),
         ("", "reply message properties[REPLY_TO_CLIENT] is null"),
         (
-            "REPLY_TO_CLIENT\x01nobody",
-            "push reply message fail, channel of <nobody> not found.",
+            "REPLY_TO_CLIENT\x01absent",
+            "push reply message fail, channel of <absent> not found.",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_sixteen_retries_lead_to_the_dlq(lab: BrokerLab) -> None:
     waited_ms = []
     while not delays.stored(DLQ):
         header = ConsumerSendMsgBackRequestHeader(offset=offset, group="g", delay_level=0)
-        peer = lab.peer(delays.broker.addr)  # who is silent for so long is put out
+        peer = lab.peer(delays.broker.addr)  # the first one was idle for too long
         assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header).code == 0
         if timers := delays.timers():
             waited_ms.append(timers[0][1])

@@ -60,7 +60,7 @@ def test_properties_gain_cluster_lose_wait_and_have_a_hash_maps_order(
 ) -> None:
     response = send(properties="KEYS\x01k\x02TAGS\x01t\x02UNIQ_KEY\x01u\x02WAIT\x01true\x02")
     stored = Stored(peer, response.ext_fields["msgId"])
-    # The order in which a java.util.HashMap of JDK 17 gives these keys.
+    # The order of these keys in a java.util.HashMap of JDK 17.
     assert stored.properties == (
         "KEYS\x01k\x02UNIQ_KEY\x01u\x02CLUSTER\x01DefaultCluster\x02TAGS\x01t"
     )

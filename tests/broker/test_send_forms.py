@@ -124,7 +124,7 @@ def test_half_messages_and_rollbacks_enter_no_queue(
 def test_host_length_follows_the_address_not_the_clients_flags(
     broker: Broker, peer: Peer, sys_flag: int
 ) -> None:
-    """Java writes a record then that nobody can read."""
+    """Java writes a record then that no reader understands."""
     assert peer.ask(RequestCode.SEND_MESSAGE_V2, send_header(sys_flag=sys_flag), b"x").code == 0
     (message,) = stored(broker)
     assert message.sys_flag == 0

@@ -1,4 +1,4 @@
-"""Which half messages are looked at when, who is asked, and what becomes of them."""
+"""Transaction checks: which half messages, when, which producer is asked, how they end."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ def test_half_message_may_have_its_own_immunity(lab: BrokerLab, broker: Broker) 
     send_half(peer, more="CHECK_IMMUNITY_TIME_IN_SECONDS=90", flag=3)
     send_half(peer, "other")
     pass_check(lab)
-    assert [check.header.msg_id for check in asked(peer)] == ["other"], "the run goes on"
+    assert [check.header.msg_id for check in asked(peer)] == ["other"], "the run continues"
     again = halves(broker)[2]
     assert again.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "0"
-    assert again.properties["TRANSACTION_CHECK_TIMES"] == "1", "it counts all the same"
+    assert again.properties["TRANSACTION_CHECK_TIMES"] == "1", "it counts nevertheless"
     assert (again.properties["WAIT"], again.flag) == ("false", 0)
     pass_check(lab)
     check = asked(peer)[0]
@@ -188,7 +188,7 @@ def test_immune_message_put_back_is_not_ended_by_its_new_offset(
     assert (len(asked(peer)), len(stored(broker))) == (1, 1)
 
 
-# -- how often, and who ---------------------------------------------------------------------------
+# -- how often, and which producer ----------------------------------------------------------------
 
 
 def test_half_message_is_discarded_at_the_16th_look_after_15_checks(

@@ -1,6 +1,6 @@
 """Transactions in many orders: visible as often as committed, asked while undecided, discarded.
 
-Producers come and go, the broker is killed and started; whoever is asked may answer at once, later,
+Producers come and go, the broker is killed and started; a producer may answer at once, later,
 or never.
 """
 
@@ -136,7 +136,7 @@ class Transactions(RuleBasedStateMachine):
             assert visible.count(transaction.key) == transaction.commits
 
     @invariant()
-    def nobody_is_asked_too_early_too_often_or_after_the_end(self) -> None:
+    def checks_are_neither_early_nor_too_many_nor_late(self) -> None:
         asks: dict[str, int] = {}
         for entry in self.lab.journal:
             event = entry.event
@@ -156,7 +156,7 @@ class Transactions(RuleBasedStateMachine):
         assert len(self.lab.journal.find(TransactionDiscarded)) == len(discarded(self.broker))
 
     def teardown(self) -> None:
-        # Whatever nobody decides is discarded, once, and what has ended is not.
+        # Every undecided message is discarded, once, and what has ended is not.
         dead = [message.msg_id for message in discarded(self.broker)]
         over = {
             key
@@ -167,7 +167,7 @@ class Transactions(RuleBasedStateMachine):
             self.wait(60_000)
         dead = [message.msg_id for message in discarded(self.broker)]
         assert sorted(dead) == sorted(self.transactions.keys() - over)
-        self.nobody_is_asked_too_early_too_often_or_after_the_end()
+        self.checks_are_neither_early_nor_too_many_nor_late()
 
 
 TestTransactions = Transactions.TestCase

@@ -80,23 +80,23 @@ def test_offsets_locks_and_members_are_read_back(mq: fakemq.Cluster, client: Cli
 
 
 def test_members_are_notified_of_each_other(mq: fakemq.Cluster, client: Client) -> None:
-    told: list[str] = []
+    notified: list[str] = []
 
     def notify(addr: str, request: RemotingCommand) -> None:
-        told.append(request.ext_fields["consumerGroup"])
+        notified.append(request.ext_fields["consumerGroup"])
 
     client.instance.handlers[RequestCode.NOTIFY_CONSUMER_IDS_CHANGED] = notify
     client.subscribe("orders")
     assert len(client.heartbeat()) == 2
-    assert told, "code 40 comes before the answer to the heartbeat that caused it"
-    told.clear()
+    assert notified, "code 40 comes before the answer to the heartbeat that caused it"
+    notified.clear()
     with Client(mq.namesrv_addr) as other:
         other.subscribe("orders")
         other.heartbeat()
         ids = {client.instance.client_id, other.instance.client_id}
         assert set(client.consumer_ids("orders", "DEFAULT_CONSUMER")) == ids
         client.poll(timeout_ms=5_000)
-    assert told[:1] == ["DEFAULT_CONSUMER"]
+    assert notified[:1] == ["DEFAULT_CONSUMER"]
 
 
 def test_topics_and_groups_are_created(mq: fakemq.Cluster, client: Client) -> None:

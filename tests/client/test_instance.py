@@ -91,9 +91,9 @@ def test_heartbeat_goes_to_every_broker_that_is_up() -> None:
     instance.consumers["g"] = ConsumerData(group_name="g")
     play = ScriptedOperation(instance.heartbeat(), RemotingConnectError(A), answer())
     assert (play.addrs, play.result) == ([A, B], {B: 407})
-    told = HeartbeatData.decode(play.calls[1].command.body)
-    assert told.client_id == instance.client_id
-    assert [one.group_name for one in told.consumer_data_set] == ["g"]
+    notified = HeartbeatData.decode(play.calls[1].command.body)
+    assert notified.client_id == instance.client_id
+    assert [one.group_name for one in notified.consumer_data_set] == ["g"]
 
 
 def test_client_without_groups_sends_no_heartbeat_and_a_producer_only_to_masters() -> None:

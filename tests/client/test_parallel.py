@@ -76,7 +76,7 @@ def test_response_received_meanwhile_needs_no_wait(outcomes: Outcomes) -> None:
     with ScriptedBroker(scripts.answers) as broker:
         channel = remoting.channel(broker.addr)
         parallel.start(asking(broker.addr), outcomes.append)
-        assert channel.poll(TIMEOUT_MS), "the response, as found by who sends something else"
+        assert channel.poll(TIMEOUT_MS), "the response, as found by another request"
         parallel.wait(TIMEOUT_MS)
     assert outcomes == [0]
     with ScriptedBroker(scripts.hangs_up) as broker:

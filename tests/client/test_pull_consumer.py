@@ -117,8 +117,8 @@ def test_offsets_are_queried_and_committed() -> None:
     assert ScriptedOperation(consumer.query_offset(queue()), answer(22)).result is None
     with pytest.raises(MQBrokerError):
         ScriptedOperation(consumer.query_offset(queue()), answer(1))
-    told = ScriptedOperation(consumer.update_offset(queue(), 3), None)
-    assert told.calls[0].command.is_oneway
+    notified = ScriptedOperation(consumer.update_offset(queue(), 3), None)
+    assert notified.calls[0].command.is_oneway
     asked = ScriptedOperation(consumer.update_offset(queue(), 3, oneway=False), answer())
     assert not asked.calls[0].command.is_oneway
     assert asked.calls[0].command.ext_fields["commitOffset"] == "3"

@@ -75,7 +75,7 @@ def test_requests_sent_together_get_their_responses(remoting: BlockingRemoting) 
 
 
 def test_unexpected_response_is_dropped(remoting: BlockingRemoting) -> None:
-    with ScriptedBroker(scripts.answers_what_nobody_asked) as broker:
+    with ScriptedBroker(scripts.answers_unasked) as broker:
         assert call(remoting, broker.addr).code == 7
 
 

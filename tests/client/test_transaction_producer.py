@@ -82,7 +82,7 @@ def test_half_message_is_sent_and_ended(state: LocalTransactionState) -> None:
 @pytest.mark.parametrize("code", [10, 11, 12])
 def test_uncertain_half_message_is_rolled_back_without_local_work(code: int) -> None:
     def execute(message: Message) -> LocalTransactionState:
-        raise AssertionError("nobody should do this")
+        raise AssertionError("this is never called")
 
     producer = TransactionProducer(client("a"), GROUP)
     play = ScriptedOperation(
@@ -356,7 +356,7 @@ def test_plain_advance_can_use_up_all_checks(mq: fakemq.Cluster) -> None:
         mq.clock.advance("16m")
         assert len(mq.journal.find(TransactionChecked)) == 15
         assert len(mq.journal.find(TransactionDiscarded)) == 1
-        while len(mq.messages("orders")) < 15:  # nobody checks that it is through, as ever
+        while len(mq.messages("orders")) < 15:  # one way: no answer says that it arrived
             one.poll(timeout_ms=50)
 
 

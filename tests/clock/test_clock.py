@@ -260,7 +260,7 @@ def test_clock_knows_whether_it_shows_the_machines_time(machine: Machine) -> Non
     node = NodeClock(clock, "broker-a-0")
     node.skew_ms = 5  # a clock that is wrong in a world that is right
     machine.ms += 5
-    told = [node.follows_real_time]
+    notified = [node.follows_real_time]
     for change in (
         clock.freeze,
         clock.unfreeze,  # no time has passed meanwhile
@@ -268,8 +268,8 @@ def test_clock_knows_whether_it_shows_the_machines_time(machine: Machine) -> Non
         partial(clock.reset, frozen=False),
     ):
         change()
-        told.append(node.follows_real_time)
-    assert told == [True, False, True, False, True]
+        notified.append(node.follows_real_time)
+    assert notified == [True, False, True, False, True]
     assert not Clock(source=machine, start_at_ms=0).follows_real_time
 
 

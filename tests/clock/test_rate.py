@@ -111,16 +111,16 @@ def test_frozen_clock_applies_its_rate_when_it_runs(machine: Machine) -> None:
 
 def test_reset_restores_the_rate(machine: Machine) -> None:
     clock = Clock(source=machine)
-    told = [clock.follows_real_time]
+    notified = [clock.follows_real_time]
     clock.rate = 10
     clock.rate = 1
-    told.append(clock.follows_real_time)
-    assert told == [True, False], "no producer lived by it"
+    notified.append(clock.follows_real_time)
+    assert notified == [True, False], "no producer lived by it"
     clock.rate = 10
     machine.ms += 5
     clock.reset(frozen=False)
     assert (clock.rate, clock.now_ms(), clock.follows_real_time) == (1, WALL_MS + 5, True)
-    assert clock.elapsed_ms() == 50, "elapsed time goes on"
+    assert clock.elapsed_ms() == 50, "elapsed time continues"
 
 
 @pytest.mark.parametrize("rate", [0, -1, 10_001, float("nan"), float("inf"), True, "10"])

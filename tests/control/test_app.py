@@ -1,4 +1,4 @@
-"""Who may ask, what errors look like, and the description of all there is."""
+"""The control port: which clients may ask, what errors look like, the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fakemq.handles.cluster import ClusterBase
 from fakemq.journal import json_text
 from tests.support.control import Http
 
-# -- who may ask ------------------------------------------------------------------------------
+# -- which clients may ask ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "[::1", "127.0.0.1.evil"])

@@ -16,7 +16,7 @@ import fakemq
 PAGE = Path(__file__).parents[2] / "docs" / "control.md"
 
 
-# Over a second: so many processes of curl and a shell.
+# Over a second: one process of curl and a shell for each example.
 @pytest.mark.slow
 def test_examples_of_the_page_run() -> None:
     if shutil.which("curl") is None:

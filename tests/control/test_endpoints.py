@@ -42,7 +42,7 @@ def test_broker_is_killed_and_restarted_with_another_config(
     mq.seed("orders", ["one"])
     assert http_client.post("/v1/brokers/broker-a/kill")["state"] == "stopped"
     with pytest.raises(MQClientError), Client(mq.namesrv_addr) as client:
-        client.send(Message("orders", b"nobody there"))
+        client.send(Message("orders", b"no receiver"))
     restarted = http_client.post(
         "/v1/brokers/broker-a-0/restart", {"config": {"brokerPermission": 4}}
     )

@@ -117,7 +117,7 @@ def test_logging_is_left_unchanged(caplog: pytest.LogCaptureFixture) -> None:
         during = logging_state()
         assert mq.control_url is not None
         Http(mq.control_url).get("/v1/state")
-        logging.getLogger("fakemq").warning("heard")
+        logging.getLogger("fakemq").warning("logged")
     after = logging_state()
     assert {name: after[name] for name in before} == before
     fresh = (logging.NOTSET, True, False, (), ())
@@ -125,4 +125,4 @@ def test_logging_is_left_unchanged(caplog: pytest.LogCaptureFixture) -> None:
     assert during["fakemq"] == before["fakemq"]
     spoke = {record.name for record in caplog.records}
     assert spoke <= {"fakemq", "asyncio"}
-    assert "heard" in caplog.messages
+    assert "logged" in caplog.messages

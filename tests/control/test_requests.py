@@ -132,9 +132,9 @@ def test_seeding_takes_a_queue_and_a_delay(mq: fakemq.Cluster, http_client: Http
 def test_biography_and_diagnosis_are_returned(mq: fakemq.Cluster, http_client: Http) -> None:
     (seeded,) = mq.seed("orders", ["one"])
     path = f"/v1/topics/orders/messages/{seeded.msg_id}/biography"
-    told = http_client.get(path)
-    assert told["steps"] == [str(step) for step in seeded.biography]
-    assert "stored in orders broker-a-0/0@0" in told["steps"][0]
+    shown = http_client.get(path)
+    assert shown["steps"] == [str(step) for step in seeded.biography]
+    assert "stored in orders broker-a-0/0@0" in shown["steps"][0]
     assert http_client.ask("GET", path.replace(seeded.msg_id, "X")).status == 404
     (why,) = http_client.get("/v1/diagnosis?topic=orders&group=billing")
     assert "group billing has no member" in why

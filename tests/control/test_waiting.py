@@ -19,7 +19,7 @@ from tests.support.control import Answer, Http
 
 
 def meanwhile(mq: fakemq.Cluster, ask: Callable[[], Any], do: Callable[[], object]) -> Any:
-    """What a request gives that waits when something is done."""
+    """Return the answer of a waiting request while something is done."""
     (port,) = mq._running().server._services
     assert isinstance(port, ControlPort)
     never = threading.Event()

@@ -36,7 +36,7 @@ def send(peer: TcpPeer, header: SendMessageRequestHeaderV2, body: bytes) -> None
 
 
 def test_messages_are_listed_in_store_order_over_all_brokers(mq: Cluster) -> None:
-    # Time stands still, so only the journal knows.
+    # The clock is frozen, so only the journal knows.
     for number in range(6):
         name = "broker-b" if number % 2 else "broker-a"
         with TcpPeer(mq.broker(name).addr) as peer:

@@ -1,4 +1,4 @@
-"""From a request to its answer: who handles it, and what becomes of errors."""
+"""From a request to its answer: which handler runs, and how errors are answered."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LabNode:
             self,
             self.handles,
             on_unknown=lambda code: Reply[NoHeader](
-                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f"never heard of {code}"
+                code=ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f"do not know {code}"
             ),
             without=frozenset({RequestCode.PULL_MESSAGE}),
         )
@@ -123,7 +123,7 @@ def test_oneway_request_is_handled_and_not_answered(node: LabNode) -> None:
 
 def test_unhandled_code_is_answered(node: LabNode) -> None:
     response = node.peer.ask(12345)
-    assert (response.code, response.remark) == (3, "never heard of 12345")
+    assert (response.code, response.remark) == (3, "do not know 12345")
 
 
 def test_unsupported_code_is_answered(node: LabNode) -> None:
@@ -178,7 +178,7 @@ def test_other_exception_is_a_bug(node: LabNode) -> None:
     assert failed.code == RequestCode.GET_MAX_OFFSET
     assert failed.error == "ZeroDivisionError('ours')"
     assert "in handler" in failed.traceback
-    assert node.peer.ask(RequestCode.GET_MAX_OFFSET, ASK).code == 1, "and it goes on"
+    assert node.peer.ask(RequestCode.GET_MAX_OFFSET, ASK).code == 1, "and it continues"
 
 
 # -- answers that come later --------------------------------------------------------------------
@@ -304,7 +304,7 @@ def test_oversized_answer_closes_the_connection_after_earlier_answers(
     def huge(_: LabNode, request: object) -> Reply[Any]:
         return Reply(body=bytes(FRAME_MAX_BYTES))
 
-    heard: list[int | None] = []
+    received: list[int | None] = []
     requests = bytearray()
     monkeypatch.setattr(node.peer.session.link, "write", requests.extend)
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_ALL_TOPIC_CONFIG, 30):
@@ -312,12 +312,12 @@ def test_oversized_answer_closes_the_connection_after_earlier_answers(
         node.peer.session.invoke(
             RemotingCommand(code, ext_fields=fields),
             1000,
-            lambda answer: heard.append(None if answer is None else answer.code),
+            lambda answer: received.append(None if answer is None else answer.code),
         )
     monkeypatch.undo()
     node.peer.session.link.write(bytes(requests))  # in one batch
     node.network.settle()
-    assert heard == [ResponseCode.SUCCESS, None, None]
+    assert received == [ResponseCode.SUCCESS, None, None]
     (warned,) = node.journal.find(Warned)
     assert "cannot send the answer to GET_ALL_TOPIC_CONFIG" in warned.text
     assert f"{FRAME_MAX_BYTES} is the most" in warned.text

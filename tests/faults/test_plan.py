@@ -99,7 +99,7 @@ def test_removed_and_cleared_faults_do_not_apply() -> None:
     plan.clear()
     assert [fault.unused for fault in plan.all()] == [True, True]
     assert not any(fault.placed for fault in plan.all())
-    assert place(plan, "z", ANYWHERE).number == 3  # as the journal goes on, so do they
+    assert place(plan, "z", ANYWHERE).number == 3  # numbers continue, as those of the journal do
     plan.reset()
     assert plan.all() == []
     assert place(plan, "z", ANYWHERE).number == 1

@@ -1,8 +1,8 @@
 """Coverage-guided exploration by atheris, one process for each target.
 
 Atheris counts what it instruments while it is imported, so this file imports all targets, and
-whoever has imported fakemq before explores blindly: it runs below ``python -m tests.fuzz`` only.
-libFuzzer, which does the work, ends its process when it is done; so each target has a fork.
+a process that has imported fakemq before explores blindly: it runs below ``python -m tests.fuzz``
+only. libFuzzer, which does the work, ends its process when it is done; so each target has a fork.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import atheris  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
 from tests.fuzz import corpus
 from tests.fuzz.limits import run_in_time
-from tests.fuzz.target import Offence, Target
+from tests.fuzz.target import Target, Violation
 
 with (
     redirect_stderr(StringIO()),  # it names every module
@@ -57,7 +57,7 @@ class Explored:
 def explore(
     target: Target, inputs: Iterable[bytes], seed: int, *, runs: int, seconds: int
 ) -> Explored:
-    """Explore from ``inputs``; ends after so many seconds, and so many runs unless these are 0.
+    """Explore from ``inputs``; end after this number of seconds, or of runs unless these are 0.
 
     Running the inputs themselves is not counted.
     """
@@ -154,7 +154,7 @@ class _Runner:
         try:
             problem = run_in_time(self._target.run, data)
             if problem:
-                raise Offence(problem)
+                raise Violation(problem)
         except Exception as error:
             self._write(data, error)
 
@@ -179,7 +179,7 @@ def _place(error: Exception) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
-    what = str(error).partition(":")[0] if isinstance(error, Offence) else ""
+    what = str(error).partition(":")[0] if isinstance(error, Violation) else ""
     return f"{type(error).__name__} {where} {what}"
 
 

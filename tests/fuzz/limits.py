@@ -12,9 +12,9 @@ what is quadratic takes far more at 64 KiB already."""
 
 
 def run_in_time(run: Callable[[bytes], None], data: bytes) -> str:
-    """Run a target; gives what is to be said of its time, nothing if that is in order.
+    """Run a target. Return a complaint about its time, empty if that is in order.
 
-    What is too slow once is measured three times: a busy machine is no offence.
+    What is too slow once is measured three times: a busy machine is no violation.
     """
     limit = _AT_LEAST_SECONDS + _SECONDS_PER_BYTE * len(data)
     took = _seconds(run, data)

@@ -1,4 +1,4 @@
-"""What a fuzz target is: bytes in, and an exception only for a real offence."""
+"""What a fuzz target is: bytes in, and an exception only for a real violation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Offence(AssertionError):  # noqa: N818  # the parser's, not ours
+class Violation(AssertionError):  # noqa: N818  # the parser's, not ours
     """A parser did what it may not do; the text says what."""
 
 
@@ -18,7 +18,7 @@ class Offence(AssertionError):  # noqa: N818  # the parser's, not ours
 class Target:
     """One parser under fuzzing.
 
-    ``run`` takes any bytes and raises only at an offence: an exception that the parser does not
+    ``run`` takes any bytes and raises only at a violation: an exception that the parser does not
     document, a value that does not come back from its own encoding, two readings that differ.
     ``traces`` are the modules whose lines count as coverage, ``seeds`` what to begin with,
     ``words`` bytes worth inserting. ``unpack`` cuts an input into parts that are mutated one by
@@ -38,13 +38,13 @@ class Target:
 
 
 def same(what: str, one: object, other: object) -> None:
-    """Offence unless the two are equal."""
+    """Raise Violation unless the two are equal."""
     if one != other:
-        raise Offence(f"{what}: {one!r:.300} is not {other!r:.300}")
+        raise Violation(f"{what}: {one!r:.300} is not {other!r:.300}")
 
 
 def outcome(read: Callable[[], T], *documented: type[Exception]) -> T | None:
-    """What ``read`` gives; None if it raises what it may raise."""
+    """Return what ``read`` returns; None if it raises what it may raise."""
     with suppress(*documented):
         return read()
     return None

@@ -1,4 +1,4 @@
-"""Every input that was kept goes through its target, and a short exploration goes on from there."""
+"""Every stored input runs through its target, and a short exploration continues from there."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_short_exploration_finds_nothing() -> None:
     """Over ten seconds: a second for each parser, and one to import them all.
 
     The seed is always the same. What this finds was put there by the change under test, it finds
-    it again when it is run again, and nobody's build is red for a bug that was always there: for
+    it again when it is run again, and no build is red for a bug that was always there: for
     those there is ``make fuzz``, with another seed each time.
     """
     done = explored("-m", "tests.fuzz", "--short", "--seconds", "20", "--seed", "1")

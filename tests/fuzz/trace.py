@@ -29,7 +29,7 @@ class Tracer:
         self._seen: dict[CodeType, int] = {}
 
     def edges(self, act: Callable[[], None]) -> set[Edge]:
-        """Which line followed which in ``act``; what it raises goes on to the caller."""
+        """Which line followed which in ``act``; what it raises reaches the caller."""
         edges: set[Edge] = set()
         previous = 0
         seen = self._seen

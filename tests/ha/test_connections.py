@@ -103,7 +103,7 @@ def test_invalid_report_closes_the_connection(offset: int) -> None:
             connection.receive_data(report(offset))
 
 
-def test_master_believes_reports_like_java_when_told_to() -> None:
+def test_master_believes_reports_like_java_on_request() -> None:
     connection = MasterConnection(Log(b"x" * 50), believes_reports=True)
     assert connection.receive_data(report(1000)) == 1000
     assert (sent(connection), connection.next_transfer_from_where) == ([], 1000)
@@ -172,7 +172,7 @@ class Pair:
         return self.begins + len(self.copy) if self.copy else 0
 
     def step(self, cut: int) -> None:
-        """Let so many bytes go each way, and send one more transfer."""
+        """Let this number of bytes pass each way, and send one more transfer."""
         head, self.to_master = self.to_master[:cut], self.to_master[cut:]
         self.master.receive_data(head)
         if self.begins < 0 and self.master.started:

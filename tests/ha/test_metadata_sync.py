@@ -34,7 +34,7 @@ GOOD: dict[int, bytes] = {
 
 
 class Elsewhere:
-    """A slave that was told that its master is one of the test's own, at `MAIN` and `FAST`.
+    """A slave whose master is one of the test's own, at `MAIN` and `FAST`.
 
     ``asked`` has what it asked, in order: milliseconds since then, address and code.
     """
@@ -108,10 +108,12 @@ def test_only_topics_are_requested_at_the_fast_port() -> None:
 def test_unchanged_table_is_not_taken_again() -> None:
     lab = Elsewhere()
     lab.core.advance(33_000)
-    told = [e.what for e in lab.core.journal.find(MetadataSynchronized) if e.node == lab.slave.name]
-    assert told[-2:] == ["topics", "groups"]
+    notified = [
+        e.what for e in lab.core.journal.find(MetadataSynchronized) if e.node == lab.slave.name
+    ]
+    assert notified[-2:] == ["topics", "groups"]
     assert len(lab.asked) == 16
-    assert told.count("topics") == 2  # the first time its real master's
+    assert notified.count("topics") == 2  # the first time its real master's
 
 
 @pytest.mark.parametrize("code", [TOPICS, OFFSETS, DELAYS, GROUPS])
@@ -137,7 +139,7 @@ def test_missed_tick_is_made_up_at_once() -> None:
     lab = Elsewhere()
     lab.bodies.clear()
     lab.core.advance(24_999)
-    # Nobody answers, and each is waited for for three seconds: the tick at 13 s comes at 15 s.
+    # No node answers, and each request waits for three seconds: the tick at 13 s comes at 15 s.
     assert [(at_ms, code) for at_ms, _, code in lab.asked] == [
         *((3_000, TOPICS), (6_000, OFFSETS), (9_000, DELAYS), (12_000, GROUPS)),
         *((15_000, TOPICS), (18_000, OFFSETS), (21_000, DELAYS), (24_000, GROUPS)),
@@ -199,7 +201,7 @@ def test_slave_with_a_configured_address_syncs_tables_of_that_master() -> None:
     assert same_log(trio.master.store, last.store)
     assert last.offsets.query("billing", "orders", 0) == 3
     assert last.topics.select("new") is not None
-    # Whatever name servers say of the master, and whoever is gone.
+    # Whatever name servers say of the master, and whichever node is gone.
     trio.stop(first)
     trio.core.advance(60_000)
     client = last.replication().client

@@ -1,4 +1,4 @@
-"""What senders to a master with slaves are told, to the millisecond."""
+"""Results of sends to a master with slaves, to the millisecond."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_slave_stops_with_an_error_when_its_queues_are_unwritable(tmp_path: Path
 
 
 def slave_of(pair: Replicated, report: bytes) -> Echo:
-    """Somebody who connects to the master's HA port and says this."""
+    """A peer that connects to the master's HA port and sends this."""
     end = Echo(answers=False)
     assert pair.core.network.connect(pair.master.ha_addr, "stranger", end.on) is end
     end.link.write(report)
@@ -256,7 +256,7 @@ def test_silent_connection_counts_for_twenty_seconds() -> None:
     pair.core.advance(3_000)
     assert code(answer) is TIMEOUT
     pair.core.advance(17_001)
-    assert (end.heard, len(end.lost)) == (b"", 1)
+    assert (end.received, len(end.lost)) == (b"", 1)
     assert code(pair.send()) is NO_SLAVE
 
 
@@ -268,11 +268,11 @@ def test_heartbeats_are_sent() -> None:
     end.link.write(SLAVE_ACK.pack(pair.offsets()[0]))
     pair.core.network.settle()
     beat = SLAVE_ACK.pack(pair.offsets()[0]) + bytes(4)
-    assert end.heard == beat
+    assert end.received == beat
     pair.core.advance(5_000)
-    assert end.heard == beat
+    assert end.received == beat
     pair.core.advance(1)
-    assert end.heard == beat * 2
+    assert end.received == beat * 2
 
 
 def test_data_before_an_invalid_transfer_are_reported() -> None:

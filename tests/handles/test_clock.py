@@ -164,7 +164,7 @@ def test_holds_are_counted_and_listed(mq: Cluster) -> None:
         hold.release()
         delay(mq, 1)
         mq.clock.advance("1s")
-        assert bodies(mq) == [b"later"], "who moves it by hand moves it"
+        assert bodies(mq) == [b"later"], "it can be moved by hand"
     assert mq.clock.holds == []
     with pytest.raises(WaitTimeout, match="of real time; the journal ends with"):
         mq.wait_for(lambda: False, timeout=0)

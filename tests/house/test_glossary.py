@@ -47,11 +47,14 @@ WORD = re.compile(
     re.IGNORECASE,
 )
 
+PROTOCOL = re.compile("QUERY_TOPIC_CONSUME_BY_WHO", re.IGNORECASE)
+"""A name of RocketMQ with such a word."""
+
 STILL: dict[str, int] = {
     "fakemq": 450,
     "protocol": 26,
     "fixtures": 1,
-    "tests": 437,
+    "tests": 13,
     "bench": 0,
     "docs": 1,
     "README.md": 0,
@@ -75,6 +78,7 @@ def findings(place: str) -> list[str]:
     found = []
     for name in texts(place):
         for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+            line = PROTOCOL.sub("", line)
             found += [f"{name}:{number}: {match[0]}" for match in WORD.finditer(line)]
     return found
 

@@ -107,25 +107,25 @@ def test_cleared_journal_numbers_from_the_start(journal: Journal) -> None:
 
 
 def test_listener_is_called_until_removed(journal: Journal) -> None:
-    heard: list[int] = []
-    unlisten = journal.listen(lambda entry: heard.append(entry.seq))
+    received: list[int] = []
+    unlisten = journal.listen(lambda entry: received.append(entry.seq))
     journal.add(started())
     journal.add(started())
     unlisten()
     journal.add(started())
-    assert heard == [1, 2]
+    assert received == [1, 2]
 
 
 def test_listener_to_some_kinds_is_not_called_for_others(journal: Journal) -> None:
-    heard: list[Event] = []
+    received: list[Event] = []
     journal.add(Warned(node="a", text="before"))
-    unlisten = journal.listen(lambda entry: heard.append(entry.event), Warned, LinkClosed)
+    unlisten = journal.listen(lambda entry: received.append(entry.event), Warned, LinkClosed)
     closed, warned = LinkClosed(node="a", peer="x", why="gone"), Warned(node="a", text="full")
     for event in (started(), closed, warned):
         journal.add(event)
     unlisten()
     journal.add(Warned(node="a", text="after"))
-    assert heard == [closed, warned]
+    assert received == [closed, warned]
 
 
 def test_iteration_tolerates_new_entries(journal: Journal) -> None:

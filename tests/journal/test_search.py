@@ -115,8 +115,8 @@ def test_value_of_another_type_is_refused(mq: fakemq.Cluster, ask: Any, text: st
 
 
 def test_cause_chain_takes_an_entry_number(mq: fakemq.Cluster) -> None:
-    owed = next(entry for entry in mq.journal if entry.cause)
-    assert mq.journal.cause_chain(owed.seq) == mq.journal.cause_chain(owed) != []
+    caused = next(entry for entry in mq.journal if entry.cause)
+    assert mq.journal.cause_chain(caused.seq) == mq.journal.cause_chain(caused) != []
     with pytest.raises(LookupError, match="no entry 999999; the journal has 1 to"):
         mq.journal.cause_chain(999_999)
     assert mq.journal.find("RequestHandled", response_code=None) == []

@@ -1,4 +1,4 @@
-"""A line for each offence, but not for each of a thousand."""
+"""Rate-limited warnings about peers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WarningsLab:
         self.time.passed_ms += ms
         self.clock.fire_due()
 
-    def told(self) -> list[str]:
+    def notified(self) -> list[str]:
         """What was warned of since the last look."""
         texts = [event.text for event in self.journal.find(Warned)]
         self.journal.clear()
@@ -39,18 +39,18 @@ def lab() -> WarningsLab:
 
 def test_first_warnings_are_written_one_by_one_without_a_timer(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
-    assert lab.told() == [f"frame {number}" for number in range(MAX_LINES)]
+    assert lab.notified() == [f"frame {number}" for number in range(MAX_LINES)]
     assert lab.clock.timers() == []
 
 
 def test_further_warnings_of_a_flood_are_counted(lab: WarningsLab) -> None:
     lab.offend(4_000)
-    assert len(lab.told()) == MAX_LINES
+    assert len(lab.notified()) == MAX_LINES
     lab.real_time_passes(PERIOD_MS - 1)
     lab.offend(312)
-    assert lab.told() == []
+    assert lab.notified() == []
     lab.real_time_passes(1)
-    assert lab.told() == ["4302 more of this kind within 60 s: frame"]
+    assert lab.notified() == ["4302 more of this kind within 60 s: frame"]
     assert lab.clock.timers() == []
 
 
@@ -58,13 +58,13 @@ def test_warnings_are_written_again_after_a_minute(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES)
     lab.real_time_passes(PERIOD_MS)
     lab.offend(MAX_LINES + 1)
-    assert len(lab.told()) == 2 * MAX_LINES
+    assert len(lab.notified()) == 2 * MAX_LINES
     lab.real_time_passes(PERIOD_MS)
-    assert lab.told() == ["1 more of this kind within 60 s: frame"]
+    assert lab.notified() == ["1 more of this kind within 60 s: frame"]
 
 
 def test_nodes_and_kinds_are_counted_separately(lab: WarningsLab) -> None:
     lab.offend(MAX_LINES + 5)
     lab.offend(1, kind="accept")
     lab.offend(1, node="namesrv-0")
-    assert lab.told()[MAX_LINES:] == ["accept 0", "frame 0"]
+    assert lab.notified()[MAX_LINES:] == ["accept 0", "frame 0"]

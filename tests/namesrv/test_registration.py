@@ -26,7 +26,7 @@ addrs = st.sampled_from(sorted(BROKERS))
 
 
 class FakeChannel:
-    """A connection that tells the registration when it is closed, as a session does."""
+    """A connection that notifies the registration when it is closed, as a session does."""
 
     def __init__(self, registration: BrokerRegistration, addr: str, outside: bool) -> None:
         self._registration = registration
@@ -41,7 +41,7 @@ class FakeChannel:
 
 
 class TablesAgree(RuleBasedStateMachine):
-    """Brokers come, go and fall silent; ``seen`` is a model of who is alive."""
+    """Brokers come, go and fall silent; ``seen`` is a model of the live ones."""
 
     def __init__(self) -> None:
         super().__init__()

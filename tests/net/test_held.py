@@ -10,7 +10,7 @@ from fakemq.net.link import HELD, UNREAD
 
 
 class Link:
-    """A link that is told to let go."""
+    """A link that is asked to drop its data."""
 
     def __init__(self, true_bytes: int = 1 << 30) -> None:
         self.whys: list[str] = []
@@ -71,11 +71,11 @@ def test_total_is_the_sum_and_never_exceeded(puts: list[tuple[int, int]]) -> Non
     links = [Link() for _ in range(6)]
     sizes = dict.fromkeys(range(6), 0)
     for number, size in puts:
-        told = [len(link.whys) for link in links]
+        notified = [len(link.whys) for link in links]
         held.put(links[number], size)
         sizes[number] = size
         for other, link in enumerate(links):
-            if len(link.whys) > told[other]:
+            if len(link.whys) > notified[other]:
                 assert sizes[other] == max(sizes.values())
                 sizes[other] = 0
         assert held.total_bytes == sum(sizes.values()) <= 300

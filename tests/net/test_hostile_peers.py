@@ -78,7 +78,7 @@ def test_peer_that_never_reads_pushes_is_closed_alone(
         push = RemotingCommand(40, body=bytes(MIB))
         for _ in range(100):
             session.invoke_oneway(push)
-            assert not session.closed, "not from within who pushes"
+            assert not session.closed, "not while it is pushed to"
         assert lab.held.total_bytes < unread_max_bytes + 4 * MIB
         await until(lambda: session.closed and lab.held.total_bytes == 0)
         assert await works(port)
@@ -196,7 +196,7 @@ def test_peer_with_many_requests_does_not_delay_others(port: Port, crowd: ExitSt
         assert order.index(name(modest)) < count // 2
         lab.sessions[0].pause()
         lab.sessions[0].resume()
-        assert len(order) == count + 1, "but who goes on after a pause handles all at once"
+        assert len(order) == count + 1, "but after a pause all are handled at once"
 
     listening(port, use)
 
@@ -340,7 +340,7 @@ def test_connections_are_accepted_again_when_descriptors_are_free(
         spare = listener_module.SPARE_DESCRIPTORS
         monkeypatch.setattr(listener_module, "descriptor_limit", lambda: spare)
         refused = connect(port, crowd)
-        assert await asyncio.to_thread(refused.recv, 1) == b"", "closed, and nobody else"
+        assert await asyncio.to_thread(refused.recv, 1) == b"", "closed, and no other"
         waiting = connect(port, crowd)
         assert len(lab.sessions) == 1
         monkeypatch.undo()

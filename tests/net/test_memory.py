@@ -120,10 +120,12 @@ def test_other_protocols_use_the_same_links(lab: NetworkLab) -> None:
     lab.network.settle()
     echo.link.close()
     lab.network.settle()
-    assert (asker.heard, asker.lost) == (b"", [])
+    assert (asker.received, asker.lost) == (b"", [])
     asker.resume()
-    assert (echo.heard, asker.heard) == (b"\xff no frame", b"\xff no frame")
-    assert (echo.lost, asker.lost) == ([], ["closed by the peer"]), "who closes is not told"
+    assert (echo.received, asker.received) == (b"\xff no frame", b"\xff no frame")
+    assert (echo.lost, asker.lost) == ([], ["closed by the peer"]), (
+        "the closing end is not notified"
+    )
 
 
 def test_link_knows_the_nodes_at_its_ends(lab: NetworkLab) -> None:

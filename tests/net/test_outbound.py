@@ -1,4 +1,4 @@
-"""Requests that a node makes of others: who is reached how, and what if nobody is."""
+"""Requests from a node to others: which way they take, and what happens without an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.namesrv_double import NameServerDouble
 
 INSIDE, OUTSIDE = "127.0.0.1:9876", "10.0.0.1:9876"
 Open = Callable[[bool], Endpoint | None]
-"""Ends the opening of a connection: whether somebody is there; gives the endpoint made."""
+"""End the opening of a connection, with success or without. Return the endpoint."""
 
 
 class OutboundLab:
@@ -48,7 +48,7 @@ class OutboundLab:
         opened: Callable[[EndpointT | None], None],
     ) -> None:
         def open_(there: bool) -> EndpointT | None:
-            # The double plays who is there.
+            # The double plays the listening node.
             endpoint = self.network.connect(INSIDE, self.name, make) if there else None
             opened(endpoint)
             return endpoint

@@ -113,7 +113,7 @@ def test_requests_wait_until_the_peer_reads_earlier_answers() -> None:
     lab = Greedy(UNWRITTEN_MAX_BYTES // 2, blocked_by=1)
     lab.ask(10)
     assert len(lab.requests) == 3, "one look at what was written is enough"
-    lab.session.resume_processing()  # it reads nothing, and is told so all the same
+    lab.session.resume_processing()  # it reads nothing, and is called nevertheless
     assert len(lab.requests) == 6
     opaques = []
     while more := lab.read():
@@ -231,7 +231,7 @@ def test_missing_reply_is_none(lab: SessionLab) -> None:
     lab.real.advance(0.001)
     assert replies == [None]
     lab.answer(lab.sent()[0].opaque)
-    assert replies == [None], "an answer that comes too late is nobody's"
+    assert replies == [None], "a late answer is dropped"
 
 
 def test_lost_connection_is_none_for_all_open_requests(lab: SessionLab) -> None:
@@ -244,7 +244,7 @@ def test_lost_connection_is_none_for_all_open_requests(lab: SessionLab) -> None:
     assert replies == [None] * 3
     lab.session.invoke_oneway(RemotingCommand(9))
     lab.session.connection_lost()
-    assert lab.gone == [lab.session], "told once"
+    assert lab.gone == [lab.session], "called once"
     assert lab.real.timers() == []
     assert [type(one.event) for one in lab.journal] == [LinkOpened, LinkClosed]
     assert lab.journal.find(LinkClosed)[0].why == "closed by the peer"
@@ -323,12 +323,12 @@ def test_repr_shows_peer_and_state(lab: SessionLab) -> None:
 @pytest.mark.parametrize("how", ["closed", "answered", "given up"])
 def test_failing_reply_callback_affects_no_other(how: str) -> None:
     lab = SessionLab()
-    heard: list[RemotingCommand | None] = []
+    replies: list[RemotingCommand | None] = []
     lab.session.invoke(RemotingCommand(1), 1000, lambda _: print(1 // 0))
-    lab.session.invoke(RemotingCommand(2), 1000, heard.append)
+    lab.session.invoke(RemotingCommand(2), 1000, replies.append)
     if how == "closed":
         lab.session.close("enough")
-        assert lab.gone == [lab.session], "its owner hears of the end all the same"
+        assert lab.gone == [lab.session], "its owner is notified of the end nevertheless"
     elif how == "answered":
         for opaque in (0, 1):
             answer = RemotingCommand(0, flag=FLAG_RESPONSE, opaque=opaque)
@@ -336,7 +336,7 @@ def test_failing_reply_callback_affects_no_other(how: str) -> None:
         assert not lab.session.closed
     else:
         lab.real.advance_ms(1000)
-    assert len(heard) == 1
+    assert len(replies) == 1
     (failed,) = lab.journal.find(HandlerFailed)
     assert (failed.node, failed.code) == ("lab", None)
     assert failed.error.startswith("ZeroDivisionError")
@@ -344,9 +344,9 @@ def test_failing_reply_callback_affects_no_other(how: str) -> None:
 
 def test_oversized_request_closes_the_connection() -> None:
     lab = SessionLab()
-    heard: list[RemotingCommand | None] = []
-    lab.session.invoke(RemotingCommand(307, body=bytes(FRAME_MAX_BYTES)), 1000, heard.append)
-    assert heard == [None]
+    replies: list[RemotingCommand | None] = []
+    lab.session.invoke(RemotingCommand(307, body=bytes(FRAME_MAX_BYTES)), 1000, replies.append)
+    assert replies == [None]
     assert lab.link.closed
     (warned,) = lab.journal.find(Warned)
     assert "cannot send the GET_CONSUMER_RUNNING_INFO" in warned.text

@@ -257,7 +257,7 @@ def test_peer_that_does_not_read_is_not_read_from(port: Port) -> None:
             session.resume()
             for _ in range(3):
                 await asyncio.sleep(0)
-            assert lab.taken == 0, "the node goes on, but the peer still does not read"
+            assert lab.taken == 0, "the node continues, but the peer still does not read"
             session.pause()
             left = 1 << 24
             while left:
@@ -302,14 +302,14 @@ def test_other_protocols_use_the_same_links_and_listeners(port: Port) -> None:
         assert await opened is asker
         asker.pause()
         asker.link.write(b"\xff no frame")
-        await until(lambda: echo.heard == b"\xff no frame")
+        await until(lambda: echo.received == b"\xff no frame")
         echo.link.close()
         for _ in range(3):
             await asyncio.sleep(0)
-        assert (asker.heard, asker.lost) == (b"", [])
+        assert (asker.received, asker.lost) == (b"", [])
         asker.resume()
-        assert (asker.heard, asker.lost) == (b"\xff no frame", ["closed by the peer"])
-        assert echo.lost == [], "who closes is not told"
+        assert (asker.received, asker.lost) == (b"\xff no frame", ["closed by the peer"])
+        assert echo.lost == [], "the closing end is not notified"
         listener.close()
         await connector.close()
         await asyncio.sleep(0)

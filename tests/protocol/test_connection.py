@@ -1,4 +1,4 @@
-"""Frames over a connection: any split gives the same, bad bytes only RemoteProtocolError."""
+"""Frames over a connection: any split reads the same, bad bytes raise RemoteProtocolError only."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def commands(draw: st.DrawFn) -> RemotingCommand:
 
 
 class ConnectionPair:
-    """Two ends; whatever one sends, the other reads back, in pieces as told."""
+    """Two ends; whatever one sends, the other reads back, in the pieces given."""
 
     def __init__(self) -> None:
         self.client, self.server = Connection(), Connection()

@@ -1,4 +1,4 @@
-"""Real frames, from ``data/golden``: each is read, and written again gives the very same bytes."""
+"""Real frames, from ``data/golden``: each is read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_ext_fields(frame: bytes) -> bytes:
 
 
 def without_empty_values(frame: bytes) -> bytes:
-    """A binary frame as we write it: length 0 reads as null, which nobody writes."""
+    """A binary frame as we write it: length 0 reads as null, which no peer writes."""
     end = 8 + int.from_bytes(frame[5:8])
     header, body = frame[8:end], frame[end:]
     start = 21 + int.from_bytes(header[13:17])

@@ -1,4 +1,4 @@
-"""Ports that nobody can steal."""
+"""Ports that no other process can take."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_broker_has_three_ports() -> None:
     assert (ports.vip.port, ports.ha.port) == (main - 2, main + 1)
     why = rf"port {main - 2} on {HOST} \(HA port of broker-a-1\) is in use by another program;"
     with pytest.raises(FakemqError, match=why):
-        # The main port is free there, and is let go again.
+        # The main port is free there, and is released again.
         BrokerPorts(HOST, main - 3, "broker-a-1")
     Port(HOST, main - 3).close()
     ports.close()

@@ -87,9 +87,9 @@ def test_some_sends_time_out_at_a_slave_or_disk(status: str) -> None:
             sim.core.stop_logging()
             sim.start()
             sim.pass_to(60_000)
-            told = {sent.status for sent in sim.history.of(Sent)}
+            notified = {sent.status for sent in sim.history.of(Sent)}
             sim.close()
-        assert status in told
+        assert status in notified
         return
     pytest.fail(f"no plan with {fault} under {role} and {flush}")
 

@@ -63,7 +63,7 @@ def never_let_a_lease_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RebalanceLockManager, "_expired", lambda self, entry: False)
 
 
-def kills_who_holds_locks(plan: Plan) -> bool:
+def kills_lock_holders(plan: Plan) -> bool:
     ledger = {consumer.name for consumer in plan.consumers if consumer.ordered}
     return any(fault.name == "kill_consumer" and fault.target in ledger for fault in plan.faults)
 
@@ -140,7 +140,7 @@ def lived(seed: int) -> tuple[SimulationRun, list[Violation]]:
     [
         (acknowledge_before_replication, loses_a_machine, whose_machine_is_lost),
         (skip_the_first_record_of_a_file, rolls_over, whose_record_begins_a_file),
-        (never_let_a_lease_run_out, kills_who_holds_locks, whose_queue_was_locked),
+        (never_let_a_lease_run_out, kills_lock_holders, whose_queue_was_locked),
     ],
 )
 def test_planted_bug_is_found(

@@ -1,4 +1,4 @@
-"""Who lacks PySpark, or has an old one, is told in one line."""
+"""A missing or old PySpark is named in one line."""
 
 from __future__ import annotations
 

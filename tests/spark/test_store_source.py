@@ -36,8 +36,8 @@ def reader(spark: SparkSession, **options: str) -> DataFrameReader:
     return spark.read.format("rocketmq-store").options(**options)
 
 
-def nobody(size_bytes: int) -> None:
-    """Told of progress."""
+def ignore(size_bytes: int) -> None:
+    """Take a progress report."""
 
 
 def same(found: list[Row], shown: Iterable[dict[str, Any]], names: dict[str, str]) -> None:
@@ -54,18 +54,18 @@ def test_every_view_equals_a_dump(spark: SparkSession, stores: Path) -> None:
     assert {(row.broker, row.damage) for row in log} == {("broker-a", None)}
     columns = {"commitLogOffset": "phyOffset", "recordBytes": "size", "offset": "queueOffset"}
     columns |= {name: name for name in ("topic", "queueId", "msgId", "offsetMsgId", "flag")}
-    same(log, log_rows(master, everything, nobody), columns)
+    same(log, log_rows(master, everything, ignore), columns)
 
     queues = reader(spark, view="consumequeue").load(f"file://{stores}/broker-a-0").collect()
     assert {(row.recordFound, row.damage) for row in queues} == {(True, None)}
     columns = {"commitLogOffset": "phyOffset", "offset": "queueOffset"}
     columns |= {name: name for name in ("topic", "queueId", "size", "tagsCode")}
-    same(queues, queue_rows(master, everything, nobody), columns)
+    same(queues, queue_rows(master, everything, ignore), columns)
 
     index = reader(spark, view="index").load([str(stores / "broker-a-0")]).collect()
     columns = {"commitLogOffset": "phyOffset"}
     columns |= {name: name for name in ("file", "entry", "slot", "keyHash", "previousEntry")}
-    same(index, index_rows(master, everything, nobody), columns)
+    same(index, index_rows(master, everything, ignore), columns)
 
 
 def test_only_selected_columns_are_built(spark: SparkSession, stores: Path) -> None:

@@ -1,4 +1,4 @@
-"""When what is written comes to the disk, who waits for it, and what a power failure takes."""
+"""When data are flushed, which puts wait for it, and what a power failure loses."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_file_times_are_the_clusters(lab: DiskLab) -> None:
     assert path.stat().st_mtime_ns == (START_MS + 100) * 1_000_000
 
 
-def test_index_is_flushed_in_steps(lab: DiskLab) -> None:
+def test_index_is_built_in_steps(lab: DiskLab) -> None:
     for _ in range(250):
         lab.put()
     lab.advance(999)
@@ -273,4 +273,4 @@ def test_failing_stop_releases_everything(
             sync.stop()
     assert answers == [False]
     assert sync.path("abort").exists()
-    assert not sync.start().clean  # the lock was let go
+    assert not sync.start().clean  # the lock was released

@@ -187,7 +187,7 @@ def test_entries_without_records_are_skipped() -> None:
     lab = StoreLab(log_bytes=1000)
     for _ in range(20):
         lab.put(b"")
-    lab.store.log.delete_before(1000)  # the queue has not been told yet
+    lab.store.log.delete_before(1000)  # the queue is not updated yet
     result = get(lab, 5)
     assert queue_offsets(result) == list(range(10, 20))
     assert result.next_begin_offset == 20

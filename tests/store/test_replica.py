@@ -153,7 +153,7 @@ def test_queues_of_a_recreated_topic_equal_those_of_javas_slave() -> None:
     places = [result.append_result.wrote_offset for result in expected if result.append_result]
     assert [unit[0] for unit in units if unit is not None] == places
     assert lab.store.max_offset_in_queue("orders", 0) == 6
-    # Promoted, it goes on where its queue ends.
+    # Promoted, it continues where its queue ends.
     assert slave.store.log.topic_queue_table["orders", 0] == len(expected)
 
 

@@ -29,7 +29,7 @@ def lab(**config: int | str | bool) -> StoreLab:
 
 
 def fill(one: StoreLab, files: int) -> int:
-    """Put until there are so many files; gives how many messages."""
+    """Put until there is this number of files. Return how many messages."""
     count = 0
     while one.store.max_phy_offset <= (files - 1) * FILE_BYTES:
         assert one.put(b"x" * 100, properties=f"KEYS\x01k{count}").ok

@@ -1,4 +1,4 @@
-"""Puts: what is refused, what is told to whom, and in which order."""
+"""Puts: what is refused, which listeners are called, and in which order."""
 
 from __future__ import annotations
 

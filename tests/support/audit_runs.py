@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
 
 def drained(client: Consumer, topic: str, begin: int = 0) -> int:
-    """Take all that is there of a topic's only queue; gives where it ends."""
+    """Take all that is there of a topic's only queue; return where it ends."""
     while messages := client.take(topic, begin):
         begin = messages[-1].queue_offset + 1
     return begin
@@ -94,7 +94,7 @@ def clean_run(folder: Path) -> Run:
 def faulty_run(folder: Path) -> Run:
     """A slave that is torn for good, a master killed with bytes that were not flushed, and two
     messages doubled: one delivered again as the commit of its offset was lost, and one that its
-    producer sent again as it heard nothing of the first.
+    producer sent again as it got no answer to the first.
     """
     store, journal = folder / "store", folder / "journal.jsonl"
     with fakemq.Cluster(
@@ -111,7 +111,7 @@ def faulty_run(folder: Path) -> Run:
         mq.faults.drop("UPDATE_CONSUMER_OFFSET", group=GROUP)
         (queue,) = client.subscribe_queues(TOPIC)
         result = client.pull(queue, next_offset)
-        client.update_offset(queue, result.next_begin_offset)  # which nobody confirms
+        client.update_offset(queue, result.next_begin_offset)  # which no answer confirms
         mq.wait_for(lambda: not mq.faults.pending())
         # As if it began anew: from the offset that its group has committed.
         begin = client.query_offset(queue)

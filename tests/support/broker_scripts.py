@@ -43,7 +43,7 @@ def talks_nonsense(peer: BrokerEnd) -> None:
     peer.socket.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
 
 
-def answers_what_nobody_asked(peer: BrokerEnd) -> None:
+def answers_unasked(peer: BrokerEnd) -> None:
     request = peer.receive()
     late = respond(request, 9)
     late.opaque += 100

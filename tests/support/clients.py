@@ -63,7 +63,7 @@ def beat(
     producers: Sequence[str] = (),
     version: int = VERSION_4_9_7,
 ) -> RemotingCommand:
-    """Send a heartbeat; gives the broker's answer."""
+    """Send a heartbeat. Return the broker's answer."""
     body = {
         "clientID": client_id,
         "consumerDataSet": list(consumers),

@@ -20,7 +20,7 @@ DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
 
 
 class ClusterLab:
-    """``mq``, with one topic ``orders`` of one queue, and who sends to its master."""
+    """``mq``, with one topic ``orders`` of one queue, and a producer at its master."""
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
         given: ClusterOptions = {
@@ -45,7 +45,7 @@ class ClusterLab:
         self.peer = self._stack.enter_context(TcpPeer(self.mq.broker(broker).addr))
 
     def begin(self, body: bytes = b"x") -> int:
-        """Send a message; on return it is in the log, or refused. Gives what `end` takes."""
+        """Send a message; on return it is in the log, or refused. Return what `end` takes."""
 
         def handled() -> int:
             journal = self.mq.journal

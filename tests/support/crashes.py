@@ -46,7 +46,7 @@ class Message(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A half message that nobody has decided."""
+    """A half message that is not decided."""
 
     key: str
     half: Half
@@ -190,7 +190,7 @@ class Crashes:
 
     # -- what happens to the broker -----------------------------------------------------------
 
-    def let_disk_stand_still(self) -> None:
+    def block_disk(self) -> None:
         """From now on nothing is flushed, so that no send is answered where that is waited for."""
         disk = self.broker.store.disk
         assert disk is not None
@@ -246,7 +246,7 @@ class Crashes:
     # -- what a consumer finds ----------------------------------------------------------------
 
     def consume(self) -> Counter[str]:
-        """Pull every queue from its beginning; gives how often each message came.
+        """Pull every queue from its beginning; return how often each message came.
 
         Everything is byte for byte what was sent, in its queue, at offsets without a gap.
         """

@@ -8,14 +8,14 @@ from fakemq.net.link import CLOSED_BY_PEER, Link
 
 
 class Echo:
-    """What it ``heard`` and why it was ``lost``; answers with the same bytes if it ``answers``."""
+    """What it ``received``, why it was ``lost``; if it ``answers``, then with the same bytes."""
 
     link: Link
     language = "bytes"
     node = "echo"
 
     def __init__(self, *, answers: bool = True) -> None:
-        self.heard = b""
+        self.received = b""
         self.lost: list[str] = []
         self._answers = answers
 
@@ -25,7 +25,7 @@ class Echo:
         return self
 
     def data_received(self, data: bytes) -> None:
-        self.heard += data
+        self.received += data
         if self._answers:
             self.link.write(data)
 

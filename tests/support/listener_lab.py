@@ -82,7 +82,7 @@ def listening(
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Let the loop turn until it is so."""
+    """Let the loop turn until it is true."""
     async with asyncio.timeout(5):
         while not true():
             await asyncio.sleep(0)

@@ -92,7 +92,7 @@ def register(
     filter_servers: list[str] | None = None,
     version: int = VERSION_4_9_7,
 ) -> RemotingCommand:
-    """Register a broker as Java's does, checksum included; gives the answer."""
+    """Register a broker as Java's does, checksum included. Return the answer."""
     content: dict[str, Any] = {
         "filterServerList": filter_servers or [],
         "topicConfigSerializeWrapper": wrapper(*topics, counter=counter),
@@ -114,7 +114,7 @@ def broker_fields(
     addr: str = "10.0.0.1:10911",
     cluster: str = "DefaultCluster",
 ) -> dict[str, str]:
-    """The header fields by which a broker says who it is."""
+    """The header fields that identify a broker."""
     return {
         "brokerName": name,
         "brokerAddr": addr,
@@ -155,7 +155,7 @@ def perms(peer: Peer, name: str) -> dict[str, int]:
 
 
 def namesrv_config(peer: Peer) -> dict[str, str]:
-    """The name server's config as it tells it."""
+    """The name server's config as it returns it."""
     response = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
     assert response.code == 0
     text = response.body.decode()

@@ -35,7 +35,7 @@ class Answer:
 class Peer:
     """A client, broker or admin tool of the test's own, connected to the node at ``addr``.
 
-    ``ask`` sends a request and gives its response once the network is quiet; ``send`` is for what
+    ``ask`` sends a request and returns its response once the network is quiet; ``send`` is for what
     is answered later or never. Requests of the node end up in ``requests``, unanswered.
     With ``accept_outside``, what the node does with a new link, the peer counts as one outside the
     cluster, like a JVM: its liveness follows real time.
@@ -58,7 +58,7 @@ class Peer:
         self._network = network
         if accept_outside is None:
             session = network.connect(addr, name, self._make)
-            assert session is not None, f"nobody listens at {addr}"
+            assert session is not None, f"no node listens at {addr}"
             self.session = session
         else:
             self.session = self._connect_from_outside(addr, accept_outside)

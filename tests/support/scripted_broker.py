@@ -74,6 +74,6 @@ class ScriptedBroker:
 
 
 def refused_addr() -> str:
-    """An address where nobody listens."""
+    """An address without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return f"127.0.0.1:{listener.getsockname()[1]}"

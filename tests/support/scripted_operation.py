@@ -40,10 +40,10 @@ class ScriptedOperation(Generic[T]):
         else:
             self._step(lambda: self._operation.send(answer))
 
-    def _step(self, go_on: object) -> None:
-        assert callable(go_on)
+    def _step(self, step: object) -> None:
+        assert callable(step)
         try:
-            self.calls.append(go_on())
+            self.calls.append(step())
         except StopIteration as stop:
             self.over = True
             self._result = stop.value

@@ -27,7 +27,7 @@ def message(
 
 
 def full(messages: int = 60, topics: int = 3, faults: int = 3) -> Summary:
-    """Something in every part; so many bad messages, of all verdicts in turn."""
+    """Something in every part; this number of bad messages, of all verdicts in turn."""
     bad = [Verdict.LOST, Verdict.STUCK, Verdict.DUPLICATED, Verdict.OUT_OF_ORDER]
     names = [("orders", "billing"), *((f"topic-{number}", "audit") for number in range(1, topics))]
     found = [

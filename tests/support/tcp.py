@@ -32,7 +32,7 @@ class TcpPeer:
     def send(
         self, code: int, header: Header | None = None, body: bytes = b"", *, oneway: bool = False
     ) -> int:
-        """Send a request; gives its opaque, for `receive`."""
+        """Send a request. Return its opaque, for `receive`."""
         fields = {} if header is None else header.encode()
         command = RemotingCommand(code, ext_fields=fields, body=body)
         command.opaque = self._connection.next_opaque()

@@ -1,4 +1,4 @@
-"""What each entry of the journal is owed to, across timers, nodes and links."""
+"""The cause of each entry of the journal, across timers, nodes and links."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def test_effects_of_a_send_are_caused_by_its_request(mq: fakemq.Cluster) -> None
     send(mq)
     (request,) = mq.journal.entries(RequestReceived, code="SEND_MESSAGE_V2")
     assert request.cause == 0
-    owed = [entry.event for entry in mq.journal if entry.cause == request.seq]
-    kinds = [type(event) for event in owed]
+    caused = [entry.event for entry in mq.journal if entry.cause == request.seq]
+    kinds = [type(event) for event in caused]
     # Replication at another node, and the answer that waited for it, among them.
     for kind in (LogAppended, Dispatched, Replicated, RequestHandled):
         assert kind in kinds
-    assert {event.node for event in owed} == {"broker-a-0", "broker-a-1"}
+    assert {event.node for event in caused} == {"broker-a-0", "broker-a-1"}
 
 
 def test_effects_of_a_clock_jump_are_caused_by_it(mq: fakemq.Cluster) -> None:

@@ -175,7 +175,7 @@ def test_killed_broker_refuses_connections_and_keeps_its_port(mq: Cluster) -> No
     port = int(broker.addr.rpartition(":")[2])
     with socket.socket() as thief, pytest.raises(OSError, match="in use"):
         thief.bind(("127.0.0.1", port))
-    # Nobody was told: to the name server it is there until it expires, or its link closes.
+    # No node was notified: to the name server it is there until it expires, or its link closes.
     assert not mq.journal.find(BrokerGone, why="unregistered")
     broker.restart()
     assert broker.state == "running"

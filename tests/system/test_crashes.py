@@ -31,14 +31,14 @@ def folder() -> Iterator[Path]:
 
 
 def crash_often(root: Path, seed: int, flush: str) -> list[Loss]:
-    """The lives of one broker; gives what their ends took, each compared with what was sent."""
+    """The lives of one broker. Return what their ends lost, each compared with what was sent."""
     crashes = Crashes(root, seed, flush)
     losses = []
     for _ in range(LIVES):
         crashes.live()
         if flush == "SYNC_FLUSH" and crashes.random.random() < 0.7:
             # Or everything would always be flushed, and there would be nothing to lose.
-            crashes.let_disk_stand_still()
+            crashes.block_disk()
             crashes.live()
         losses.append(crashes.lose_power())
         crashes.consume()

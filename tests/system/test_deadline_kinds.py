@@ -40,7 +40,7 @@ class Scene:
         self._stack = stack
 
     def peer(self, addr: str = "") -> TcpPeer:
-        """A client outside, connected to a node; to the broker, unless told otherwise."""
+        """A client outside, connected to a node; to the broker, unless another is named."""
         return self._stack.enter_context(TcpPeer(addr or self.mq.broker("broker-a-0").addr))
 
     def consumer(self, **fields: str) -> TcpPeer:

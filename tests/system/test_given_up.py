@@ -21,7 +21,7 @@ from fakemq.handles.running import Wait
 from tests.support.tcp import TcpPeer
 
 FAR = "3650d"
-"""Hours of real time, if nobody ends it."""
+"""Hours of real time, unless it is ended."""
 START = "2024-02-29T12:00:00Z"
 START_MS = 1_709_208_000_000
 

@@ -14,7 +14,7 @@ MUCH = {"topics": 4_000, "queues": 4_000, "messages": 10_000} | dict.fromkeys(
 FLAT = 1.4
 """A walk over all there is would cost several times as much."""
 PATIENCE = 30
-"""The cheapest of so many runs counts: the machine has other things to do, too."""
+"""The cheapest of this number of runs counts: the machine has other work, too."""
 
 
 @pytest.mark.parametrize("what", SIZES)

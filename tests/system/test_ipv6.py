@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not _has_ipv6(), reason="this machine has no ::1
 
 
 @pytest.mark.parametrize(
-    ("listen", "advertise", "told"),
+    ("listen", "advertise", "expected"),
     [
         ("::1", None, "[::1]"),
         ("[::1]", None, "[::1]"),
@@ -37,11 +37,11 @@ pytestmark = pytest.mark.skipif(not _has_ipv6(), reason="this machine has no ::1
     ],
 )
 def test_clients_are_given_an_address_in_brackets(
-    listen: str, advertise: str | None, told: str
+    listen: str, advertise: str | None, expected: str
 ) -> None:
     spec = cluster_spec(listen=listen, advertise=advertise)
-    assert spec.advertised_host == told
-    assert [config.broker_ip1 for config in spec.broker_configs] == [told]
+    assert spec.advertised_host == expected
+    assert [config.broker_ip1 for config in spec.broker_configs] == [expected]
     assert spec.listen == listen.strip("[]")
 
 

@@ -73,7 +73,7 @@ def test_later_fields_change_nothing(peer: Peer) -> None:
 
 
 def test_heartbeat_v2_is_like_any_other(peer: Peer) -> None:
-    """Who were told that there is another kind would leave out its subscriptions."""
+    """A client that learns of another kind would omit its subscriptions."""
     body = {
         "clientID": "client-1",
         "consumerDataSet": [consumer_data()],

@@ -135,7 +135,7 @@ def test_brokers_are_promoted_and_demoted() -> None:
     assert brokers_in_route(pair) == {0: pair.slave.addr}
     pair.producer = pair.peer(pair.slave)
     assert code(pair.send()) is OK
-    pair.core.advance(60_000)  # what was delayed is delivered by who is the master now
+    pair.core.advance(60_000)  # delayed messages are delivered by the new master
     assert pair.slave.store.max_offset_in_queue("orders", 0) == 4
     restart(pair, pair.master, brokerRole="SLAVE", brokerId=1)
     pair.core.advance(15_000)

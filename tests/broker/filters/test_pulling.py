@@ -1,4 +1,4 @@
-"""Pulls by expression, over the wire: what comes, what is refused, who is woken."""
+"""Pulls by expression, over the wire: results, refusals, wake-ups."""
 
 from __future__ import annotations
 

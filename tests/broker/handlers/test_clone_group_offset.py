@@ -61,5 +61,5 @@ def test_online_source_group_must_subscribe_to_the_topic(broker: Broker, peer: P
 def test_unknown_topic_or_group_clones_nothing(broker: Broker, peer: Peer) -> None:
     broker.topics.delete(TOPIC)
     clone(peer)
-    clone(peer, topic="other", srcGroup="nobody")
+    clone(peer, topic="other", srcGroup="absent")
     assert offsets(broker) == offsets(broker, "other") == {}

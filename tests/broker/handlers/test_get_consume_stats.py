@@ -56,7 +56,7 @@ def test_request_without_a_topic_lists_all_topics_with_offsets(broker: Broker, p
     for blank in (None, "", " "):
         assert set(stats(peer, blank).offset_table) == {queue(0, "a"), queue(0, "b")}
     assert set(stats(peer, "b").offset_table) == {queue(0, "b")}
-    assert stats(peer, group="nobody") == ConsumeStats()
+    assert stats(peer, group="absent") == ConsumeStats()
 
 
 def test_group_with_members_lists_its_subscriptions(broker: Broker, peer: Peer) -> None:
@@ -67,7 +67,7 @@ def test_group_with_members_lists_its_subscriptions(broker: Broker, peer: Peer) 
     assert set(stats(peer).offset_table) == {queue(0)}
     assert stats(peer, "left").offset_table == {}
     # A group without members is shown for whatever is asked.
-    assert set(stats(peer, "left", "nobody").offset_table) == {queue(0, "left")}
+    assert set(stats(peer, "left", "absent").offset_table) == {queue(0, "left")}
 
 
 def test_rate_is_that_of_the_samples(lab: BrokerLab, broker: Broker, peer: Peer) -> None:

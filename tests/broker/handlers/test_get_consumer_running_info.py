@@ -68,7 +68,7 @@ def test_answer_is_relayed_unchanged(peer: Peer, consumer: Peer) -> None:
     assert (response.code, response.remark, response.body) == (99, "what", b"{}")
     assert response.ext_fields == {"k": "v"}
     assert (response.language, response.version) == (LanguageCode.GO, 450)
-    assert response.serialize_type == SerializeType.JSON, "the form of who asked"
+    assert response.serialize_type == SerializeType.JSON, "the form of the caller"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_only_the_named_member_is_asked(peer: Peer, members: list[Peer]) -> None
     second.answer(0, STATUS)
     assert '"second"' in body(answer)
     assert first.requests == []
-    assert body(ask(peer, clientAddr="nobody")) == '{"consumerTable":{},"messageQueueTable":{}}'
+    assert body(ask(peer, clientAddr="absent")) == '{"consumerTable":{},"messageQueueTable":{}}'
 
 
 @pytest.mark.parametrize(("code", "text"), [(1, STATUS), (0, b"no JSON"), (0, b"")])

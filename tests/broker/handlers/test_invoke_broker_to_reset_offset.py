@@ -74,16 +74,16 @@ def test_members_are_sent_their_new_offsets(
         ResponseCode.SUCCESS,
         "not set any response code",
     )
-    (told,) = consumer.requests
-    assert told.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
-    assert told.is_oneway
-    assert told.ext_fields == {
+    (notified,) = consumer.requests
+    assert notified.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
+    assert notified.is_oneway
+    assert notified.ext_fields == {
         "topic": TOPIC,
         "group": GROUP,
         "timestamp": str(timestamp),
         "isForce": "false",
     }
-    assert response.body == told.body == body(offset)
+    assert response.body == notified.body == body(offset)
 
 
 def test_broker_keeps_its_committed_offsets(

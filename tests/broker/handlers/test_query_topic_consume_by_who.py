@@ -10,7 +10,7 @@ from tests.support.clients import GROUP, TOPIC, consume
 from tests.support.peer import Peer
 
 
-def who(peer: Peer, topic: str = TOPIC) -> list[str]:
+def groups(peer: Peer, topic: str = TOPIC) -> list[str]:
     header = QueryTopicConsumeByWhoRequestHeader(topic=topic)
     response = peer.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
     assert response.code == ResponseCode.SUCCESS
@@ -18,10 +18,10 @@ def who(peer: Peer, topic: str = TOPIC) -> list[str]:
 
 
 def test_groups_with_members_and_groups_with_offsets_are_listed(broker: Broker, peer: Peer) -> None:
-    assert who(peer) == []
+    assert groups(peer) == []
     consume(peer)
     broker.offsets.commit("archive", TOPIC, 0, 5)
     broker.offsets.commit(GROUP, TOPIC, 0, 5)
     broker.offsets.commit("elsewhere", "others", 0, 5)
-    assert who(peer) == ["archive", GROUP]
-    assert who(peer, "others") == ["elsewhere"]
+    assert groups(peer) == ["archive", GROUP]
+    assert groups(peer, "others") == ["elsewhere"]

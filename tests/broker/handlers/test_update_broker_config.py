@@ -1,4 +1,4 @@
-"""UPDATE_BROKER_CONFIG: what it changes, at once, and whom it tells."""
+"""UPDATE_BROKER_CONFIG: what it changes at once, and when name servers are notified."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def update(peer: Peer, text: str) -> RemotingCommand:
     return peer.ask(RequestCode.UPDATE_BROKER_CONFIG, body=text.encode())
 
 
-def told(peer: Peer) -> tuple[dict[str, str], int]:
+def shown(peer: Peer) -> tuple[dict[str, str], int]:
     """The config as admins see it, and how often it was changed."""
     response = peer.ask(RequestCode.GET_BROKER_CONFIG)
     lines = response.body.decode().splitlines()
@@ -31,7 +31,7 @@ def told(peer: Peer) -> tuple[dict[str, str], int]:
 def test_changed_key_is_effective_at_once(broker: Broker, peer: Peer, send: Send) -> None:
     response = update(peer, "maxMessageSize=100\nregionId = Nowhere\n")
     assert (response.code, response.remark) == (ResponseCode.SUCCESS, None)
-    config, version = told(peer)
+    config, version = shown(peer)
     assert (config["maxMessageSize"], config["regionId"], version) == ("100", "Nowhere", 1)
     refused = send(b"x" * 101)
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
@@ -40,18 +40,18 @@ def test_changed_key_is_effective_at_once(broker: Broker, peer: Peer, send: Send
 
 
 def test_unchangeable_key_succeeds_with_a_version_and_a_warning(broker: Broker, peer: Peer) -> None:
-    before, _ = told(peer)
+    before, _ = shown(peer)
     assert update(peer, "noSuchKey=1\nfileReservedTime=many\n").code == ResponseCode.SUCCESS
-    assert told(peer) == (before, 1)
+    assert shown(peer) == (before, 1)
     texts = [warned.text for warned in broker.journal.find(Warned)]
     assert ["noSuchKey" in texts[0], "fileReservedTime=many" in texts[1]] == [True, True]
     assert len(texts) == 2
 
 
 def test_missing_body_changes_neither_config_nor_version(peer: Peer) -> None:
-    before = told(peer)
+    before = shown(peer)
     assert update(peer, "").code == ResponseCode.SUCCESS
-    assert told(peer) == before
+    assert shown(peer) == before
 
 
 def test_invalid_properties_text_is_refused(peer: Peer) -> None:
@@ -63,10 +63,10 @@ def test_invalid_properties_text_is_refused(peer: Peer) -> None:
 
 
 def test_reset_restores_the_config(broker: Broker, peer: Peer) -> None:
-    before = told(peer)
+    before = shown(peer)
     update(peer, "regionId=Nowhere")
     broker.reset()
-    assert told(peer) == before
+    assert shown(peer) == before
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_name_servers_are_notified_of_an_invalid_permission_too(lab: BrokerLab) 
 
 
 def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -> None:
-    before, _ = told(peer)
+    before, _ = shown(peer)
     text = "aclEnable=true\nuseTLS=false\nregionId=Nowhere\n"
     assert update(peer, text).code == ResponseCode.SUCCESS
-    assert told(peer)[0] == before | {"regionId": "Nowhere"}
+    assert shown(peer)[0] == before | {"regionId": "Nowhere"}
     assert [warned.text for warned in broker.journal.find(Warned)] == [
         "UPDATE_BROKER_CONFIG: aclEnable=true is not there yet; what is: aclEnable=false",
     ]

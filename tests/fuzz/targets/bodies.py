@@ -49,7 +49,7 @@ def fastjson_text(data: bytes) -> None:
 
 
 def comparable(value: object) -> str:
-    """What tells 1 from 1.0 and -0.0 from 0.0, and NaN is equal in."""
+    """A form in which 1 differs from 1.0, -0.0 from 0.0, and NaN equals itself."""
     return repr(value)
 
 

@@ -23,7 +23,7 @@ from fakemq.protocol.command import RemotingCommand, SerializeType
 from fakemq.protocol.errors import ProtocolError, RemoteProtocolError
 from fakemq.protocol.header_json import decode_json_header
 from tests.fuzz import golden
-from tests.fuzz.target import Offence, Target, chosen, outcome
+from tests.fuzz.target import Target, Violation, chosen, outcome
 from tests.fuzz.targets.cluster import Part, pack, unpack
 
 QUEUE = MessageQueue(topic="Golden", broker_name="broker-a", queue_id=0)
@@ -51,7 +51,7 @@ OPERATIONS: dict[str, Made] = {
 
 
 class _Standing:
-    """Time that stands still."""
+    """Time that does not move."""
 
     def wall_ms(self) -> int:
         return 1_700_000_000_000
@@ -61,7 +61,7 @@ class _Standing:
 
 
 def operate(data: bytes) -> None:
-    """An operation gives a result or one of the errors that a client may meet."""
+    """An operation returns a result or raises one of the errors of a client."""
     _, make, rest = chosen(data, OPERATIONS)
     client = ClientInstance("127.0.0.1:9876", ClientConfig(seed=1), time=_Standing())
     answers = map(_answer, unpack(rest))
@@ -81,7 +81,7 @@ def _run(operation: Operation[object], answers: Iterator[RemotingCommand | None]
                 call = operation.send(answer)
     except StopIteration:
         return
-    raise Offence(f"over {_MOST_CALLS} requests")
+    raise Violation(f"over {_MOST_CALLS} requests")
 
 
 def _answer(data: bytes) -> RemotingCommand | None:

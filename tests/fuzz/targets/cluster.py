@@ -21,7 +21,7 @@ from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.frame import encode_frame
 from fakemq.protocol.header_json import decode_json_header
 from tests.fuzz import golden
-from tests.fuzz.target import Offence, Target, outcome
+from tests.fuzz.target import Target, Violation, outcome
 from tests.fuzz.targets.wire import received
 from tests.support.broker_lab import BrokerLab
 from tests.support.echo import Echo
@@ -138,17 +138,17 @@ class FuzzedCluster:
         self.world.outside_time_passes(ms)
 
     def check(self, number: int, *, at_end: bool = False) -> None:
-        """Offence if what came back of a connection cannot be, or, ``at_end``, is not all."""
+        """Raise Violation if the answers are impossible or, ``at_end``, not complete."""
         echo = self.echoes.get(number)
         if echo is None:
             return
         requests, why = received([self.sent[number]])
         if why and not echo.lost and echo.link.peer is not None:  # type: ignore[attr-defined]
-            raise Offence(f"the connection is open, although {why}")
-        answers = [one for one in Connection().receive_data(echo.heard) if one.is_response]
+            raise Violation(f"the connection is open, although {why}")
+        answers = [one for one in Connection().receive_data(echo.received) if one.is_response]
         unasked = {one.opaque for one in answers} - {one.opaque for one in requests}
         if unasked:
-            raise Offence(f"answers to {unasked}, which nobody asked")
+            raise Violation(f"answers to {unasked}, which were not asked")
         if not at_end or echo.lost or why:
             return
         wanted = [one for one in requests if not (one.is_response or one.is_oneway)]
@@ -157,7 +157,7 @@ class FuzzedCluster:
         codes = _PATIENT.union(event.code for event in unanswered)  # as Java leaves them, too
         for one in wanted:
             if one.opaque in silent and one.code not in codes:
-                raise Offence(f"no answer to request code {one.code}")
+                raise Violation(f"no answer to request code {one.code}")
 
 
 def play(data: bytes) -> None:
@@ -171,7 +171,7 @@ def play(data: bytes) -> None:
         lab.check(number, at_end=True)
     failed = lab.world.journal.find(HandlerFailed)
     if failed:
-        raise Offence(f"a handler failed: {failed[0].error}\n{failed[0].traceback}")
+        raise Violation(f"a handler failed: {failed[0].error}\n{failed[0].traceback}")
 
 
 # -- seeds ----------------------------------------------------------------------------------------

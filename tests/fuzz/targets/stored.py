@@ -20,7 +20,7 @@ from fakemq.protocol.message import (
 )
 from fakemq.protocol.sysflag import MessageSysFlag
 from tests.fuzz import golden
-from tests.fuzz.target import Offence, Target, outcome, same
+from tests.fuzz.target import Target, Violation, outcome, same
 from tests.support.records import encoded_again
 
 
@@ -35,7 +35,7 @@ def record(data: bytes) -> None:
         _written_again(message, data[offset : offset + message.store_size_bytes])
         checked = check_record(data, offset, check_crc=False)
         if checked.status is RecordStatus.BAD or checked.size_bytes != message.store_size_bytes:
-            raise Offence(f"{message!r} is decoded, and yet {checked}")
+            raise Violation(f"{message!r} is decoded, and yet {checked}")
         offset += message.store_size_bytes
     same("bytes read", offset, len(data) if messages else 0)
 
@@ -62,7 +62,7 @@ def compressed(data: bytes) -> None:
     message = _message(data[1:], MessageSysFlag.COMPRESSED | (data[0] % 8 << 8 if data else 0))
     body = outcome(lambda: decompressed_body(message), RemoteProtocolError, LocalProtocolError)
     if body is not None and len(body) > MESSAGE_BODY_MAX_BYTES:
-        raise Offence(f"{len(data)} bytes became {len(body)}")
+        raise Violation(f"{len(data)} bytes became {len(body)}")
 
 
 def _message(body: bytes, sys_flag: int) -> MessageExt:

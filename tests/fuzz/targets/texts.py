@@ -33,7 +33,7 @@ from fakemq.protocol.properties import (
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
 from tests.broker.filters import test_java_filters
 from tests.fuzz import golden
-from tests.fuzz.target import Offence, Target, chosen, outcome, same, sound, text_of
+from tests.fuzz.target import Target, Violation, chosen, outcome, same, sound, text_of
 
 # -- filters --------------------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ def sql(data: bytes) -> None:
     except (MQFilterError, RecursionError):  # which matches() takes for no
         value = None
     if value not in (True, False, None) or isinstance(value, float):
-        raise Offence(f"{text!r} of {properties} is {value!r}")
+        raise Violation(f"{text!r} of {properties} is {value!r}")
     same("matches", condition.matches(properties), value is True)
 
 
@@ -59,7 +59,7 @@ def subscription(data: bytes) -> None:
     text = text_of(data)
     made = outcome(lambda: build_subscription_data("orders", text), SubscriptionError)
     if made is not None and len(made.code_set) > len(made.tags_set):
-        raise Offence(f"{text!r} has {made.tags_set} and {made.code_set}")
+        raise Violation(f"{text!r} has {made.tags_set} and {made.code_set}")
 
 
 # -- properties -----------------------------------------------------------------------------------

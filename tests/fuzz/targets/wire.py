@@ -25,7 +25,7 @@ from fakemq.protocol.header_json import decode_json_header
 from fakemq.protocol.layout import codecs as twins
 from fakemq.protocol.layout.derive import LAYOUTS
 from tests.fuzz import golden
-from tests.fuzz.target import Offence, Target, chosen, outcome, same, sound, text_of
+from tests.fuzz.target import Target, Violation, chosen, outcome, same, sound, text_of
 
 # -- frames ---------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ def written_again(command: RemotingCommand) -> None:
 
 
 def json_header(data: bytes) -> None:
-    """A header in JSON gives a command that can be answered and written, or RemoteProtocolError."""
+    """A JSON header makes a command that can be answered and written, or RemoteProtocolError."""
     command = outcome(lambda: decode_json_header(data), RemoteProtocolError)
     if command is not None:
         strings(command)
@@ -98,10 +98,10 @@ def binary_header(data: bytes) -> None:
 
 
 def strings(command: RemotingCommand) -> None:
-    """Offence unless the ext fields are strings: every handler relies on that."""
+    """Raise Violation unless the ext fields are strings: every handler relies on that."""
     for key, value in command.ext_fields.items():
         if type(key) is not str or type(value) is not str:
-            raise Offence(f"ext field {key!r}: {value!r}")
+            raise Violation(f"ext field {key!r}: {value!r}")
 
 
 def custom_header(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What befalls requests of brokers to their clients."""
+"""Faults of requests that brokers send to their clients."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def beat(peer: TcpPeer, client_id: str, *groups: str, produces: str = "") -> Non
 
 
 def notices(peer: TcpPeer) -> list[str]:
-    """The groups of which it has been told, in order; all that was sent has been read."""
+    """The groups of its notifications, in order; everything sent has been read."""
     peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
-    told = [one.ext_fields["consumerGroup"] for one in peer.requests if one.code == NOTIFY]
+    notified = [one.ext_fields["consumerGroup"] for one in peer.requests if one.code == NOTIFY]
     peer.requests.clear()
-    return told
+    return notified
 
 
 def test_notification_is_lost_for_one_member(mq: fakemq.Cluster, peer: TcpPeer) -> None:

@@ -102,7 +102,7 @@ def test_fault_that_can_never_apply_is_refused(mq: fakemq.Cluster, place: Place,
 def test_fault_that_may_apply_later_is_accepted(mq: fakemq.Cluster) -> None:
     faults = mq.faults
     for placed in (
-        faults.error(999_999, code=2),  # nobody knows the code, and a client may ask it
+        faults.error(999_999, code=2),  # an unknown code, which a client may send
         faults.error(999_999, code=2, node="namesrv-0"),
         faults.drop("GET_ROUTEINFO_BY_TOPIC", node="namesrv-0"),
         faults.partition("broker-a", "broker-b", must_fire=False),

@@ -41,7 +41,7 @@ def test_two_consumers_see_different_member_lists(mq: fakemq.Cluster, peer: TcpP
     with TcpPeer(mq.broker("broker-a").addr) as other:
         beat(peer, "10.0.0.1@one", "g")
         assert listed(peer) == ["10.0.0.1@one"]
-        assert fault.fired == 0  # there was nobody to hide
+        assert fault.fired == 0  # there was no member to hide
         beat(other, "10.0.0.1@two", "g")
         assert listed(peer) == ["10.0.0.1@one"]
         assert listed(other) == ["10.0.0.1@two", "ghost"]

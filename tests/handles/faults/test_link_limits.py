@@ -48,7 +48,7 @@ def came(mq: fakemq.Cluster) -> int:
 
 
 def poll(true: Callable[[], bool]) -> None:
-    """Until it is so, where the journal says nothing of it."""
+    """Poll until it is true, where the journal has no entry of it."""
     until_s = time.monotonic() + 5
     while not true():
         assert time.monotonic() < until_s
@@ -61,7 +61,7 @@ def wires(mq: fakemq.Cluster) -> int:
 
 
 def send_until_full(peer: TcpPeer, frame: bytes) -> int:
-    """Write frames until nobody takes any more; gives how many were whole."""
+    """Write frames until no more are taken. Return how many were complete."""
     peer.sock.settimeout(0.2)
     sent = 0
     try:
@@ -131,10 +131,10 @@ def test_data_before_the_end_arrive_before_it(mq: fakemq.Cluster, peer: TcpPeer)
     mq.wait_for(lambda: hold.used)
     mq.broker("broker-a").kill()
     hold.release()
-    heard = b""
+    received = b""
     while data := peer.sock.recv(1 << 16):
-        heard += data
-    (answer,) = Connection().receive_data(heard)
+        received += data
+    (answer,) = Connection().receive_data(received)
     assert answer.is_response
 
 
@@ -256,7 +256,7 @@ def test_internal_link_ends_when_both_ends_have(mq: fakemq.Cluster) -> None:
     mq.clock.advance("31s")
     assert wires(mq) == 1
     mq.broker("broker-a").kill()
-    assert wires(mq) == 1  # the name server has not heard of it
+    assert wires(mq) == 1  # the name server does not know it
     mq.clock.advance("200s")
     assert wires(mq) == 0
 

@@ -107,7 +107,7 @@ class ToBroker(Link):
     def __init__(self, mq: fakemq.Cluster) -> None:
         super().__init__(mq)
         self.peer = TcpPeer(mq.broker("broker-a").addr)
-        self.heard = b""
+        self.received = b""
 
     def send(self) -> None:
         self.sent += 1
@@ -119,11 +119,11 @@ class ToBroker(Link):
 
     def answered(self) -> bool:
         self.read()
-        return len(Connection().receive_data(self.heard)) >= self.sent
+        return len(Connection().receive_data(self.received)) >= self.sent
 
     def wait(self, predicate: Callable[[], object]) -> None:
         until_s = time.monotonic() + 5
-        while not predicate():  # what it hears is no event of the cluster
+        while not predicate():  # what it receives is no event of the cluster
             assert time.monotonic() < until_s
             select.select([self.peer.sock], [], [], 0.01)
 
@@ -132,7 +132,7 @@ class ToBroker(Link):
         self.peer.sock.setblocking(False)
         try:
             while data := self.peer.sock.recv(1 << 16):
-                self.heard += data
+                self.received += data
         except BlockingIOError:
             pass
         finally:
@@ -275,10 +275,10 @@ def test_cut_closes_after_its_bytes(link: Link, forth: bool) -> None:
     assert link.came() is not forth
     if isinstance(link, ToBroker):
         link.peer.sock.settimeout(5)
-        heard = b""
+        received = b""
         while data := link.peer.sock.recv(100):
-            heard += data
-        assert len(heard) == (0 if forth else 5)
+            received += data
+        assert len(received) == (0 if forth else 5)
     assert fault.fired == 1
     (hit,) = [entry for entry in mq.journal if isinstance(entry.event, FaultHit)]
     closed = [entry for entry in mq.journal if isinstance(entry.event, LinkClosed)]

@@ -93,7 +93,7 @@ def test_hold_survives_restarts_and_a_distant_slave_counts_as_missing() -> None:
             assert lab.send(b"x" * 500, "3s") == NO_SLAVE
             assert (lab.end_of(SLAVE), fault.fired) == (at, 1)
             lab.mq.broker(SLAVE).pause()
-        assert lab.end_of(SLAVE) == at  # it is removed, and the slave stands still
+        assert lab.end_of(SLAVE) == at  # it is removed, and the slave does not move
         lab.mq.broker(SLAVE).resume()
         lab.mq.clock.advance("0s")
         assert lab.send() == OK
@@ -156,8 +156,8 @@ def test_torn_transfer_is_sent_again(at_byte: int) -> None:
         assert (fault.fired, fault.pending) == (1, False)
         assert lab.mq.journal.find(LinkClosed, node=MASTER, why="torn")
         (hit,) = [e.seq for e in lab.mq.journal if isinstance(e.event, FaultHit)]
-        owed = [type(e.event) for e in lab.mq.journal if e.cause == hit]
-        assert owed[0] is LinkClosed
+        caused = [type(e.event) for e in lab.mq.journal if e.cause == hit]
+        assert caused[0] is LinkClosed
         assert lab.send() == OK
 
 

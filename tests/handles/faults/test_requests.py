@@ -1,4 +1,4 @@
-"""What befalls requests: each fault at each point, scoped, counted and written down."""
+"""Faults of requests: each at each point, scoped, counted and journalled."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def pair() -> Iterator[fakemq.Cluster]:
 
 
 @pytest.mark.parametrize(
-    ("at", "told", "on_master", "on_slave"),
+    ("at", "notified", "on_master", "on_slave"),
     [
         ("before_store", False, [], []),
         ("before_reply", False, [b"one"], []),
@@ -289,19 +289,19 @@ def pair() -> Iterator[fakemq.Cluster]:
     ],
 )
 def test_master_is_killed_at_a_request(
-    pair: fakemq.Cluster, at: Any, told: bool, on_master: list[bytes], on_slave: list[bytes]
+    pair: fakemq.Cluster, at: Any, notified: bool, on_master: list[bytes], on_slave: list[bytes]
 ) -> None:
     mq = pair
     mq.faults.kill(SEND, at=at, node="broker-a", topic="orders")
     with TcpPeer(mq.broker("broker-a").addr) as peer:
         opaque = send(peer)
-        if told:
+        if notified:
             assert peer.receive(opaque).code == 0
         assert peer.at_end()
     assert mq.broker("broker-a-0").state == "stopped"
     assert refuses(int(mq.broker("broker-a-0").addr.split(":")[1]))
     mq.clock.advance("1s")
-    assert bodies(mq) == on_slave  # of those who run, and there is only the slave
+    assert bodies(mq) == on_slave  # of the running brokers, and there is only the slave
     mq.broker("broker-a-0").restart()
     assert bodies(mq) == on_master
 

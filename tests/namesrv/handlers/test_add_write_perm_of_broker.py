@@ -23,5 +23,5 @@ def test_permission_becomes_6(peer: Peer) -> None:
 
 def test_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
     register(peer, topic("T"))
-    assert add(peer, brokerName="nobody") == {"addTopicCount": "0"}
+    assert add(peer, brokerName="absent") == {"addTopicCount": "0"}
     assert add(peer) == {"addTopicCount": "0"}

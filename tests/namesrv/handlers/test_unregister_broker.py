@@ -50,7 +50,7 @@ def test_other_brokers_keep_their_queues_of_a_shared_topic(peer: Peer) -> None:
 def test_unknown_broker_is_a_success(lab: NamesrvLab, peer: Peer) -> None:
     assert unregister(peer) == 0
     register(peer, topic("T"))
-    assert unregister(peer, name="nobody", addr="10.0.0.7:10911") == 0
+    assert unregister(peer, name="absent", addr="10.0.0.7:10911") == 0
     assert route(peer, "T") is not None
     assert lab.journal.find(BrokerGone) == []
 

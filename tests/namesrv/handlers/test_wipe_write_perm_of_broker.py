@@ -32,5 +32,5 @@ def test_permission_holds_until_the_data_version_changes(peer: Peer) -> None:
 
 def test_unknown_or_missing_name_has_no_topics(peer: Peer) -> None:
     register(peer, topic("T"))
-    assert wipe(peer, brokerName="nobody") == {"wipeTopicCount": "0"}
+    assert wipe(peer, brokerName="absent") == {"wipeTopicCount": "0"}
     assert wipe(peer) == {"wipeTopicCount": "0"}

@@ -57,7 +57,7 @@ class Run:
         return self.clock.elapsed_ms() - self.start_ms
 
     @property
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         return b"".join(data for _, data in self.out)
 
 
@@ -93,7 +93,7 @@ def test_jitter_keeps_the_order(run: Run) -> None:
         run.lane.put(bytes([number]))
         run.clock.advance_ms(1)
     run.clock.advance_ms(200)
-    assert run.heard == bytes(range(100))
+    assert run.received == bytes(range(100))
     late_ms = {at_ms - data[0] for at_ms, data in run.out}
     assert min(late_ms) < 50 < max(late_ms) <= 100
 
@@ -102,12 +102,12 @@ def test_bandwidth_spreads_bytes_over_time(run: Run) -> None:
     run.lane.set(Conditions(bytes_per_s=1000))
     run.lane.put(bytes(1000))
     run.clock.advance_ms(500)
-    assert 450 <= len(run.heard) <= 500
+    assert 450 <= len(run.received) <= 500
     run.lane.put(bytes(1000))
     run.clock.advance_ms(1499)
-    assert len(run.heard) < 2000
+    assert len(run.received) < 2000
     run.clock.advance_ms(1)
-    assert len(run.heard) == 2000
+    assert len(run.received) == 2000
 
 
 def test_narrow_lane_does_not_cut_without_end(run: Run) -> None:
@@ -127,10 +127,10 @@ def test_blocked_data_continue_at_once_after_the_block(run: Run) -> None:
     run.lane.put(b"a")
     run.clock.advance_ms(1000)
     ended: list[int] = []
-    run.lane.after(lambda: ended.append(len(run.heard)))
-    assert (run.heard, ended) == (b"", [])
+    run.lane.after(lambda: ended.append(len(run.received)))
+    assert (run.received, ended) == (b"", [])
     run.lane.set(CLEAR)
-    assert (run.heard, ended) == (b"a", [1])
+    assert (run.received, ended) == (b"a", [1])
 
 
 def test_removed_latency_holds_nothing_back(run: Run) -> None:
@@ -157,10 +157,10 @@ def test_receiver_may_block_between_slices() -> None:
     run = Run(ready=lambda: bool(takes) and takes.pop(0))
     run.lane.set(Conditions(slice_bytes=1))
     run.lane.put(b"abc")
-    assert (run.heard, run.lane.held_bytes) == (b"ab", 1)
+    assert (run.received, run.lane.held_bytes) == (b"ab", 1)
     takes.append(True)
     run.lane.go_on()
-    assert run.heard == b"abc"
+    assert run.received == b"abc"
 
 
 def test_dropped_data_are_lost_and_leave_no_timer(run: Run) -> None:
@@ -185,7 +185,7 @@ def test_data_arrive_in_order_complete_and_never_early(
         run.clock.advance_ms(pause_ms)
     run.clock.advance_ms(1_000_000)
     written = b"".join(data for data, _ in writes)
-    assert run.heard == (b"" if like.blocked else written)
+    assert run.received == (b"" if like.blocked else written)
     least_ms = max(0, like.latency_ms - like.jitter_ms)
     came = 0
     for at_ms, data in run.out:
@@ -231,16 +231,16 @@ class Changing(RuleBasedStateMachine):
     def close(self) -> None:
         """What is done after the bytes comes after all of them, and before later ones."""
         before = len(self.written)
-        self.run.lane.after(lambda: self.check(len(self.run.heard) == before))
+        self.run.lane.after(lambda: self.check(len(self.run.received) == before))
 
     def check(self, is_right: bool) -> None:
         assert is_right
 
     @invariant()
     def nothing_is_lost_twice_or_out_of_order(self) -> None:
-        heard = self.run.heard
-        assert self.written.startswith(heard)
-        assert self.run.lane.held_bytes == len(self.written) - len(heard)
+        received = self.run.received
+        assert self.written.startswith(received)
+        assert self.run.lane.held_bytes == len(self.written) - len(received)
         assert len(self.run.clock.timers()) <= 1
 
     def teardown(self) -> None:
@@ -248,7 +248,7 @@ class Changing(RuleBasedStateMachine):
             self.takes = True
             self.run.lane.set(CLEAR)
             self.run.lane.go_on()
-            assert self.run.heard == self.written
+            assert self.run.received == self.written
             assert self.run.lane.idle
 
 

@@ -56,7 +56,7 @@ def integers(con: Construct) -> st.SearchStrategy[int]:
 
 @st.composite
 def fields(draw: st.DrawFn, layout: Construct) -> dict[str, Any]:
-    """Values for all that is not computed."""
+    """Values for every field that is not computed."""
     made: dict[str, Any] = {}
     for renamed in layout.subcons:
         con = renamed.subcon
@@ -71,7 +71,7 @@ def fields(draw: st.DrawFn, layout: Construct) -> dict[str, Any]:
 
 
 def parsed(name: str, data: bytes) -> tuple[Any, ...]:
-    """What the declaration reads, as the twin gives it."""
+    """What the declaration reads, in the form of the codec."""
     layout = LAYOUTS[name]
     container = layout.parse(data)
     values = [container[renamed.name] for renamed in layout.subcons]

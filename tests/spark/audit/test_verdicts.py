@@ -1,4 +1,4 @@
-"""Which verdict follows from what is stored, told and delivered, case by case in one audit."""
+"""Which verdict follows from what is stored, answered and delivered, case by case."""
 
 from __future__ import annotations
 

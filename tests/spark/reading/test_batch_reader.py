@@ -184,7 +184,7 @@ def test_broker_filters_by_tags_and_by_sql(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "told"),
+    ("given", "error", "problem"),
     [
         ({"subscribe": "order"}, UnknownTopicError, "topic order has no route"),
         ({"assign": {"orders": {"broker-c": [0]}}}, UnknownTopicError, "broker broker-c, queue 0"),
@@ -199,9 +199,9 @@ def test_broker_filters_by_tags_and_by_sql(cluster: Cluster) -> None:
     ],
 )
 def test_unreadable_topics_are_refused(
-    cluster: Cluster, given: dict[str, Any], error: type[Exception], told: str
+    cluster: Cluster, given: dict[str, Any], error: type[Exception], problem: str
 ) -> None:
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=problem):
         rows(cluster, **given)
 
 
@@ -247,7 +247,7 @@ def test_absent_master_is_replaced_by_its_slave() -> None:
         assert sorted(row["value"] for row in found) == sorted(
             f"m{number}".encode() for number in range(100)
         )
-        assert len(rows(cluster)) == 100, "its slave tells the offsets, too"
+        assert len(rows(cluster)) == 100, "its slave knows the offsets, too"
         assert len(rows(cluster, startingTimestamp="1")) == 100, "and the times"
         cluster.broker("broker-a-1").kill()
         with pytest.raises((BrokerAwayError, UnknownTopicError)):

@@ -1,4 +1,4 @@
-"""What reading costs, told without a stopwatch: requests, parts, calls, what the driver keeps.
+"""What reading costs, measured without a stopwatch: requests, parts, calls, what the driver keeps.
 
 ``python -m bench spark`` has the seconds.
 """
@@ -41,7 +41,7 @@ PER_PULL = 32
 FILE_BYTES = 16_384
 FILES = (4, 16, 64)
 STEADY = 1.1
-"""What does not grow with what is read may take a little more all the same."""
+"""What does not grow with what is read may take a little more."""
 CALLS_PER_MESSAGE = 6
 KEPT_BYTES = 8 << 20
 """For what Spark notes down of each task."""

@@ -1,4 +1,4 @@
-"""Spark itself reads a cluster: by batch, by stream, from a checkpoint, and tells what is wrong."""
+"""Spark itself reads a cluster: by batch, by stream, from a checkpoint; errors reach the user."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_stream_continues_from_its_checkpoint(
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"subscribe": "order"}, "topic order has no route with readable queues at name server"),
         ({"nameServer": "127.0.0.1:1"}, "connect to [127.0.0.1:1] failed"),
@@ -92,9 +92,9 @@ def test_stream_continues_from_its_checkpoint(
     ],
 )
 def test_user_errors_reach_the_user(
-    spark: SparkSession, cluster: Cluster, given: Options, told: str
+    spark: SparkSession, cluster: Cluster, given: Options, expected: str
 ) -> None:
     send(cluster, range(4))
     with pytest.raises(PySparkException) as error:
         batch(spark, cluster, **given).collect()
-    assert told in str(error.value)
+    assert expected in str(error.value)

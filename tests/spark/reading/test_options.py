@@ -70,7 +70,7 @@ def test_broker_filters_by_tags_or_by_sql() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"subscribe": ""}, "exactly one of subscribe, subscribePattern and assign"),
         ({"topic": "a", "assign": "{}"}, "but topic and assign was given"),
@@ -97,15 +97,15 @@ def test_broker_filters_by_tags_or_by_sql() -> None:
         ({"rocketmq__sendMsgTimeot": "5"}, "did you mean rocketmq.sendMsgTimeout?"),
     ],
 )
-def test_invalid_options_are_refused(given: dict[str, str], told: str) -> None:
+def test_invalid_options_are_refused(given: dict[str, str], expected: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         refused(given, streaming=False)
-    assert told in str(refusal.value)
+    assert expected in str(refusal.value)
     assert "rocketmq" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"endingOffsets": "latest"}, "is not possible for a stream"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "at most"),
@@ -113,8 +113,10 @@ def test_invalid_options_are_refused(given: dict[str, str], told: str) -> None:
         ({"commitOffsets": "true"}, "needs option group"),
     ],
 )
-def test_options_that_a_stream_cannot_have_are_refused(given: dict[str, str], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
+def test_options_that_a_stream_cannot_have_are_refused(
+    given: dict[str, str], expected: str
+) -> None:
+    with pytest.raises(ConfigError, match=expected):
         refused(given, streaming=True)
 
 

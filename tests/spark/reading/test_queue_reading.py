@@ -287,7 +287,7 @@ def test_refusal_is_raised_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "end", "there", "told"),
+    ("first", "end", "there", "expected"),
     [
         (40, 100, range(40, 90), "offsets 5 to 89 were requested, but the offsets are 40 to 99"),
         (0, 60, range(5, 60), "offsets 60 to 89 were requested, but the offsets are 0 to 59"),
@@ -295,10 +295,10 @@ def test_refusal_is_raised_at_once() -> None:
         (95, 100, range(0), "offsets 5 to 89 were requested, but the offsets are 95 to 99"),
     ],
 )
-def test_deleted_messages_are_data_loss(first: int, end: int, there: range, told: str) -> None:
-    with pytest.raises(DataLossError, match=f"queue 3: {told}"):
+def test_deleted_messages_are_data_loss(first: int, end: int, there: range, expected: str) -> None:
+    with pytest.raises(DataLossError, match=f"queue 3: {expected}"):
         Cluster(Replica(end, first)).read(5, 90)
-    with pytest.warns(DataLossWarning, match=told) as warned:
+    with pytest.warns(DataLossWarning, match=expected) as warned:
         assert Cluster(Replica(end, first)).read(5, 90, failOnDataLoss="false") == list(there)
     assert len(warned) == 1
 
@@ -321,7 +321,7 @@ def test_hole_in_a_queue_is_data_loss() -> None:
 
 
 class Tagged(Replica):
-    """Has "Aa" and "BB" by turns, whose hashes are one; gives both to who wants either."""
+    """Has "Aa" and "BB" by turns, whose hashes are one; returns both for either."""
 
     def answer(self, fields: dict[str, str]) -> RemotingCommand:
         if int(fields["queueOffset"]) < 64:

@@ -1,4 +1,4 @@
-"""A stream goes on from its offsets: what is new, what is gone, how much at once."""
+"""A stream continues from its offsets: new data, lost data, limits of a batch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def send(cluster: Cluster, count: int, topic: str = "orders") -> None:
-    """So many messages to each queue."""
+    """Send this number of messages to each queue."""
     with Client(cluster.namesrv_addr) as client:
         for queue in client.publish_queues(topic):
             for _ in range(count):

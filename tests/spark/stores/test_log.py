@@ -45,7 +45,7 @@ def record(at: int, number: int, body: bytes, **more: Any) -> bytes:
 
 
 def write_log(root: Path, bodies: Sequence[bytes], file_bytes: int = FILE_BYTES) -> list[int]:
-    """A commit log with these bodies; gives where each record begins in the log."""
+    """Write a commit log with these bodies. Return where each record begins."""
     log = root / "commitlog"
     log.mkdir(parents=True)
     data, places = b"", []
@@ -87,7 +87,7 @@ def flip(root: Path, at: int, bits: int = 0xFF) -> None:
 
 
 def cut_small(patch: pytest.MonkeyPatch, part_bytes: int) -> None:
-    """Have parts of so many bytes, cut as if no record could be larger than these are."""
+    """Use parts of this number of bytes, cut as if no record could be larger than these."""
     patch.setattr(store_parts, "LARGEST_RECORD_BYTES", 0)
     patch.setattr(log_walk, "LARGEST_RECORD_BYTES", 400)
     patch.setattr(store_options, "_LEAST_PARTITION_BYTES", 1)

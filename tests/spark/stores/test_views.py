@@ -32,8 +32,8 @@ def read(root: Path, **given: str) -> list[dict[str, Any]]:
     ]
 
 
-def nobody(size_bytes: int) -> None:
-    """Told of progress."""
+def ignore(size_bytes: int) -> None:
+    """Take a progress report."""
 
 
 def same(rows: list[dict[str, Any]], shown: list[dict[str, Any]], names: dict[str, str]) -> None:
@@ -54,11 +54,11 @@ def test_views_equal_a_dump(root: Path) -> None:
     assert {(row["recordFound"], row["damage"]) for row in queues} == {(True, None)}
     columns = {"commitLogOffset": "phyOffset", "offset": "queueOffset"}
     columns |= {name: name for name in ("topic", "queueId", "size", "tagsCode")}
-    same(queues, list(queue_rows(node, Selection(), nobody)), columns)
+    same(queues, list(queue_rows(node, Selection(), ignore)), columns)
     columns = {"commitLogOffset": "phyOffset"}
     columns |= {name: name for name in ("file", "entry", "slot", "keyHash", "previousEntry")}
     index = read(root, view="index")
-    same(index, list(index_rows(node, Selection(), nobody)), columns)
+    same(index, list(index_rows(node, Selection(), ignore)), columns)
     assert {row["topic"] for row in read(root, view="consumequeue", topic="orders")} == {"orders"}
 
 
@@ -70,10 +70,12 @@ def test_entries_without_records_are_reported(root: Path) -> None:
     data = bytearray(second.read_bytes())
     data[4] ^= 1  # the magic code of its first record
     second.write_bytes(data)
-    told = {row["commitLogOffset"]: row["recordFound"] for row in read(root, view="consumequeue")}
-    wrong = {offset: found for offset, found in told.items() if found is not True}
+    found_by_offset = {
+        row["commitLogOffset"]: row["recordFound"] for row in read(root, view="consumequeue")
+    }
+    wrong = {offset: found for offset, found in found_by_offset.items() if found is not True}
     assert wrong == {
-        **{offset: None for offset in told if offset < size_bytes},
+        **{offset: None for offset in found_by_offset if offset < size_bytes},
         int(second.name): False,
     }
 

@@ -92,7 +92,7 @@ def test_rows_that_fit_no_batch_are_sent_alone_in_order(mq: Cluster) -> None:
     assert (waiting.message.body, waiting.level, written.delayed) == (b"3", 18, 1)
 
 
-def test_repeated_task_gives_equal_rows_the_same_ids(mq: Cluster) -> None:
+def test_repeated_task_sends_equal_rows_with_the_same_ids(mq: Cluster) -> None:
     batch = rows(value=[b"a", b"b", b"a", b"a"], key=["k", None, "k", None])
     for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
         write(mq.namesrv_addr, batch.take(order), TO_ORDERS)
@@ -215,9 +215,11 @@ def test_wait_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     given = {**TO_ORDERS, "deliveryTimeoutMs": "300"}
     with pytest.raises(DeliveryError, match=r"no queue of topic orders .* \[127.0.0.1:1\] failed"):
         write("127.0.0.1:1", rows(value=[b"0"]), given)
-    told = [record.getMessage() for record in caplog.records if record.name == "fakemq.spark"]
-    assert len(told) == 1
-    assert "tried again for up to 300 ms (deliveryTimeoutMs): connect to [127.0.0.1:1]" in told[0]
+    notified = [record.getMessage() for record in caplog.records if record.name == "fakemq.spark"]
+    assert len(notified) == 1
+    assert (
+        "tried again for up to 300 ms (deliveryTimeoutMs): connect to [127.0.0.1:1]" in notified[0]
+    )
 
 
 def test_uncertain_message_counts_as_sent_unless_configured(mq: Cluster) -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.mark.slow  # three micro-batches, 0.5 s each
-def test_repeated_micro_batch_gives_its_rows_the_same_ids(
+def test_repeated_micro_batch_sends_its_rows_with_the_same_ids(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     source, checkpoint = tmp_path / "source", tmp_path / "checkpoint"

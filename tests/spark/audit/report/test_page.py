@@ -72,7 +72,7 @@ def test_complete_page_has_every_section() -> None:
     )
     assert found.tags["figure"] == 4
     assert found.tags["table"] == found.tags["caption"] == 8
-    # Whoever does not see it is told what it is.
+    # A reader that does not see it has a text.
     assert len(found.values("scope", "th")) == found.tags["th"]
     assert found.values("role", "svg") == ["img"] * 4
     assert found.tags["desc"] == 4

@@ -56,7 +56,7 @@ def test_report_opens_in_a_browser(report: Path, tmp_path: Path, dark: bool) -> 
     paper, delivered = PAPER_AND_DELIVERED[dark]
     assert colors[0, 0] == paper
     assert 0.01 < numpy.mean(colors != paper) < 0.5
-    # A bar of a plot, in the colour that the page's style gives it.
+    # A bar of a plot, in the colour of the page's style.
     assert numpy.sum(colors == delivered) > 5_000
 
 
