@@ -21,22 +21,10 @@ from typing import Any
 
 import msgspec
 
-from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.fastjson_values import MAX_DEPTH
+from fakemq.protocol.fastjson_values import JsonError as JsonError
+from fakemq.protocol.fastjson_values import ObjectKey as ObjectKey
 from fakemq.protocol.java import java_double_text
-
-MAX_DEPTH = 128
-"""Deeper nesting is refused, so that no text can exhaust our stack: when read, or when written."""
-
-
-class JsonError(RemoteProtocolError, ValueError):
-    """A text is not JSON even by fastjson's lights; says where."""
-
-
-class ObjectKey(dict[str, Any]):
-    """An object that is a key of a map; never change one."""
-
-    def __hash__(self) -> int:  # type: ignore[override]  # dict says it has none
-        return hash(dumps(self))
 
 
 def loads(text: str | bytes | bytearray | memoryview) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from fakemq.protocol.fastjson import MAX_DEPTH, JsonError, ObjectKey
+from fakemq.protocol.fastjson_values import MAX_DEPTH, JsonError, ObjectKey
 
 _BLANK = " \t\n\r\f\b\v"
 _COMMENT = r"//[^\n]*|/\*.*?\*/"

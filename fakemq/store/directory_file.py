@@ -11,15 +11,24 @@ import errno
 import mmap
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from fakemq.errors import StoreError
 
-if TYPE_CHECKING:
-    from fakemq.store.directory_files import DirectoryFiles
-
 PAGE_BYTES = 4096
 _MOST_RESERVED_BYTES = 1 << 20
+
+
+class Directory(Protocol):
+    """What a file needs of the directory that it lies in."""
+
+    unflushed: dict[DirectoryFile, None]
+    """The files with writes that were not flushed, oldest first. A file adds and removes itself."""
+    used_bytes: int
+    """The bytes of all files together; a file adds what it appends."""
+
+    def path_of(self, path: str) -> str:
+        """Return the path in the file system."""
 
 
 class DirectoryFile:
@@ -31,8 +40,8 @@ class DirectoryFile:
 
     __slots__ = (
         "_before",
+        "_directory",
         "_ever_flushed",
-        "_files",
         "_map",
         "_own_pages",
         "_reserved",
@@ -46,9 +55,9 @@ class DirectoryFile:
     )
 
     def __init__(
-        self, files: DirectoryFiles, path: str, pages: mmap.mmap, mtime_ms: int, made: bool
+        self, directory: Directory, path: str, pages: mmap.mmap, mtime_ms: int, made: bool
     ) -> None:
-        self._files = files
+        self._directory = directory
         self._map = pages
         self._before: dict[int, bytes] = {}
         self._ever_flushed = not made
@@ -73,10 +82,10 @@ class DirectoryFile:
         self.view[start:end] = data
         self.position = end
         self.mtime_ms = now_ms
-        files = self._files
+        directory = self._directory
         if start == self.flushed:
-            files.unflushed[self] = None
-        files.used_bytes += end - start
+            directory.unflushed[self] = None
+        directory.used_bytes += end - start
         if end == self.size_bytes:
             # Look-ups by time go by it, also those of who finds the file after a kill: by itself
             # it has the time of when its last page was first written to.
@@ -94,12 +103,12 @@ class DirectoryFile:
                 self._before[page] = bytes(self.view[start : start + PAGE_BYTES])
         self.view[offset:end] = data
         self.mtime_ms = now_ms
-        self._files.unflushed[self] = None
+        self._directory.unflushed[self] = None
 
     def truncate(self, position: int) -> None:
         """As `File.truncate`; going back, what lies behind becomes zeros, for good."""
         if position < self.position and self.data_end(position) > position:
-            path = self._files.path_of(self.path)
+            path = self._directory.path_of(self.path)
             try:
                 os.truncate(path, position)
                 os.truncate(path, self.size_bytes)
@@ -109,7 +118,7 @@ class DirectoryFile:
             self._before = {page: _cut(page, was, position) for page, was in self._before.items()}
         self._reserved = min(self._reserved, position)
         if position > self.position:
-            self._files.unflushed[self] = None
+            self._directory.unflushed[self] = None
         self.position = position
         self.flushed = min(self.flushed, position)
 
@@ -122,7 +131,7 @@ class DirectoryFile:
         self._reserved = until
 
     def _allocate(self, start: int, end: int) -> None:
-        path = self._files.path_of(self.path)
+        path = self._directory.path_of(self.path)
         try:
             with descriptor(path, os.O_RDWR) as number:
                 if hasattr(os, "posix_fallocate"):
@@ -134,7 +143,7 @@ class DirectoryFile:
         """Behind the last byte from ``start`` on that is not zero; ``start`` if all are."""
         end = self.size_bytes
         step = _MOST_RESERVED_BYTES
-        with descriptor(self._files.path_of(self.path), os.O_RDONLY) as number:
+        with descriptor(self._directory.path_of(self.path), os.O_RDONLY) as number:
             extents = _extents(number, start, end)
         for first, last in reversed(extents):
             while last > first:
@@ -149,7 +158,7 @@ class DirectoryFile:
 
     def flush(self) -> None:
         """Make everything written so far survive a crash, its time too; StoreError if it cannot."""
-        path = self._files.path_of(self.path)
+        path = self._directory.path_of(self.path)
         try:
             self._map.flush()
         except OSError as error:
@@ -158,14 +167,14 @@ class DirectoryFile:
         self._ever_flushed = True
         self.flush_is_lost = False
         self._before.clear()
-        self._files.unflushed.pop(self, None)
+        self._directory.unflushed.pop(self, None)
         self.set_time()
 
     def set_time(self) -> None:
         """Give the file on the disk its time by the cluster's clock."""
         at_ns = self.mtime_ms * 1_000_000
         with suppress(OSError):  # deleted behind our back: nobody will look
-            os.utime(self._files.path_of(self.path), ns=(at_ns, at_ns))
+            os.utime(self._directory.path_of(self.path), ns=(at_ns, at_ns))
 
     def unflushed_pages(self) -> list[int]:
         """The numbers of the pages that a crash may take."""

@@ -15,8 +15,8 @@ from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.directory_lock import DirectoryLock
-from fakemq.store.faults import FlushFaults
 from fakemq.store.flush import Flush, Soon
+from fakemq.store.flush_faults import FlushFaults
 from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What faults do to stores: flushes that are slow, lost or fail; logs whose end is torn or cut.
+"""What faults do to the log of a node that ends: the log is torn or cut.
 
 A damaged store in memory is repaired here, too; a store in a directory repairs itself at its start.
 """
@@ -7,59 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakemq.errors import StoreError
 from fakemq.events.core import StoreRepaired
 from fakemq.events.store import StoreRecovered
 from fakemq.faults.plan import Scope
-from fakemq.faults.points import FLUSH, SLOW_FLUSH, TEAR_LAST_WRITE, TRUNCATE_SLAVE
+from fakemq.faults.points import TEAR_LAST_WRITE, TRUNCATE_SLAVE
 from fakemq.protocol.message import record_size_bytes
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
-from fakemq.store.commitlog import FOLDER as LOG
-from fakemq.store.directory_file import DirectoryFile
 from fakemq.store.memory_files import MemoryFiles
 from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.faults.plan import ActiveFault, FaultPlan
-    from fakemq.store.files import File
     from fakemq.store.store import MessageStore
-
-
-class FlushFaults:
-    """The faults of one node's flushes; both lists are empty as a rule."""
-
-    def __init__(self, plan: FaultPlan, node: str) -> None:
-        self.slow = plan.at(SLOW_FLUSH)
-        self.flush = plan.at(FLUSH)
-        self._plan = plan
-        self._node = node
-
-    def slow_ms(self) -> int:
-        """Return how long the next flush takes; 0 if no fault slows it."""
-        placed = self._plan.choose(SLOW_FLUSH, Scope(node=self._node))
-        if placed is None:
-            return 0
-        placed.hit(self._node, "a flush of the log")
-        return placed.action
-
-    def takes(self, file: File) -> bool:
-        """Return whether a fault loses the flush; raise StoreError if it fails the flush."""
-        if not file.path.startswith(f"{LOG}/"):
-            return False
-        placed = self._plan.choose(FLUSH, Scope(node=self._node))
-        if placed is None:
-            return False
-        placed.hit(self._node, f"a flush of {file.path} from {file.flushed} to {file.position}")
-        if placed.action == "failed":
-            raise StoreError(f"{file.path}: cannot be flushed: Input/output error ({placed.what})")
-        if isinstance(file, DirectoryFile):
-            file.flush_is_lost = True
-        return True
-
-
-# -- the end of a node ----------------------------------------------------------------------------
 
 
 class StoreEnd:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.store.checkpoint import StoreCheckpoint
-    from fakemq.store.faults import FlushFaults
     from fakemq.store.files import File, Files
+    from fakemq.store.flush_faults import FlushFaults
     from fakemq.store.index import IndexFile, IndexService
 
 INDEX_STEP_RECORDS = 100

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
-    from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.consumequeue import ConsumeQueues
     from fakemq.store.index import IndexService
     from fakemq.store.records import LogRecord
 

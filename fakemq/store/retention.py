@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fakemq.faults.plan import ActiveFault
     from fakemq.journal.journal import Journal
     from fakemq.store.commitlog import CommitLog
-    from fakemq.store.consumequeues import ConsumeQueues
+    from fakemq.store.consumequeue import ConsumeQueues
     from fakemq.store.files import Files
     from fakemq.store.index import IndexService
 

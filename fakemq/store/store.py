@@ -16,8 +16,7 @@ from fakemq.protocol.message import MessageExt, decode_record
 from fakemq.protocol.properties import DELAY_TIME_LEVEL, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
-from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue
-from fakemq.store.consumequeues import ConsumeQueues
+from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
