@@ -47,10 +47,11 @@ if TYPE_CHECKING:
     from fakemq.broker.image import NodeImage
     from fakemq.clock.node_clock import NodeClock
     from fakemq.config.model import BrokerConfig, Value
-    from fakemq.ha.link import MasterEnd
+    from fakemq.ha.master_link import MasterEnd
     from fakemq.ha.service import HAService
     from fakemq.journal.journal import Journal
     from fakemq.net.outbound import Outbound
+    from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.hosts import Host
     from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
@@ -266,6 +267,11 @@ class Broker:
             self.replication().start_slave()
         elif self.config.broker_role == "SYNC_MASTER":
             self.replication()
+
+    def keep_delays(self, wrapper: DelayOffsetSerializeWrapper, text: str) -> None:
+        """Keep the master's delay offsets, for the day when this broker is a master."""
+        self.delay.load(wrapper)
+        self.persistence.delays.write(text)
 
     def _stop_replication(self, why: str) -> None:
         ha, self.ha = self.ha, None

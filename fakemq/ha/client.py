@@ -5,16 +5,17 @@ Source: store/ha/HAService.java#HAClient (4.9.7)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
 from fakemq.dispatch.node import NodeState
-from fakemq.ha.link import SlaveEnd
+from fakemq.ha.slave_link import SlaveEnd
 from fakemq.store.replica import Replica
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
-    from fakemq.ha.service import HAService
+    from fakemq.ha.node import ReplicatedNode
     from fakemq.net.link import Link
 
 PAUSE_MS = 5_000
@@ -23,15 +24,14 @@ _ADDRESS_MIN_LENGTH = 6
 
 
 class HAClient:
-    """One slave's connection to its master's HA port, from `start` to `stop`."""
+    """One slave's connection to its master's HA port, from `start` to `stop`.
 
-    def __init__(self, service: HAService) -> None:
-        broker = service.broker
-        self._service = service
-        self._broker = broker
-        self.replica = Replica(
-            broker.store, broker.clock, broker.journal, broker.name, self._appended
-        )
+    ``appended`` is called when the log has grown.
+    """
+
+    def __init__(self, node: ReplicatedNode, appended: Callable[[], None]) -> None:
+        self._node = node
+        self.replica = Replica(node.store, node.clock, node.journal, node.name, appended)
         self.master_address: str | None = None
         self.end: SlaveEnd | None = None
         self._given = False
@@ -47,7 +47,7 @@ class HAClient:
         """
         self._running = True
         self._note_try()
-        given = self._broker.config.ha_master_address
+        given = self._node.config.ha_master_address
         self._given = given is not None and len(given) >= _ADDRESS_MIN_LENGTH
         if self._given:
             self.master_address = given
@@ -56,7 +56,7 @@ class HAClient:
     def stop(self, why: str) -> None:
         """Close the connection and make no other."""
         self._running = False
-        self._broker.clock.cancel(self._timer)
+        self._node.clock.cancel(self._timer)
         self._timer = None
         end, self.end = self.end, None
         if end is not None:
@@ -98,40 +98,35 @@ class HAClient:
     @property
     def _outside(self) -> bool:
         addr = self.master_address
-        return addr is not None and not self._broker.outbound.is_inside(addr)
-
-    def _appended(self) -> None:
-        """The log has grown: whoever follows this slave is sent that, too."""
-        for end in self._service.connections:
-            end.appended()
+        return addr is not None and not self._node.outbound.is_inside(addr)
 
     def _now_ms(self) -> int:
-        return self._broker.clock.elapsed_ms(outside=self._outside)
+        return self._node.clock.elapsed_ms(outside=self._outside)
 
     def _note_try(self) -> None:
-        clock = self._broker.clock
+        clock = self._node.clock
         self._tried_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def _wait_until(self, due_ms: int) -> None:
         if not self._running or self._opening or self.end is not None:
             return
-        clock = self._broker.clock
+        clock = self._node.clock
         clock.cancel(self._timer)
         self._timer = clock.call_later(
             due_ms - self._now_ms(), self._connect, kind="ha_connect", outside=self._outside
         )
 
     def _connect(self) -> None:
-        self._broker.clock.cancel(self._timer)
+        self._node.clock.cancel(self._timer)
         self._timer = None
         if self._running and not self._opening and self.master_address is not None:
             self._note_try()
             self._opening = True
-            self._broker.outbound.dial(self.master_address, self._make, self._opened)
+            self._node.outbound.dial(self.master_address, self._make, self._opened)
 
     def _make(self, link: Link) -> SlaveEnd:
-        end = SlaveEnd(link, self._service, self)
-        if self._broker.state is NodeState.PAUSED:
+        end = SlaveEnd(link, self._node, self)
+        if self._node.state is NodeState.PAUSED:
             end.pause()
         return end
 

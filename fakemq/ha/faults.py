@@ -1,6 +1,7 @@
-"""What faults do to replication: slaves held, reports withheld, transfers torn, answers late.
+"""Effects of faults of replication: slaves held, reports withheld, transfers torn, answers late.
 
-Each part has the list of what may befall it, and comes here only when there is something in it.
+Each function takes the plan and the names of the nodes. The ends of a connection call it only if
+the list of faults at their point is not empty.
 """
 
 from __future__ import annotations
@@ -11,52 +12,49 @@ from fakemq.faults.plan import Scope
 from fakemq.faults.points import HOLD_SLAVE, REORDER_METADATA, TEAR_TRANSFER, WITHHOLD_ACKS
 
 if TYPE_CHECKING:
-    from fakemq.faults.plan import ActiveFault
-    from fakemq.ha.link import MasterEnd, SlaveEnd
-    from fakemq.ha.metadata_sync import SlaveSynchronize
+    from fakemq.faults.plan import ActiveFault, FaultPlan
 
 
-def limit_of(end: SlaveEnd) -> int | None:
-    """Up to which offset a slave may append now; None for no limit."""
-    placed = _hold(end)
-    return None if placed is None else placed.action
+def append_limit(plan: FaultPlan, slave: str) -> int | None:
+    """Return the offset up to which a slave may append now; None for no limit."""
+    fault = _hold(plan, slave)
+    return None if fault is None else fault.action
 
 
-def held(end: SlaveEnd, limit: int) -> None:
-    """A slave has something that it may not append."""
-    placed = _hold(end)
-    if placed is not None:
-        placed.hit(end.node, f"what its master sends from offset {limit} on")
+def hit_hold(plan: FaultPlan, slave: str, limit: int) -> None:
+    """Journal that a slave has bytes that it may not append."""
+    fault = _hold(plan, slave)
+    if fault is not None:
+        fault.hit(slave, f"what its master sends from offset {limit} on")
 
 
-def _hold(end: SlaveEnd) -> ActiveFault[int] | None:
-    """The hold that counts: nothing goes beyond any of them, so the smallest offset's."""
-    happening = Scope(node=end.node)
-    holds = [placed for placed in end.faults.at(HOLD_SLAVE) if placed.scope.covers(happening)]
-    return min(holds, key=lambda placed: placed.action, default=None)
+def _hold(plan: FaultPlan, slave: str) -> ActiveFault[int] | None:
+    # Several holds may apply, and the slave appends beyond none of them: the lowest offset counts.
+    scope = Scope(node=slave)
+    holds = [fault for fault in plan.at(HOLD_SLAVE) if fault.scope.covers(scope)]
+    return min(holds, key=lambda fault: fault.action, default=None)
 
 
-def withholds(end: MasterEnd, offset: int) -> bool:
-    """Whether a slave's report is not to be heard."""
-    placed = end.faults.choose(WITHHOLD_ACKS, Scope(node=end.node, peer=end.peer_node))
-    if placed is None:
+def withholds(plan: FaultPlan, master: str, slave: str, offset: int) -> bool:
+    """Return whether a master ignores a slave's report."""
+    fault = plan.choose(WITHHOLD_ACKS, Scope(node=master, peer=slave))
+    if fault is None:
         return False
-    placed.hit(end.node, f"the report of {end.peer_node} to have all before {offset}")
+    fault.hit(master, f"the report of {slave} to have all before {offset}")
     return True
 
 
-def torn(end: MasterEnd, data: bytes) -> bool:
-    """Send a slave the beginning of a transfer and hang up, if it is to be torn."""
-    placed = end.faults.choose(TEAR_TRANSFER, Scope(node=end.node, peer=end.peer_node))
-    if placed is None:
-        return False
-    seq = placed.hit(end.node, f"a transfer of {len(data)} bytes to {end.peer_node}")
-    with end.faults.journal.because(seq):
-        end.break_off(data[: placed.action])
-    return True
+def torn_transfer(
+    plan: FaultPlan, master: str, slave: str, size_bytes: int
+) -> tuple[int, int] | None:
+    """Return the ``seq`` of a fault's hit and the byte at which it tears a transfer, or None."""
+    fault = plan.choose(TEAR_TRANSFER, Scope(node=master, peer=slave))
+    if fault is None:
+        return None
+    return fault.hit(master, f"a transfer of {size_bytes} bytes to {slave}"), fault.action
 
 
-def late(synchronize: SlaveSynchronize, node: str, code: int, name: str) -> int | None:
-    """The journal's number of what has an answer come late; None if it comes in time."""
-    placed = synchronize.faults.choose(REORDER_METADATA, Scope(code=code, node=node))
-    return None if placed is None else placed.hit(node, f"the master's answer to {name}")
+def late_answer(plan: FaultPlan, slave: str, code: int, name: str) -> int | None:
+    """Return the ``seq`` of the hit of a fault that delays a master's answer; None if none does."""
+    fault = plan.choose(REORDER_METADATA, Scope(code=code, node=slave))
+    return None if fault is None else fault.hit(slave, f"the master's answer to {name}")

@@ -12,7 +12,7 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.events.core import Warned
 from fakemq.events.replication import MetadataSynchronized
 from fakemq.faults.points import REORDER_METADATA
-from fakemq.ha import faults as replication
+from fakemq.ha.faults import late_answer
 from fakemq.protocol.bodies.group import SubscriptionGroupWrapper
 from fakemq.protocol.bodies.offset import (
     ConsumerOffsetSerializeWrapper,
@@ -24,8 +24,8 @@ from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.clock.timers import Timer
+    from fakemq.ha.node import ReplicatedBroker
 
 FIRST_SYNC_MS = 3_000
 SYNC_PERIOD_MS = 10_000
@@ -35,10 +35,9 @@ TIMEOUT_MS = 3_000
 class SlaveSynchronize:
     """One slave's look at its master's tables, every ten seconds: one request after the other."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
-        self.faults = broker.faults
-        self._delays = self.faults.at(REORDER_METADATA)
+        self._delays = broker.faults.at(REORDER_METADATA)
         self._late: dict[RequestCode, tuple[int, bytes]] = {}
         self._master_addr: str | None = None
         self._left: list[tuple[RequestCode, Callable[[bytes], None]]] = []
@@ -127,7 +126,9 @@ class SlaveSynchronize:
         if response is None or response.code != ResponseCode.SUCCESS:
             return
         old = self._late.pop(code, None) if self._late else None
-        if self._delays and (seq := replication.late(self, self._broker.name, code, code.name)):
+        if self._delays and (
+            seq := late_answer(self._broker.faults, self._broker.name, code, code.name)
+        ):
             self._late[code] = (seq, response.body)
         else:
             self._take_body(code, response.body, take)
@@ -153,9 +154,7 @@ class SlaveSynchronize:
         self._broker.offsets.put_all(ConsumerOffsetSerializeWrapper.decode(body))
 
     def _take_delays(self, body: bytes) -> None:
-        """Keep it for the day when this broker is a master; the file has it as it came."""
-        self._broker.delay.load(DelayOffsetSerializeWrapper.decode(body))
-        self._broker.persistence.delays.write(body.decode())
+        self._broker.keep_delays(DelayOffsetSerializeWrapper.decode(body), body.decode())
 
     def _take_groups(self, body: bytes) -> None:
         wrapper = SubscriptionGroupWrapper.decode(body)

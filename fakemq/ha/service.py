@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from fakemq.dispatch.node import NodeState
 from fakemq.events.replication import ReplicationWaited
-from fakemq.ha.link import MasterEnd
+from fakemq.ha.master_link import MasterEnd
 from fakemq.ha.waits import GroupTransferService
 from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
-    from fakemq.broker.broker import Broker
     from fakemq.ha.client import HAClient
     from fakemq.ha.metadata_sync import SlaveSynchronize
+    from fakemq.ha.node import ReplicatedBroker
     from fakemq.net.link import Link
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.results import PutMessageResult
@@ -30,8 +30,8 @@ class HAService:
     Every broker serves slaves; one that is a slave dials, too.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
+    def __init__(self, broker: ReplicatedBroker) -> None:
+        self._broker = broker
         self.connections: list[MasterEnd] = []
         self.push2_slave_max_offset = 0
         """The most that any slave has reported since the start; it never decreases."""
@@ -41,7 +41,7 @@ class HAService:
 
     @property
     def log(self) -> CommitLog:
-        return self.broker.store.log
+        return self._broker.store.log
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -50,14 +50,14 @@ class HAService:
         from fakemq.ha.client import HAClient  # masters need neither
         from fakemq.ha.metadata_sync import SlaveSynchronize
 
-        self.client = HAClient(self)
-        self.synchronize = SlaveSynchronize(self.broker)
+        self.client = HAClient(self._broker, self._appended)
+        self.synchronize = SlaveSynchronize(self._broker)
         self.client.start()
         self.synchronize.start()
 
     def stop(self, why: str) -> None:
-        """Close every connection; who waits is told so, where the broker itself goes on."""
-        self._group_transfer.stop(tells=self.broker.running)
+        """Close every connection; notify senders that wait, if the broker itself stays up."""
+        self._group_transfer.stop(tells=self._broker.state.is_up)
         for end in list(self.connections):
             end.close(why)
         if self.client is not None:
@@ -76,6 +76,11 @@ class HAService:
             end.resume()
         if self.client is not None:
             self.client.resume()
+
+    def _appended(self) -> None:
+        """This slave's log has grown: its own slaves are sent that, too."""
+        for end in self.connections:
+            end.appended()
 
     # -- the slave's side ---------------------------------------------------------------------
 
@@ -100,9 +105,9 @@ class HAService:
 
     def accept(self, link: Link) -> MasterEnd:
         """Take a slave's connection; it counts from now on, before it says anything."""
-        end = MasterEnd(link, self)
+        end = MasterEnd(link, self._broker, self)
         self.connections.append(end)
-        if self.broker.state is NodeState.PAUSED:
+        if self._broker.state is NodeState.PAUSED:
             end.pause()
         return end
 
@@ -120,7 +125,7 @@ class HAService:
         if (
             appended is not None
             and message.wait_store_msg_ok
-            and self.broker.config.broker_role == "SYNC_MASTER"
+            and self._broker.config.broker_role == "SYNC_MASTER"
         ):
             next_offset = appended.wrote_offset + appended.wrote_bytes
             if self.is_slave_ok(next_offset):
@@ -136,13 +141,13 @@ class HAService:
     def is_slave_ok(self, master_put_where: int) -> bool:
         """Whether there is a slave at all, and one that is not too far behind."""
         behind = master_put_where - self.push2_slave_max_offset
-        return bool(self.connections) and behind < self.broker.config.ha_slave_fallbehind_max
+        return bool(self.connections) and behind < self._broker.config.ha_slave_fallbehind_max
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
-        """Call ``done`` once a slave has all before ``next_offset``, or with False in time."""
-        broker = self.broker
+        """Call ``done``: True once a slave has all before ``next_offset``, False on time-out."""
+        broker = self._broker
 
-        def told(transferred: bool) -> None:
+        def answered(transferred: bool) -> None:
             broker.journal.add(
                 ReplicationWaited(node=broker.name, offset=next_offset, transferred=transferred)
             )
@@ -151,7 +156,7 @@ class HAService:
         self._group_transfer.put_request(
             next_offset,
             broker.config.slave_timeout,
-            told,
+            answered,
             outside=any(end.outside for end in self.connections),
         )
 
@@ -162,4 +167,4 @@ class HAService:
             self._group_transfer.notify_transfer_some(offset)
 
     def __repr__(self) -> str:
-        return f"<replication of {self.broker.name}, {len(self.connections)} slaves>"
+        return f"<replication of {self._broker.name}, {len(self.connections)} slaves>"

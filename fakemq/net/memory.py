@@ -18,7 +18,7 @@ from fakemq.protocol.limits import UNREAD_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.journal.journal import Cause, Journal
-    from fakemq.net.faults.lane import Act, Befalling, MakeWay, OpenLink, Way
+    from fakemq.net.faults.lane import Act, LinkInterceptor, MakeWay, OpenLink, Way
 
 
 RECENT_MS = 3_000
@@ -31,7 +31,7 @@ class OpenLinks:
     def __init__(self) -> None:
         self._links: dict[OpenLink, None] = {}
         self._outside_left_ms: int | None = None
-        self.faults: Befalling | None = None
+        self.faults: LinkInterceptor | None = None
         """None until a test places a fault of links."""
 
     def add(self, link: OpenLink) -> None:
@@ -163,11 +163,11 @@ class MemoryLink:
         if self.peer is not None:
             self.peer.way = self.peer.way_in = None
 
-    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
+    def cut(self, why: str, caused_by: Callable[[Act], None]) -> None:
         peer = self._part()
         for link in (self, peer):
             if link is not None:
-                self._network.post(partial(owed, partial(link._arrive, None, why)))
+                self._network.post(partial(caused_by, partial(link._arrive, None, why)))
 
     reset = cut
 

@@ -172,7 +172,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._paused = False
         if self._lost_why is not None:
             if self._inward is not None:
-                self._inward.go_on()
+                self._inward.deliver_due()
             self._end(self._lost_why)
             return
         # All that arrived is processed before anything else happens.
@@ -217,7 +217,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self.endpoint.resume_processing()
             self._count_unfinished()
             if self._inward is not None:
-                self._inward.go_on()
+                self._inward.deliver_due()
         finally:
             self._watch()
 
@@ -348,15 +348,15 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     def unwire(self) -> None:
         self._outward = self._inward = None
 
-    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
-        _soon(partial(owed, partial(self._cut, why)))
+    def cut(self, why: str, caused_by: Callable[[Act], None]) -> None:
+        _soon(partial(caused_by, partial(self._cut, why)))
 
     def _cut(self, why: str) -> None:
         self._lose(why)
         self._shut()
 
-    def reset(self, why: str, owed: Callable[[Act], None]) -> None:
-        _soon(partial(owed, partial(self._reset, why)))
+    def reset(self, why: str, caused_by: Callable[[Act], None]) -> None:
+        _soon(partial(caused_by, partial(self._reset, why)))
 
     def _reset(self, why: str) -> None:
         self._lose(why)

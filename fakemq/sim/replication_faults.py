@@ -50,7 +50,7 @@ def hold_slave(sim: Simulation, fault: PlannedFault) -> None:
     def resume() -> None:
         client = None if slave.ha is None else slave.ha.client
         if client is not None and client.end is not None:
-            client.end.go_on()
+            client.end.resume_appends()
 
     scope = Scope(node=slave.name)
     _place(sim, fault, HOLD_SLAVE, slave.store.max_phy_offset, scope, ALWAYS, resume)
@@ -63,7 +63,7 @@ def withhold_acks(sim: Simulation, fault: PlannedFault) -> None:
         for broker in sim.core.brokers.values():
             for end in list(broker.ha.connections) if broker.ha is not None else ():
                 if end.peer_node == fault.target:
-                    end.hear_again()
+                    end.redeliver_ack()
 
     _place(sim, fault, WITHHOLD_ACKS, None, Scope(peer=fault.target), ALWAYS, release)
 

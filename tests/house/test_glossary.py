@@ -51,10 +51,10 @@ PROTOCOL = re.compile("QUERY_TOPIC_CONSUME_BY_WHO", re.IGNORECASE)
 """A name of RocketMQ with such a word."""
 
 STILL: dict[str, int] = {
-    "fakemq": 450,
-    "protocol": 26,
-    "fixtures": 1,
-    "tests": 13,
+    "fakemq": 362,
+    "protocol": 24,
+    "fixtures": 0,
+    "tests": 8,
     "bench": 0,
     "docs": 1,
     "README.md": 0,

@@ -48,9 +48,6 @@ UPWARD = {
     line.strip()
     for line in """
     __main__ -> cli
-    ha.metadata_sync -> broker.broker
-    ha.service -> broker.broker
-    net.faults.links -> core.cluster
     """.splitlines()
 }
 """What is still to be cut; this list only shrinks."""

@@ -46,7 +46,7 @@ class ReplicationFaults(FaultPlacing):
         def release() -> None:
             end = node.ha.client.end if node.ha is not None and node.ha.client is not None else None
             if end is not None:
-                end.go_on()
+                end.resume_appends()
 
         what = f"hold {node.name} at offset {limit}"
         scope = Scope(node=node.name)
@@ -68,7 +68,7 @@ class ReplicationFaults(FaultPlacing):
             for node in core.brokers.values():
                 for end in list(node.ha.connections) if node.ha is not None else ():
                     if node.name == scope.node or end.peer_node == scope.peer:
-                        end.hear_again()
+                        end.redeliver_ack()
 
         what = f"withhold acks of {scope.peer or f'the slaves of {scope.node}'}"
         return self._place(

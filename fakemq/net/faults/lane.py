@@ -1,8 +1,8 @@
-"""One direction of a link that faults befall: bytes go in, and come out when the faults let them.
+"""One direction of a link that faults affect: bytes go in, and come out when the faults allow it.
 
-A `Lane` knows no socket and no loop: it has a clock's timers, and somebody who takes what comes
-out. Order is kept, and what is put in comes out once, whole or in pieces, and never before its
-time. Links have lanes only while a fault befalls them; see `fakemq.net.faults.links`.
+A `Lane` knows no socket and no loop: it has a clock's timers and a callable that takes the bytes.
+Order is kept. Bytes come out once, whole or in pieces, and never before their time. Links have
+lanes only while a fault affects them; see `fakemq.net.faults.links`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from fakemq.net.session import Owner
 
 FULL_BYTES = 256 * 1024
-"""As much as the sockets of a connection keep: its sender is to wait with more."""
+"""As much as the sockets of a connection keep; with more the sender has to wait."""
 _PIECES_A_SECOND = 20
 _PIECES_MAX = 1000
-"""Into how many pieces a narrow line cuts what is written at once."""
+"""Into how many pieces a line of low bandwidth cuts what is written at once."""
 
 Act = Callable[[], None]
 
@@ -65,8 +65,8 @@ class Lane:
     """Bytes on their way in one direction, by ``clock``; ``owner`` is whose its timers are.
 
     ``deliver`` gets what comes out, and the ``cause`` that was put in with it. Nothing comes out
-    while not ``ready``, which `go_on` ends. ``moved`` hears when something has come out. ``spread``
-    gives a number between minus and plus its argument, for jitter.
+    while not ``ready``; call `deliver_due` when that ends. ``moved`` is called when something has
+    come out. ``spread`` returns a number between minus and plus its argument, for jitter.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Lane:
             self._add(_Item(piece, None, self._now_ms(), cause))
         if then is not None:
             self._add(_Item(b"", then, self._now_ms(), 0))
-        self.go_on()
+        self.deliver_due()
 
     def after(self, act: Act) -> None:
         """Call ``act`` once all that was put in before has come out."""
@@ -125,7 +125,7 @@ class Lane:
         self._line_free_us, self._last_due_ms = self._now_ms() * 1000, 0
         for item in self._items:
             self._schedule(item)
-        self.go_on()
+        self.deliver_due()
 
     def drop(self) -> None:
         """Lose what is on its way."""
@@ -133,8 +133,8 @@ class Lane:
         self.held_bytes = 0
         self._wake_at(None)
 
-    def go_on(self) -> None:
-        """Let out what is due, as far as the receiver takes it."""
+    def deliver_due(self) -> None:
+        """Deliver what is due, as far as the receiver takes it."""
         if self._moving:
             return
         self._moving, due_ms = True, None
@@ -144,13 +144,13 @@ class Lane:
                 if item.due_ms > self._now_ms():
                     due_ms = item.due_ms
                     break
-                self._let_out(item)
+                self._deliver_item(item)
         finally:
             self._moving = False
             self._wake_at(due_ms)
             self._moved()
 
-    def _let_out(self, item: _Item) -> None:
+    def _deliver_item(self, item: _Item) -> None:
         """Deliver an item, or its next slice."""
         if item.act is not None:
             self._items.popleft()
@@ -201,7 +201,7 @@ class Lane:
         self._timer = None
         if due_ms is not None:
             self._timer = self._clock.call_later(
-                due_ms - self._now_ms(), self.go_on, kind="link_delivery", owner=self._owner
+                due_ms - self._now_ms(), self.deliver_due, kind="link_delivery", owner=self._owner
             )
 
     def __repr__(self) -> str:
@@ -225,11 +225,11 @@ class Way(Protocol):
     def after(self, act: Act, /) -> None:
         """Call ``act`` once all that was put in before has come out."""
 
-    def go_on(self) -> None:
+    def deliver_due(self) -> None:
         """The receiver takes bytes again."""
 
     def drop(self) -> None:
-        """Lose what is on its way: who it was for is gone."""
+        """Lose what is on its way: the receiver is gone."""
 
 
 class MakeWay(Protocol):
@@ -267,23 +267,23 @@ class OpenLink(Protocol):
 
     @property
     def session(self) -> Endpoint | None:
-        """Who speaks at this end, while it is open."""
+        """The endpoint at this end, while it is open."""
 
     def wire(self, make: MakeWay) -> None:
         """Have the bytes of both directions go by ways from now on."""
 
     def unwire(self) -> None:
-        """Have them go as ever; the ways are empty."""
+        """Have them go directly again; the ways are empty."""
 
-    def cut(self, why: str, owed: Callable[[Act], None]) -> None:
-        """End the connection at both ends, soon; ``owed`` calls what tells them."""
+    def cut(self, why: str, caused_by: Callable[[Act], None]) -> None:
+        """End the connection at both ends, soon; ``caused_by`` calls what notifies them."""
 
-    def reset(self, why: str, owed: Callable[[Act], None]) -> None:
+    def reset(self, why: str, caused_by: Callable[[Act], None]) -> None:
         """As `cut`, by RST where there is one."""
 
 
-class Befalling(Protocol):
-    """Who knows what befalls links, in a cluster where anything does."""
+class LinkInterceptor(Protocol):
+    """What applies faults to links, in a cluster that has such faults."""
 
     def opened(self, link: OpenLink) -> None:
         """A link was opened."""

@@ -1,36 +1,73 @@
-"""What befalls links: which connections a fault is for, and what becomes of their bytes.
+"""Faults of links: which connections a fault affects, and when.
 
 A connection is one call of every fault that covers it, and a fault hits it once: with the first
-bytes, or the first close, that it keeps back, slows down or cuts. A connection has lanes in the
-place of its direct ways only while a fault is for it. A partition hits the connects, too, that it
-swallows.
+bytes, or the first close, that it holds back, slows down or cuts. A connection has lanes only while
+a fault affects it; else its bytes go directly. A partition also hits each connect that it swallows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakemq.faults.plan import ALWAYS, When
 from fakemq.faults.points import LINK_POINTS, PARTITION
 from fakemq.net.faults.scopes import CLIENTS, LinkScope, Names, Passing, inside, outside
 from fakemq.net.faults.wires import Wire
 from fakemq.net.outbound import CONNECT_TIMEOUT_MS
+from fakemq.net.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fakemq.clock.clock import Clock
     from fakemq.clock.timers import Timer
-    from fakemq.core.cluster import ClusterCore
-    from fakemq.faults.plan import ActiveFault, Point
+    from fakemq.faults.plan import ActiveFault, FaultPlan, Point
     from fakemq.journal.journal import Cause
     from fakemq.net.faults.lane import Act, OpenLink
+    from fakemq.net.memory import MemoryNetwork
     from fakemq.net.session import Owner
+    from fakemq.randomness import Randomness
 
 ActionT = TypeVar("ActionT")
+
+
+class LinkedNode(Protocol):
+    """A node at one end of links."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class LinkedBroker(LinkedNode, Protocol):
+    """A broker at one end of links."""
+
+    @property
+    def ha_addr(self) -> str: ...
+    def client_ids(self, session: Session) -> set[str]:
+        """Return the ids of the clients that registered on a connection by heartbeats."""
+
+
+class LinkedCluster(Protocol):
+    """The cluster whose links a `LinkPlan` affects."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def faults(self) -> FaultPlan: ...
+    @property
+    def randomness(self) -> Randomness: ...
+    @property
+    def network(self) -> MemoryNetwork: ...
+    @property
+    def brokers(self) -> Mapping[str, LinkedBroker]: ...
+    @property
+    def name_servers(self) -> Sequence[LinkedNode]: ...
 
 
 class LinkPlan:
     """The wires of one cluster, and the connects that a partition has swallowed."""
 
-    def __init__(self, core: ClusterCore) -> None:
+    def __init__(self, core: LinkedCluster) -> None:
         self._core = core
         self.clock = core.clock
         self.plan = core.faults
@@ -39,8 +76,8 @@ class LinkPlan:
         self._dials: list[tuple[Timer, Passing, Act]] = []
         core.network.links.faults = self
 
-    def owed(self, cause: Cause, act: Act) -> None:
-        """Do something that is owed to ``cause``, if that is not 0."""
+    def caused_by(self, cause: Cause, act: Act) -> None:
+        """Call ``act`` with this cause, if it is not 0."""
         if cause:
             with self.plan.journal.because(cause):
                 act()
@@ -97,30 +134,30 @@ class LinkPlan:
         self.ask_all(wire)
 
     def _count_open(self, scope: LinkScope) -> int:
-        """How many connections that are open a fault would be for."""
+        """Return how many open connections a scope covers."""
         passings = map(self._passing, self._core.network.links)
         return sum(scope.covers(one) or scope.covers(one.back()) for one in passings)
 
     def ask_all(self, wire: Wire) -> None:
-        """Ask a connection about every fault that may befall it."""
+        """Offer a connection to every fault that may affect it."""
         for placed in self._possible():
             wire.ask(placed)
             self.plan.settle(placed)
         wire.refresh()
 
-    def unwire(self, link: OpenLink, is_befallen: bool) -> None:
-        """Nothing is on its way on a connection: it has no lanes unless a fault is for it."""
-        if link in self._core.network.links and (is_befallen or self._may_be_recognised(link)):
+    def unwire(self, link: OpenLink, is_affected: bool) -> None:
+        """Remove a connection's idle lanes, unless a fault affects it or may do so later."""
+        if link in self._core.network.links and (is_affected or self._may_be_recognised(link)):
             return
         if self.forget(link):
             link.unwire()
 
     def forget(self, link: OpenLink) -> bool:
-        """Nothing befalls a connection any more; gives whether anything did."""
+        """Drop the wire of a connection; return whether there was one."""
         return self._wires.pop(link, None) is not None
 
     def _removed(self) -> None:
-        """A fault is over: what it kept back goes on, and swallowed connects are made."""
+        """A fault has ended: deliver what it held back, and make the swallowed connects."""
         for wire in list(self._wires.values()):
             wire.refresh()
         dials, self._dials = self._dials, []
@@ -132,7 +169,7 @@ class LinkPlan:
                 again()
 
     def end(self) -> None:
-        """Remove every fault of links: nodes that stop are to reach each other."""
+        """Remove every fault of links, so that nodes that stop reach each other."""
         self.plan.remove_at(LINK_POINTS)
 
     def _possible(self) -> list[ActiveFault[Any]]:
@@ -155,7 +192,7 @@ class LinkPlan:
         cause = placed.hit(source.name, f"connect to {addr}")
         timer = source.clock.call_later(
             CONNECT_TIMEOUT_MS,
-            lambda: self.owed(cause, fail),
+            lambda: self.caused_by(cause, fail),
             kind="connect_timeout",
             outside=not self._core.network.knows(addr),
         )
@@ -190,7 +227,7 @@ class LinkPlan:
         return Passing(source=near, target=far, language=language)
 
     def _names(self, node: str, addr: str) -> Names:
-        """What who lives in this process is called; it may be a client, on a memory link."""
+        """Return the names of an end in this process: a node, or a client on a memory link."""
         names = inside(node, addr)
         return names if node in node_names(self._core) else names | {CLIENTS}
 
@@ -203,25 +240,20 @@ class LinkPlan:
         )
 
     def names_of_peer(self, link: OpenLink) -> Names:
-        """What an outside peer is called; its client ids as soon as a heartbeat has told them."""
+        """Return the names of an outside peer, with its client ids once it sent a heartbeat."""
         names, session = outside(link.remote_addr), link.session
         broker = self._core.brokers.get(link.node)
-        if broker is None or session is None or session.language != "remoting":
+        if broker is None or not isinstance(session, Session):
             return names
-        members = (broker.producers, broker.consumers)
-        return names.union(
-            channel.client_id
-            for table in members
-            for channel in table.channels_of(session)  # type: ignore[arg-type]
-        )
+        return names | broker.client_ids(session)
 
 
-def node_names(core: ClusterCore) -> set[str]:
+def node_names(core: LinkedCluster) -> set[str]:
     """The nodes of a cluster."""
     return {*core.brokers, *(one.name for one in core.name_servers)}
 
 
-def plan_of(core: ClusterCore) -> LinkPlan:
+def plan_of(core: LinkedCluster) -> LinkPlan:
     """The one plan of a cluster, made when it is first needed."""
     faults = core.network.links.faults
     return faults if isinstance(faults, LinkPlan) else LinkPlan(core)

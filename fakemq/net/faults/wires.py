@@ -1,10 +1,10 @@
-"""A connection while faults befall it: what becomes of its bytes."""
+"""A connection that faults affect: what happens to its bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.faults.points import (
     BANDWIDTH,
@@ -20,14 +20,39 @@ from fakemq.net.faults.lane import Act, Conditions, Lane
 from fakemq.net.faults.scopes import Passing
 
 if TYPE_CHECKING:
-    from fakemq.faults.plan import ActiveFault, Point
+    from fakemq.clock.clock import Clock
+    from fakemq.faults.plan import ActiveFault, FaultPlan, Point
     from fakemq.journal.journal import Cause
     from fakemq.net.faults.lane import OpenLink
-    from fakemq.net.faults.links import LinkPlan
+    from fakemq.net.faults.scopes import Names
+    from fakemq.randomness import Randomness
+
+
+class WireOwner(Protocol):
+    """What a wire needs of the plan that made it."""
+
+    clock: Clock
+    plan: FaultPlan
+    randomness: Randomness
+
+    def caused_by(self, cause: Cause, act: Act) -> None:
+        """Call ``act`` with this cause, if it is not 0."""
+
+    def ask_all(self, wire: Wire) -> None:
+        """Offer a connection to every fault that may affect it."""
+
+    def names_of_peer(self, link: OpenLink) -> Names:
+        """Return the names of an outside peer, its client ids included."""
+
+    def forget(self, link: OpenLink) -> bool:
+        """Drop the wire of a connection; return whether there was one."""
+
+    def unwire(self, link: OpenLink, is_affected: bool) -> None:
+        """Remove a connection's idle lanes, unless a fault affects it or may do so later."""
 
 
 class Direction:
-    """One way of a wire: what is put in is befallen by faults and then goes by a lane."""
+    """One direction of a wire: faults are applied to bytes, then a lane delivers them."""
 
     def __init__(self, wire: Wire, passing: Passing, lane: Lane) -> None:
         self.passing = passing
@@ -43,8 +68,8 @@ class Direction:
     def full(self) -> bool:
         return self.lane.full
 
-    def go_on(self) -> None:
-        self.lane.go_on()
+    def deliver_due(self) -> None:
+        self.lane.deliver_due()
 
     def drop(self) -> None:
         self.lane.drop()
@@ -53,7 +78,7 @@ class Direction:
     def put(self, data: bytes) -> None:
         if self._wire.over:
             return
-        cause = self._befall()
+        cause = self._apply_faults()
         if self._wire.acting(RESET, self.passing) is not None:
             self._wire.reset_if_due()
             return
@@ -74,14 +99,14 @@ class Direction:
 
     def after(self, act: Act) -> None:
         if not self._wire.over:
-            self._befall()
+            self._apply_faults()
         self.lane.after(act)
 
-    def _befall(self) -> Cause:
-        """Have every fault that acts here hit; gives what that which comes late is owed to.
+    def _apply_faults(self) -> Cause:
+        """Apply every active fault. Return the cause to record for bytes delivered late.
 
-        That is the hit; after a connection's first, whatever it is owed to without the fault, if
-        anything is known of that.
+        There are two cases: 1. a fault hits the connection for the first time: the hit; 2. later:
+        the present cause, or the latest hit if there is none.
         """
         self._wire.recognise()
         journal = self._wire.journal
@@ -94,7 +119,7 @@ class Direction:
         return hit_seq if hit_seq > last_seq else journal.cause or hit_seq
 
     def refresh(self) -> None:
-        """Be what the faults say now."""
+        """Set the lane to what the active faults say."""
         acting = partial(self._wire.acting, passing=self.passing)
         latency, bandwidth, slices = acting(LATENCY), acting(BANDWIDTH), acting(SLICE)
         late = Latency(0, 0) if latency is None else latency.action
@@ -110,13 +135,13 @@ class Direction:
 
 
 class Wire:
-    """A connection that faults are for: its two directions, and what befalls it."""
+    """A connection that faults affect: its two directions and the faults."""
 
-    def __init__(self, faults: LinkPlan, link: OpenLink, passing: Passing) -> None:
+    def __init__(self, faults: WireOwner, link: OpenLink, passing: Passing) -> None:
         self._faults = faults
         self.journal = faults.plan.journal
         self._link = link
-        self._befalling: list[ActiveFault[Any]] = []
+        self._active: list[ActiveFault[Any]] = []
         self._asked: set[ActiveFault[Any]] = set()
         self._hits: dict[ActiveFault[Any], int] = {}
         self._near_names = passing.source
@@ -141,7 +166,7 @@ class Wire:
         faults, text = self._faults, self.text if outward else self.text[::-1]
 
         def deliver(data: bytes, cause: Cause) -> None:
-            soon(lambda: faults.owed(cause, partial(take, data)))
+            soon(lambda: faults.caused_by(cause, partial(take, data)))
 
         def come() -> None:
             moved()
@@ -169,7 +194,7 @@ class Wire:
     # -- which faults -------------------------------------------------------------------------
 
     def ask(self, placed: ActiveFault[Any]) -> None:
-        """Have a fault befall this connection from now on, if it is for it."""
+        """Apply a fault to this connection from now on, if its scope covers it."""
         if placed in self._asked or (
             not placed.scope.covers(self._passing(True))
             and not (placed.scope.covers(self._passing(False)))
@@ -177,10 +202,10 @@ class Wire:
             return
         self._asked.add(placed)
         if self._faults.plan.call(placed):
-            self._befalling.append(placed)
+            self._active.append(placed)
 
     def recognise(self) -> None:
-        """See whether the peer has said meanwhile which client it is."""
+        """Check whether the peer has sent its client id meanwhile."""
         if not self._link.outside:
             return
         names = self._faults.names_of_peer(self._link)
@@ -195,7 +220,7 @@ class Wire:
         """The fault of a kind that acts on one direction: the narrowest, then the oldest."""
         able = [
             placed
-            for placed in self._befalling
+            for placed in self._active
             if placed.point is point and self._may(placed) and placed.scope.covers(passing)
         ]
         return max(able, key=lambda placed: placed.scope.narrowness, default=None)
@@ -205,7 +230,7 @@ class Wire:
         return placed.placed and (placed in self._hits or times is None or placed.fired < times)
 
     def hit(self, placed: ActiveFault[Any]) -> int:
-        """A fault has its effect on this connection; gives the ``seq`` of the first time."""
+        """Journal that a fault affects this connection; return the ``seq`` of the first time."""
         seq = self._hits.get(placed)
         if seq is None:
             text = " – ".join(self.text)
@@ -215,7 +240,7 @@ class Wire:
     # -- its life -----------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Be what the faults say now."""
+        """Set the lane to what the active faults say."""
         for direction in list(self._directions.values()):
             direction.refresh()
         self.unwire_if_idle()
@@ -227,7 +252,7 @@ class Wire:
             self._end(placed, self.hit(placed), self._link.reset)
 
     def cut(self, placed: ActiveFault[Any], cause: Cause) -> None:
-        """End the connection: what was to arrive has."""
+        """End the connection; all that was to arrive has arrived."""
         self._end(placed, cause, self._link.cut)
 
     def _end(
@@ -240,10 +265,10 @@ class Wire:
         for direction in self._directions.values():
             direction.lane.drop()
         self._faults.forget(self._link)
-        end(placed.what, partial(self._faults.owed, cause))
+        end(placed.what, partial(self._faults.caused_by, cause))
 
     def unwire_if_idle(self) -> None:
-        """Go without lanes, if nothing is on its way and nothing befalls the connection."""
+        """Remove the lanes, if no byte is on its way and no fault affects the connection."""
         lanes = [direction.lane for direction in self._directions.values()]
         if len(lanes) == 2 and all(lane.idle for lane in lanes):
-            self._faults.unwire(self._link, any(map(self._may, self._befalling)))
+            self._faults.unwire(self._link, any(map(self._may, self._active)))

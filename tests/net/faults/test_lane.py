@@ -147,7 +147,7 @@ def test_blocked_receiver_stops_delivery() -> None:
     state = run.lane.full, run.lane.held_bytes, run.lane.idle
     assert state == (True, FULL_BYTES + 1, False)
     takes = True
-    run.lane.go_on()
+    run.lane.deliver_due()
     state = run.lane.full, run.lane.held_bytes, run.lane.idle
     assert state == (False, 0, True)
 
@@ -159,7 +159,7 @@ def test_receiver_may_block_between_slices() -> None:
     run.lane.put(b"abc")
     assert (run.received, run.lane.held_bytes) == (b"ab", 1)
     takes.append(True)
-    run.lane.go_on()
+    run.lane.deliver_due()
     assert run.received == b"abc"
 
 
@@ -225,7 +225,7 @@ class Changing(RuleBasedStateMachine):
     def listen(self, takes: bool) -> None:
         self.takes = takes
         if takes:
-            self.run.lane.go_on()
+            self.run.lane.deliver_due()
 
     @rule()
     def close(self) -> None:
@@ -247,7 +247,7 @@ class Changing(RuleBasedStateMachine):
         if hasattr(self, "run"):
             self.takes = True
             self.run.lane.set(CLEAR)
-            self.run.lane.go_on()
+            self.run.lane.deliver_due()
             assert self.run.received == self.written
             assert self.run.lane.idle
 

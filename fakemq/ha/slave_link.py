@@ -1,0 +1,111 @@
+"""A slave's connection to its master, at the slave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from fakemq.errors import StoreError
+from fakemq.events.replication import Replicated
+from fakemq.faults.points import HOLD_SLAVE
+from fakemq.ha.faults import append_limit, hit_hold
+from fakemq.ha.link import PROTOCOL_WARNING, WINDOW_BYTES, HAEnd
+from fakemq.ha.slave import SlaveConnection
+from fakemq.protocol.errors import RemoteProtocolError
+
+if TYPE_CHECKING:
+    from fakemq.ha.node import ReplicatedNode
+    from fakemq.net.link import Link
+    from fakemq.store.replica import Replica
+
+
+class SlaveSink(Protocol):
+    """What takes a master's bytes."""
+
+    @property
+    def replica(self) -> Replica:
+        """The log that is appended to."""
+
+    def connection_closed(self) -> None:
+        """The connection is closed; called once."""
+
+
+class SlaveEnd(HAEnd):
+    """A slave's connection, at the slave. Source: store/ha/HAService.java#HAClient (4.9.7)
+
+    Java's slave would close it, too, after 20 s in which it wrote nothing itself, which its own
+    heartbeats rule out; a master that is silent is not noticed.
+    """
+
+    def __init__(self, link: Link, node: ReplicatedNode, sink: SlaveSink) -> None:
+        super().__init__(link, node)
+        self._sink = sink
+        self._holds = node.faults.at(HOLD_SLAVE)
+        self._is_held = False
+        self.connection = SlaveConnection(node.store.log.max_offset)
+        # The first report comes after an interval: Java counts from the connect.
+        self._beat_if_due(self.connection.report)
+
+    @property
+    def unfinished_bytes(self) -> int:
+        return self.connection.unfinished_bytes
+
+    def report_now(self) -> None:
+        """Report where the log ends without waiting for the heartbeat."""
+        if not self.closed:
+            self._write(self.connection.report())
+
+    def _receive(self, data: bytes) -> None:
+        """Append the master's transfers to the log, and report that."""
+        self.connection.receive_data(data)
+        self._take(append_limit(self._node.faults, self.node) if self._holds else None)
+
+    def resume(self) -> None:
+        super().resume()
+        if self.connection.is_held:
+            self.data_received(b"")
+
+    def resume_appends(self) -> None:
+        """Append what was held back, as far as faults allow it now."""
+        self._is_held = False
+        if not (self.closed or self._paused):
+            self.link.resume_reading()
+            self.data_received(b"")
+
+    def _hold(self, limit: int) -> None:
+        """Hold at most a window's bytes here: the master keeps the rest."""
+        if not self._is_held:
+            self._is_held = True
+            hit_hold(self._node.faults, self.node, limit)
+        if self.unfinished_bytes > WINDOW_BYTES:
+            self.link.pause_reading()
+
+    def _take(self, limit: int | None) -> None:
+        log, connection, replica = self._node.store.log, self.connection, self._sink.replica
+        start, reports, violation = log.max_offset, b"", ""
+        try:
+            while (transfer := connection.next_transfer(log.max_offset, limit)) is not None:
+                if transfer.body:
+                    replica.append(transfer.phy_offset, transfer.body)
+                reports += connection.report_more(log.max_offset)
+        except (RemoteProtocolError, StoreError) as error:
+            violation = str(error)
+        if reports:
+            self._node.journal.add(
+                Replicated(
+                    node=self._node.name,
+                    phy_offset=start or log.min_offset,
+                    end_offset=log.max_offset,
+                )
+            )
+            self._write(reports)
+            replica.dispatch()
+        if violation:
+            self.close_for_violation(violation, PROTOCOL_WARNING)
+        elif limit is not None and connection.is_held:
+            self._hold(limit)
+
+    def resume_processing(self) -> None:
+        """Do nothing: everything that arrived was handled."""
+
+    def _lost(self) -> None:
+        self._sink.connection_closed()
