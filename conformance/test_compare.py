@@ -31,23 +31,23 @@ def row(java: str, fakemq: str, scenario: str = "some") -> Difference:
     return Difference(scenario, "what", "why", java, fakemq)
 
 
-def test_a_row_replaces_whole_lines() -> None:
+def test_row_replaces_whole_lines() -> None:
     assert expected(SCENARIO, [row("    value: java's", "    value: ours\n    more: 1")]) == (
         "# a title\none <- two  SUCCESS (0), odd\n    value: ours\n    more: 1\nend, odd\n"
     )
     assert "value" not in expected(SCENARIO, [row("    value: java's", "")])
 
 
-def test_a_row_for_every_scenario_replaces_how_lines_end() -> None:
+def test_row_for_every_scenario_replaces_how_lines_end() -> None:
     text = expected(SCENARIO, [row(", odd", "", "*")])
     assert text == RECORDED.replace(", odd", "")
 
 
-def test_a_row_of_another_scenario_does_nothing() -> None:
+def test_row_of_another_scenario_does_nothing() -> None:
     assert expected(SCENARIO, [row("x", "y", "other")]) == RECORDED
 
 
-def test_a_row_that_no_longer_applies_fails() -> None:
+def test_row_that_no_longer_applies_fails() -> None:
     with pytest.raises(StaleDifferenceError, match="take out the row 'what'"):
         expected(SCENARIO, [row("value: java's", "part of a line only")])
     rows = [row("x", "y", "other"), row("nowhere", "", "*"), row(", odd", "", "*")]
@@ -66,7 +66,7 @@ def test_rows_are_read_from_toml(tmp_path: Path) -> None:
         differences(path)
 
 
-def test_what_is_missing_says_how_to_make_it() -> None:
+def test_missing_recording_names_the_command_that_makes_it() -> None:
     def unrecorded(run: Run) -> None:
         raise NotImplementedError
 
@@ -74,7 +74,7 @@ def test_what_is_missing_says_how_to_make_it() -> None:
         expected(Scenario("another", unrecorded), [])
 
 
-def test_a_difference_is_shown_in_its_place() -> None:
+def test_difference_is_shown_in_its_place() -> None:
     assert compare.diff(RECORDED, RECORDED, SCENARIO, "fakemq") == ""
     shown = compare.diff(RECORDED, RECORDED.replace("java's", "ours"), SCENARIO, "fakemq")
     assert "-    value: java's\n+    value: ours" in shown

@@ -36,7 +36,7 @@ def test_addresses_become_names_and_chosen_ones_stay() -> None:
     assert without_addresses(text, NAMES) == "<broker-a> <client> <address> 10.0.0.1:10911"
 
 
-def test_of_an_offset_id_the_broker_stays_and_unique_ids_stay_whole() -> None:
+def test_offset_id_keeps_its_broker_and_unique_id_is_kept() -> None:
     one, two = (create_offset_id(("127.0.0.1", 10911), place) for place in (12345, 7))
     other = create_offset_id(("10.0.0.1", 10911), 12345)
     places = Places()
@@ -44,7 +44,7 @@ def test_of_an_offset_id_the_broker_stays_and_unique_ids_stay_whole() -> None:
     assert seen == f"<place 1 at broker-a>,{other},<place 2 at broker-a>,<place 1 at broker-a>"
 
 
-def test_a_number_is_a_place_where_a_field_holds_one(normaliser: Normaliser) -> None:
+def test_number_is_a_place_in_fields_that_hold_places(normaliser: Normaliser) -> None:
     view = RequestCode.VIEW_MESSAGE_BY_ID
 
     def offset(code: int, value: str, *, sent: bool) -> str:
@@ -77,12 +77,12 @@ def test_offsets_in_a_topic_that_scenarios_share_count_from_where_it_was(
     assert asked[0] == "message orders queue 0 offset 2, <place 1 at broker-a>"
 
 
-def test_long_values_by_their_beginning() -> None:
+def test_long_values_are_shortened() -> None:
     assert shortened("y" * 300) == "y" * 300
     assert shortened("y" * 301) == "y" * 40 + "… of 301 characters"
 
 
-def test_times_of_the_run_go_and_chosen_times_stay() -> None:
+def test_times_of_the_run_are_removed_and_chosen_times_stay() -> None:
     assert without_times("at 2025-11-21#10:20:30:400", NOW_MS) == "at <date>"
     text = f"{NOW_MS + DAY_MS - 1} {NOW_MS + DAY_MS} 1100000000000 170000000000"
     assert without_times(text, NOW_MS) == f"<now> {NOW_MS + DAY_MS} 1100000000000 170000000000"
@@ -100,17 +100,17 @@ def test_times_of_the_run_go_and_chosen_times_stay() -> None:
         ("java.lang.String", "java.lang.String"),
     ],
 )
-def test_of_an_exception_the_class_stays(remark: str, wanted: str) -> None:
+def test_exception_keeps_its_class_only(remark: str, wanted: str) -> None:
     assert without_stack(remark) == wanted
 
 
-def test_how_full_a_disk_is_says_something_of_the_machine() -> None:
+def test_disk_usage_is_removed() -> None:
     remark = "the broker's disk is full [CL:  0.30 CQ: -1.00 INDEX:  0.01], messages are put to"
     wanted = "the broker's disk is full [CL: <full> CQ: <full> INDEX: <full>], messages are put to"
     assert without_disk(remark) == wanted
 
 
-def test_the_order_of_maps_and_of_hash_tables_goes_and_other_lists_stay() -> None:
+def test_order_of_maps_and_hash_tables_is_removed() -> None:
     value = {"topicList": ["b", "a"], "a": [2, 1], 1: {"z": 0, "y": 0}}
     seen = without_order(value)
     assert seen == {"1": {"y": 0, "z": 0}, "a": [2, 1], "topicList": ["a", "b"]}
@@ -118,7 +118,7 @@ def test_the_order_of_maps_and_of_hash_tables_goes_and_other_lists_stay() -> Non
     assert list(seen) == ["1", "a", "topicList"]
 
 
-def test_a_counter_goes_where_the_cluster_has_counted() -> None:
+def test_counters_of_the_cluster_are_removed() -> None:
     own = {"dataVersion": {"counter": 5, "timestamp": NOW_MS}}
     chosen = [{"counter": 5, "timestamp": 1}]
     assert without_versions(own, NOW_MS) == {
@@ -127,7 +127,7 @@ def test_a_counter_goes_where_the_cluster_has_counted() -> None:
     assert without_versions(chosen, NOW_MS) == chosen
 
 
-def test_a_body_says_its_dialect_and_is_sorted_after_its_addresses_are_named(
+def test_json_body_names_its_dialect_and_is_sorted_after_addresses_are_named(
     normaliser: Normaliser,
 ) -> None:
     normaliser.names["127.0.0.1:9"] = "a"
@@ -146,7 +146,7 @@ def test_a_body_says_its_dialect_and_is_sorted_after_its_addresses_are_named(
     assert normaliser.body(b"{0:1}")[:1] == ["body: JSON, fastjson's own dialect"]
 
 
-def test_other_bodies(normaliser: Normaliser) -> None:
+def test_bodies_of_other_kinds_are_described(normaliser: Normaliser) -> None:
     assert normaliser.body(b"") == []
     assert normaliser.body(b"a\n127.0.0.1:5") == ["body: a", "body: <client>"]
     assert normaliser.body(b"x" * 401) == ["body: 401 bytes of text"]
@@ -154,7 +154,7 @@ def test_other_bodies(normaliser: Normaliser) -> None:
     assert normaliser.body(b"\xff\xfe") == ["body: 2 bytes that are no text"]
 
 
-def test_messages_without_their_place_in_the_log(normaliser: Normaliser) -> None:
+def test_messages_lose_their_place_in_the_log(normaliser: Normaliser) -> None:
     record = encode_record(
         "orders",
         b"body",

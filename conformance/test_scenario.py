@@ -21,13 +21,13 @@ from tests.support.scripted_broker import BrokerEnd as Broker
 from tests.support.scripted_broker import ScriptedBroker, respond
 
 
-def test_a_name_is_given_once() -> None:
+def test_second_scenario_of_a_name_is_refused() -> None:
     name = scenarios()[0].function
     with pytest.raises(ValueError, match="two scenarios are called"):
         scenario("again")(name)
 
 
-def test_the_command_names_the_scenarios_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lists_the_known_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kv_config"]) == 0
     assert capsys.readouterr().out.startswith("the same  kv_config: ")
     assert main(["--show", "kv_config"]) == 0
@@ -37,7 +37,7 @@ def test_the_command_names_the_scenarios_there_are(capsys: pytest.CaptureFixture
     assert "no scenario ['nonsense']; there are" in capsys.readouterr().err
 
 
-def test_what_comes_in_front_of_an_answer_is_written_down_first() -> None:
+def test_requests_in_front_of_an_answer_are_recorded_first() -> None:
     lines: list[str] = []
 
     def script(broker: Broker) -> None:
@@ -62,7 +62,7 @@ def test_what_comes_in_front_of_an_answer_is_written_down_first() -> None:
     ]
 
 
-def test_a_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
+def test_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
     lines: list[str] = []
 
     def script(broker: Broker) -> None:
@@ -85,7 +85,7 @@ def test_a_peer_answers_what_it_is_asked_and_sees_the_end() -> None:
     ]
 
 
-def test_no_peer_has_a_port_that_another_has_had() -> None:
+def test_peers_of_a_run_never_share_a_port() -> None:
     others = {f"127.0.0.1:{port}" for port in range(1 << 16) if port % 4 == 0}
     normaliser = Normaliser(dict.fromkeys(others, "another"), 0)
     with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
@@ -121,7 +121,7 @@ def test_time_passes_when_every_one_way_request_has_arrived() -> None:
     assert lines == ["client -> broker-a  END_TRANSACTION (37), one-way"]
 
 
-def test_a_scenario_says_what_it_needs_and_shares_a_cluster_with_its_like() -> None:
+def test_scenarios_of_equal_config_share_a_cluster() -> None:
     config = {"messageDelayLevel": "1s 2s"}
     needy = Scenario("needy", lambda run: run.note(f"{run.now_ms()}"), config, real_s=16)
     plain = Scenario("plain", lambda run: None)
@@ -137,7 +137,7 @@ def test_a_scenario_says_what_it_needs_and_shares_a_cluster_with_its_like() -> N
         ]
 
 
-def test_what_would_take_hours_is_recorded_with_shorter_times() -> None:
+def test_scenario_of_hours_is_recorded_with_shorter_times() -> None:
     quick = {"messageDelayLevel": "1s"}
     one = Scenario("slow", lambda run: run.note(f"{dict(run.config)}"), real_s=7_200, quick=quick)
     assert by_config([one]) == [(quick, [one])]
@@ -151,7 +151,7 @@ def test_what_would_take_hours_is_recorded_with_shorter_times() -> None:
     ]
 
 
-def test_a_family_is_one_of_those_there_are() -> None:
+def test_scenario_of_an_unknown_family_is_refused() -> None:
     with pytest.raises(ValueError, match="outage: no family 'outages' among"):
 
         @scenario("an outage", family="outages")
@@ -159,7 +159,7 @@ def test_a_family_is_one_of_those_there_are() -> None:
             pass
 
 
-def test_a_slave_is_a_place_and_brokers_die_and_come_back() -> None:
+def test_slave_is_a_place_whose_broker_is_killed_and_started() -> None:
     def dies(run: Run) -> None:
         run.peer("client", "broker-a-1")
         began_ms = run.now_ms()

@@ -17,7 +17,7 @@ BUDGET_S = 5.0
 
 # Slow: some forty clusters, one after the other.
 @pytest.mark.slow
-def test_together_they_take_less_than_five_seconds_and_say_what_was_recorded() -> None:
+def test_scenarios_of_minutes_run_in_five_seconds_as_recorded() -> None:
     chosen = minutes()
     together = run_all(chosen)
     assert not together.found, "\n".join(together.found)
@@ -26,19 +26,19 @@ def test_together_they_take_less_than_five_seconds_and_say_what_was_recorded() -
     assert real_s(chosen) > 1_000 * BUDGET_S
 
 
-def test_thirty_take_a_minute_at_least_and_every_family_has_some() -> None:
+def test_thirty_scenarios_take_over_a_minute_and_every_family_has_some() -> None:
     chosen = minutes()
     assert min(sum(one.family == family for one in chosen) for family in FAMILIES) >= 7
     assert sum(one.real_s >= 60 for one in chosen) >= 30, "what takes no time needs no clock"
     assert all(recording_path(one).exists() for one in chosen)
 
 
-def test_the_page_lists_them() -> None:
+def test_page_of_scenarios_lists_all_that_take_minutes() -> None:
     listed = "\n".join(table(minutes()))
     assert listed in PAGE.read_text(encoding="utf-8"), "python -m conformance --minutes --table"
 
 
-def test_what_goes_wrong_in_one_is_said_and_stops_no_other(
+def test_failing_scenario_is_reported_and_stops_no_other(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def breaks(run: object) -> None:
@@ -53,7 +53,7 @@ def test_what_goes_wrong_in_one_is_said_and_stops_no_other(
     assert whole.startswith("2 runs of 1 scenarios, 0 with a difference: 0.")
 
 
-def test_durations_are_said_as_one_says_them() -> None:
+def test_durations_are_printed_in_hours_minutes_and_seconds() -> None:
     assert duration(41) == "41 s"
     assert duration(125) == "2 min 5 s"
     assert duration(7_200) == "2 h"

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_grou
 MESSAGES = 512
 
 
-def test_a_real_store_audits_clean(java: None, spark: SparkSession, tmp_path: Path) -> None:
+def test_real_store_audits_clean(java: None, spark: SparkSession, tmp_path: Path) -> None:
     store, acks = tmp_path / "store", tmp_path / "acks.jsonl"
     config = {**java_config(store), **STOCK_CONFIG}
     with Stock() as stock, JavaCluster(config=config, topics=dict.fromkeys(TOPICS, QUEUES)) as real:

@@ -37,7 +37,7 @@ def two_masters(java: None) -> Iterator[fakemq.Cluster]:
 
 
 @pytest.mark.parametrize("how", ["pause", "silence"])
-def test_a_silent_brokers_route_is_gone_after_120_virtual_seconds(how: str) -> None:
+def test_silent_brokers_route_is_gone_after_120_virtual_seconds(how: str) -> None:
     with fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES}) as cluster:
         addr = cluster.namesrv_addr
         cluster.clock.advance("10s")  # the broker has just registered
@@ -52,7 +52,7 @@ def test_a_silent_brokers_route_is_gone_after_120_virtual_seconds(how: str) -> N
 
 
 @pytest.mark.parametrize("how", ["pause", "silence"])
-def test_a_silent_brokers_route_is_gone_in_milliseconds_and_comes_back(how: str) -> None:
+def test_silent_brokers_route_is_gone_in_milliseconds_and_comes_back(how: str) -> None:
     with fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES}) as cluster:
         addr = cluster.namesrv_addr
         cluster.clock.advance("10s")
@@ -87,7 +87,7 @@ def loud(cluster: fakemq.Cluster, how: str) -> None:
 
 
 # Three JVMs, each when the route is another: some seconds.
-def test_a_producer_notices_a_silent_broker_only_by_its_route(java: None) -> None:
+def test_producer_notices_a_silent_broker_only_by_its_route(java: None) -> None:
     cluster = fakemq.Cluster(masters=2, clock="frozen", topics={TOPIC: QUEUES})
     with cluster, JavaProducer(cluster.namesrv_addr, TOPIC, "GOld") as old:
         assert brokers_of(old, "before") == BOTH
@@ -118,7 +118,7 @@ def stored_ids(cluster: fakemq.Cluster, broker: str) -> Counter[str]:
 
 
 # 8 s of sending, and up to 30 s until the consumer's next heartbeat.
-def test_a_master_dies_in_the_middle_of_a_run(two_masters: fakemq.Cluster) -> None:
+def test_master_dies_in_the_middle_of_a_run(two_masters: fakemq.Cluster) -> None:
     cluster = two_masters
     addr = cluster.namesrv_addr
     producer = JavaProducer(addr, TOPIC, per_second=PER_SECOND)
@@ -170,7 +170,7 @@ def test_a_master_dies_in_the_middle_of_a_run(two_masters: fakemq.Cluster) -> No
 
 
 # Four JVMs, and up to 30 s more when a client's heartbeat was skipped in its rebalance.
-def test_the_queues_of_a_dead_consumer_are_taken_over(java: None) -> None:
+def test_queues_of_a_dead_consumer_are_taken_over(java: None) -> None:
     with fakemq.Cluster(topics={TOPIC: QUEUES}) as cluster:
         addr = cluster.namesrv_addr
         producer = JavaProducer(addr, TOPIC, per_second=PER_SECOND)

@@ -26,7 +26,7 @@ def mq() -> Iterator[fakemq.Cluster]:
 
 
 @pytest.mark.parametrize("version", CLIENT_VERSIONS)
-def test_a_java_program_steers_a_fake(java: None, mq: fakemq.Cluster, version: str) -> None:
+def test_java_program_steers_a_fake(java: None, mq: fakemq.Cluster, version: str) -> None:
     assert mq.control_url is not None
     domain = mq.control_url.removeprefix("http://")
     with JavaProgram("none", version, domain=domain) as program:
@@ -45,7 +45,7 @@ def test_a_java_program_steers_a_fake(java: None, mq: fakemq.Cluster, version: s
         ]
 
 
-def test_a_go_program_steers_a_fake(go: None, mq: fakemq.Cluster) -> None:
+def test_go_program_steers_a_fake(go: None, mq: fakemq.Cluster) -> None:
     assert mq.control_url is not None
     observed = observe(mq.namesrv_addr, "steered", CONTROL=mq.control_url)
     assert observed == [

@@ -98,7 +98,7 @@ def read_from_slave(nodes: Pair, expected: set[Place]) -> Counter[Place]:
 
 
 # Java's own pair passes both, too, and so do fake pairs in one process and in two.
-def test_what_a_synchronous_master_acknowledged_is_read_from_its_slave(
+def test_slave_serves_every_message_that_its_synchronous_master_acknowledged(
     java: None, tmp_path: Path
 ) -> None:
     with PAIRS["fake master, java slave"](tmp_path, SYNC) as nodes:
@@ -118,7 +118,7 @@ def test_what_a_synchronous_master_acknowledged_is_read_from_its_slave(
     assert set(read.values()) == {1}
 
 
-def test_what_an_asynchronous_master_alone_had_is_missing(java: None, tmp_path: Path) -> None:
+def test_slave_lacks_what_its_asynchronous_master_alone_had(java: None, tmp_path: Path) -> None:
     with PAIRS["one process"](tmp_path, ASYNC) as nodes:
         make_topic(nodes, TOPIC, QUEUES)
         load = Load(nodes)

@@ -24,7 +24,7 @@ def broker_config(name: str) -> list[str]:
     return ["listenPort=0", "brokerIP1=127.0.0.1", f"brokerName={name}"]
 
 
-def test_a_cluster_writes_its_ready_file_and_nothing_else(tmp_path: Path) -> None:
+def test_cluster_writes_its_ready_file_and_nothing_else(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
     with FakemqProcess(
         *("--masters", "2", "--namesrv-port", "0", "--broker-port", "0"),
@@ -42,7 +42,7 @@ def test_a_cluster_writes_its_ready_file_and_nothing_else(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL"])
-def test_a_dead_brokers_route_is_gone_at_once(how: str) -> None:
+def test_dead_brokers_route_is_gone_at_once(how: str) -> None:
     with FakemqProcess("namesrv", config=NAMESRV) as namesrv:
         addr = namesrv.namesrv_addr
         with (
@@ -64,7 +64,7 @@ def test_a_dead_brokers_route_is_gone_at_once(how: str) -> None:
         assert namesrv.files() == []
 
 
-def test_a_sigterm_of_the_broker_takes_its_route_away_before_the_process_ends() -> None:
+def test_sigterm_of_the_broker_takes_its_route_away_before_the_process_ends() -> None:
     with FakemqProcess("namesrv", config=NAMESRV) as namesrv:
         addr = namesrv.namesrv_addr
         with FakemqProcess("broker", "-n", addr, config=broker_config("dies")) as dies:
@@ -75,7 +75,7 @@ def test_a_sigterm_of_the_broker_takes_its_route_away_before_the_process_ends() 
             assert dies.process.wait(10) == 0
 
 
-def test_a_name_server_keeps_its_kv_config_in_memory_without_a_path() -> None:
+def test_name_server_keeps_its_kv_config_in_memory_without_a_path() -> None:
     fields = {"namespace": "N", "key": "k", "value": "v"}
     with FakemqProcess("namesrv", config=NAMESRV) as namesrv:
         answer = call(namesrv.namesrv_addr, frame(PUT_KV_CONFIG, fields))
@@ -84,7 +84,7 @@ def test_a_name_server_keeps_its_kv_config_in_memory_without_a_path() -> None:
         assert namesrv.files() == []
 
 
-def test_a_broker_is_ready_although_its_name_server_is_down() -> None:
+def test_broker_is_ready_although_its_name_server_is_down() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         addr = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -93,7 +93,7 @@ def test_a_broker_is_ready_although_its_name_server_is_down() -> None:
 
 
 # 3 s are what the name server gets to answer the broker's leaving.
-def test_a_broker_that_waits_for_its_name_server_can_be_stopped() -> None:
+def test_broker_that_waits_for_its_name_server_can_be_stopped() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         addr = f"127.0.0.1:{mute.getsockname()[1]}"
         broker = FakemqProcess("broker", "-n", addr, config=broker_config("waits"))

@@ -146,7 +146,7 @@ def test_bytes_that_come_one_by_one_are_understood(lab: Lab, way: tuple[str, str
 
 
 @BOTH
-def test_a_reset_is_noticed_and_the_send_tried_again(lab: Lab, way: tuple[str, str]) -> None:
+def test_reset_is_noticed_and_the_send_tried_again(lab: Lab, way: tuple[str, str]) -> None:
     # What the reset meets on its way: a request that has not come, or an answer.
     with lab.mq.faults.hold(*way, one_way=True) as hold:
         id = lab.begin()
@@ -159,7 +159,7 @@ def test_a_reset_is_noticed_and_the_send_tried_again(lab: Lab, way: tuple[str, s
 
 
 @BOTH
-def test_a_cut_within_a_frame(lab: Lab, way: tuple[str, str]) -> None:
+def test_cut_within_a_frame_ends_the_send_with_a_time_out(lab: Lab, way: tuple[str, str]) -> None:
     """A Java client that waits for an answer does not notice the end of its connection."""
     addr = lab.producer_addr
     ends = (addr, "broker-a") if way is TO_BROKER else ("broker-a", addr)
@@ -175,7 +175,7 @@ def test_a_cut_within_a_frame(lab: Lab, way: tuple[str, str]) -> None:
 
 @BOTH
 @pytest.mark.parametrize("kind", ["hold", "partition"])
-def test_what_is_kept_back_comes_afterwards(lab: Lab, way: tuple[str, str], kind: str) -> None:
+def test_held_bytes_arrive_after_the_fault(lab: Lab, way: tuple[str, str], kind: str) -> None:
     fault: Fault = getattr(lab.mq.faults, kind)(*way, one_way=True)
     id = lab.begin()
     lab.mq.wait_for(lambda: fault.used)
@@ -188,7 +188,7 @@ def test_what_is_kept_back_comes_afterwards(lab: Lab, way: tuple[str, str], kind
     assert lab.producer.ended(id).status == "SEND_OK"
 
 
-def test_a_send_times_out_in_a_partition_and_the_next_is_well(lab: Lab) -> None:
+def test_send_times_out_in_a_partition_and_the_next_is_well(lab: Lab) -> None:
     lab.mq.partition("clients", "broker-a")
     sent = lab.send(timeout_ms=700)
     assert sent.ack is None
@@ -199,7 +199,7 @@ def test_a_send_times_out_in_a_partition_and_the_next_is_well(lab: Lab) -> None:
     lab.all_is_well()
 
 
-def test_a_partition_of_one_client(lab: Lab) -> None:
+def test_partition_of_one_client_holds_back_its_messages_only(lab: Lab) -> None:
     (member,) = lab.mq.group("GConsumer").members()
     with lab.mq.faults.hold(member.client_id, "broker-a") as hold:
         sent = lab.send()
@@ -221,14 +221,14 @@ def test_replication_that_is_late_makes_sends_late(lab: Lab, way: tuple[str, str
     assert sent.took_s >= LATE_S
 
 
-def test_replication_through_a_narrow_line(lab: Lab) -> None:
+def test_narrow_line_makes_replication_slow(lab: Lab) -> None:
     with lab.mq.faults.bandwidth("broker-a-0", "broker-a-1", "256KiB", link="ha"):
         sent = lab.send(200 << 10)
     assert sent.ack is not None
     assert sent.took_s >= 0.7
 
 
-def test_replication_byte_by_byte(lab: Lab) -> None:
+def test_replication_works_byte_by_byte(lab: Lab) -> None:
     with lab.mq.faults.slice("broker-a-0", "broker-a-1", bytes=1, link="ha") as fault:
         lab.all_is_well()
         assert fault.used
@@ -246,7 +246,7 @@ def test_replication_on_hold_keeps_the_sender_waiting(lab: Lab, way: tuple[str, 
 
 
 @pytest.mark.parametrize("kind", ["reset", "cut"])
-def test_a_replication_that_breaks_off_is_taken_up_again(lab: Lab, kind: str) -> None:
+def test_replication_that_breaks_off_is_taken_up_again(lab: Lab, kind: str) -> None:
     if kind == "reset":
         fault = lab.mq.faults.reset("broker-a-0", "broker-a-1", link="ha")
     else:
@@ -259,7 +259,7 @@ def test_a_replication_that_breaks_off_is_taken_up_again(lab: Lab, kind: str) ->
     lab.all_is_well()
 
 
-def test_a_slave_behind_a_partition(lab: Lab) -> None:
+def test_slave_behind_a_partition_is_given_up_and_comes_back(lab: Lab) -> None:
     partition = lab.mq.partition("broker-a", "broker-a-1")
     id = lab.begin()
     lab.mq.wait_for(lambda: partition.used and lab.stored(id))
@@ -277,7 +277,7 @@ def test_a_slave_behind_a_partition(lab: Lab) -> None:
 # -- a broker and its name server ---------------------------------------------------------------
 
 
-def test_brokers_that_the_name_server_does_not_hear(java: None) -> None:
+def test_partition_from_the_name_server_takes_away_the_routes(java: None) -> None:
     """A Java client that comes finds no route until it heals.
 
     Once it has, it turns to the other broker when one ends its connection.

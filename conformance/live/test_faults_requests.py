@@ -61,7 +61,9 @@ def bodies(mq: fakemq.Cluster, topic: str) -> list[str]:
 # -- requests ---------------------------------------------------------------------------------
 
 
-def test_answers_are_errors_or_others(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_answers_are_replaced_by_errors_and_other_fields(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, faults = java_clients, mq.faults
     faults.error(SEND, topic="Answers", code="MESSAGE_ILLEGAL", remark="no")
     assert clients.do("send", "patient", "Answers", "refused") == "!MQBrokerException 13"
@@ -124,7 +126,7 @@ def test_requests_and_answers_are_lost(mq: fakemq.Cluster, java_clients: JavaCli
     assert len(mq.journal.find(LinkClosed, node="broker-b-0", why="a fault")) == 2
 
 
-def test_an_acknowledged_message_is_lost_for_certain(java_clients: JavaClients) -> None:
+def test_acknowledged_message_is_lost_for_certain(java_clients: JavaClients) -> None:
     clients = java_clients
     with fakemq.Cluster(slaves=1, clock="frozen", topics={"Gone": 1}) as mq:
         addr = mq.namesrv_addr
@@ -144,7 +146,9 @@ def test_an_acknowledged_message_is_lost_for_certain(java_clients: JavaClients) 
 # -- calls ------------------------------------------------------------------------------------
 
 
-def test_checks_of_transactions(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_checks_of_transactions_are_dropped_and_duplicated(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, faults = java_clients, mq.faults
     assert clients.do("producer", "unsure", mq.namesrv_addr, PATIENT_MS, 2) == "made"
     lost = faults.drop_call("CHECK_TRANSACTION_STATE", topic="Halves", group="Gunsure")
@@ -158,7 +162,9 @@ def test_checks_of_transactions(mq: fakemq.Cluster, java_clients: JavaClients) -
     mq.wait_for(lambda: bodies(mq, "Halves") == ["half", "half"], "75s")
 
 
-def test_replies_to_requests(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_replies_are_reordered_duplicated_and_dropped(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, faults, addr = java_clients, mq.faults, mq.namesrv_addr
     for name in ("asker", "replier"):
         assert clients.do("producer", name, addr, PATIENT_MS, 0) == "made"
@@ -176,7 +182,9 @@ def test_replies_to_requests(mq: fakemq.Cluster, java_clients: JavaClients) -> N
     assert lost.used
 
 
-def test_notices_of_members(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_notices_of_members_are_dropped_and_duplicated(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, addr = java_clients, mq.namesrv_addr
     consumer = ("GNoticed", "Noticed", "concurrently")
     clients.do("consumer", "member1", addr, *consumer)
@@ -197,7 +205,9 @@ def holds(clients: JavaClients, name: str, topic: str, count: int) -> bool:
 
 
 # The client pauses for 10 s when its offsets are reset.
-def test_what_admins_ask_of_consumers(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_calls_of_admins_to_consumers_are_dropped_duplicated_and_delayed(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, faults, addr = java_clients, mq.faults, mq.namesrv_addr
     for name, timeout_ms in (("chief", PATIENT_MS), ("brief", 700)):
         clients.do("admin", name, addr, timeout_ms)
@@ -259,7 +269,7 @@ def test_two_consumers_hold_the_same_queues(mq: fakemq.Cluster, java_clients: Ja
     assert any(fault.used for fault in mq.faults.all())
 
 
-def test_a_lock_is_lost_to_another(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_lock_is_lost_to_another(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
     clients, addr = java_clients, mq.namesrv_addr
     client = clients.do("consumer", "locker", addr, "GLocked", "Locked", "orderly")
     clients.do("send", "patient", "Locked", "first", "broker-a", 0)
@@ -290,7 +300,9 @@ def renewed(mq: fakemq.Cluster, client: str) -> list[QueuesLocked]:
     return mq.journal.find(QueuesLocked, node="broker-a-0", client_id=client, how="locked")
 
 
-def test_a_client_is_put_out(mq: fakemq.Cluster, java_clients: JavaClients) -> None:
+def test_expired_client_leaves_its_group_and_comes_back(
+    mq: fakemq.Cluster, java_clients: JavaClients
+) -> None:
     clients, addr = java_clients, mq.namesrv_addr
     client = clients.do("consumer", "silent", addr, "GExpired", "Expired", "concurrently")
     clients.do("send", "patient", "Expired", "before", "broker-a", 0)
@@ -349,7 +361,7 @@ def test_brokers_are_forgotten_and_silent(mq: fakemq.Cluster, java_clients: Java
     assert brokers_of(clients, 1) == both
 
 
-def test_clients_continue_without_two_of_three_name_servers(
+def test_clients_continue_with_one_of_three_name_servers(
     mq: fakemq.Cluster, java_clients: JavaClients
 ) -> None:
     clients = java_clients

@@ -80,7 +80,7 @@ def flip(mq: fakemq.Cluster, producer: JavaProducer) -> None:
     mq.faults.flip_byte(message(mq, "s2"))
 
 
-def test_what_clients_see_of_faults_of_disks(java: None, tmp_path: Path) -> None:
+def test_faults_of_disks_refuse_pause_lose_and_damage_messages(java: None, tmp_path: Path) -> None:
     with (
         fakemq.Cluster(
             store=str(tmp_path), flush="SYNC_FLUSH", clock="frozen", topics={TOPIC: 1}, seed=1

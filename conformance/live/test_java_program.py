@@ -118,7 +118,9 @@ def restarts_seen(version: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS[:1])
-def test_java_client_at_last_sees_the_same(programs: Programs, scenario: str) -> None:
+def test_java_client_sees_the_same_in_the_longest_scenario(
+    programs: Programs, scenario: str
+) -> None:
     programs.assert_same(scenario)
 
 

@@ -59,7 +59,7 @@ def work_through(namesrv_addr: str, *brokers: str) -> None:
             assert Counter(m.id for m in consumer.received) == sent
 
 
-def test_a_fake_broker_at_a_real_name_server(java: None) -> None:
+def test_fake_broker_at_a_real_name_server(java: None) -> None:
     config = ["listenPort=0", "brokerIP1=127.0.0.1", "brokerName=fake"]
     with JavaCluster(masters=0) as real:
         addr = real.namesrv_addr
@@ -76,7 +76,7 @@ def test_a_fake_broker_at_a_real_name_server(java: None) -> None:
             print(f"real name server noticed the end after {took_ms} ms")
 
 
-def test_a_real_broker_at_a_fake_name_server(java: None) -> None:
+def test_real_broker_at_a_fake_name_server(java: None) -> None:
     with (
         FakemqProcess("namesrv", config=["listenPort=0"]) as fake,
         tempfile.TemporaryDirectory(prefix="rocketmq-") as home,

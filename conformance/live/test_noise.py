@@ -95,7 +95,7 @@ def make_noise(cluster: FakemqProcess, seconds: float, seed: int) -> Counter[str
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc here")
-def test_java_clients_notice_nothing_of_garbage_on_every_port(java: None) -> None:
+def test_java_clients_notice_no_noise_on_any_port(java: None) -> None:
     with FakemqProcess(
         *("--namesrv-port", "0", "--broker-port", "0"),
         *("--topic", f"{TOPIC}:{QUEUES}", "--topic", f"{FILLED}:1"),

@@ -185,7 +185,7 @@ def both_masters() -> Iterator[tuple[Master, Master]]:
         )
 
 
-def test_a_slave_sees_the_same_of_both_masters(java: None) -> None:
+def test_slave_sees_the_same_of_both_masters(java: None) -> None:
     with both_masters() as masters, ThreadPoolExecutor() as both:
         expected, seen = both.map(Master.run, masters)
     print("\n".join(expected))
@@ -237,7 +237,7 @@ def first_reports(master: Master) -> list[list[str]]:
     return statuses
 
 
-def test_a_first_report_that_cannot_be(java: None) -> None:
+def test_impossible_first_report_is_believed_by_java_only(java: None) -> None:
     """The one difference: Java believes it, and says SEND_OK to what no slave has."""
     with both_masters() as masters, ThreadPoolExecutor() as both:
         at_javas, at_ours = both.map(first_reports, masters)

@@ -38,9 +38,7 @@ def compared(java: None, request: pytest.FixtureRequest) -> Iterator[dict[int, F
 @pytest.mark.parametrize(
     "number", range(len(CONFIGS)), ids=[" ".join(config) or "defaults" for config, _ in CONFIGS]
 )
-def test_the_real_cluster_says_what_was_recorded(
-    compared: dict[int, Future[str]], number: int
-) -> None:
+def test_real_cluster_says_what_was_recorded(compared: dict[int, Future[str]], number: int) -> None:
     text = compared[number].result()
     assert not text, f"record anew and read the difference:\n{text}"
 

@@ -72,7 +72,7 @@ def test_all_that_sixteen_threads_send_arrives(
 
 
 @BOTH_WAYS
-def test_an_empty_slave_begins_with_its_masters_last_file(
+def test_empty_slave_begins_with_its_masters_last_file(
     java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
 ) -> None:
     config = {**SYNC_MASTER, **SIZES}
@@ -109,7 +109,7 @@ def bodies_of(node: Node, count: int) -> list[str]:
 
 
 @BOTH_WAYS
-def test_queues_of_a_topic_that_is_deleted_and_made_again(
+def test_slave_keeps_entries_of_a_topic_that_was_deleted_and_created_again(
     java: None, tmp_path: Path, master_of: MasterOf, slave_of: SlaveOf
 ) -> None:
     """A slave does not notice: the old entries stay, the first new one is behind them.

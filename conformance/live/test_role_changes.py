@@ -76,7 +76,7 @@ def swap(nodes: Pair) -> list[str]:
     return seen
 
 
-def test_a_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path) -> None:
+def test_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path) -> None:
     for kind, seen in side_by_side(swap, tmp_path, MASTER, KINDS).items():
         assert seen == [
             "a0 SLAVE_NOT_AVAILABLE at 0",
@@ -113,7 +113,7 @@ def swap_with_one_ahead(nodes: Pair) -> list[str]:
     return seen
 
 
-def test_a_demoted_master_that_was_ahead_never_agrees_again(java: None, tmp_path: Path) -> None:
+def test_demoted_master_that_was_ahead_never_agrees_again(java: None, tmp_path: Path) -> None:
     """Logs are not compared: the old master's continues, where it ends, with what the new one has.
 
     Messages of one size make that the beginning of a message.

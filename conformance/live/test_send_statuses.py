@@ -123,6 +123,6 @@ def ask(nodes: Pair) -> list[str]:
         return go_through(producer, nodes.slave)
 
 
-def test_a_producer_gets_the_same_statuses(java: None, tmp_path: Path) -> None:
+def test_producer_gets_the_same_statuses(java: None, tmp_path: Path) -> None:
     for name, seen in side_by_side(ask, tmp_path, CONFIG).items():
         assert seen == EXPECTED, name

@@ -64,7 +64,7 @@ def ask(nodes: Pair) -> list[str]:
     return [*seen, refusal(slave.addr)]
 
 
-def test_a_slave_serves_a_consumer_that_is_far_behind(java: None, tmp_path: Path) -> None:
+def test_slave_serves_a_consumer_that_is_far_behind(java: None, tmp_path: Path) -> None:
     said = (
         "code 14: service not available now. It may be caused by one of the following reasons: "
         "the broker's disk is full [CL: N CQ: N INDEX: N], messages are put to the slave, "

@@ -78,7 +78,7 @@ def copy_news(spark: SparkSession, cluster: JavaCluster, checkpoint: Path) -> No
     sink.start().awaitTermination()
 
 
-def test_a_5_5_0_broker_is_written_and_read(
+def test_5_5_0_broker_is_written_and_read(
     spark: SparkSession, cluster: JavaCluster, tmp_path: Path
 ) -> None:
     write(spark, cluster, range(HALF))

@@ -27,12 +27,12 @@ HALF = ORDERS.customers // 2
 """Of the totals of a micro-batch."""
 
 
-def test_on_the_fake(java: None, tmp_path: Path) -> None:
+def test_killed_job_counts_exactly_on_the_fake(java: None, tmp_path: Path) -> None:
     with fake_target() as target:
         check(target, tmp_path, [Kill(1, 0), Outage(2), Kill(3, HALF)])
 
 
-def test_on_real_rocketmq(java: None, tmp_path: Path) -> None:
+def test_killed_job_counts_exactly_on_real_rocketmq(java: None, tmp_path: Path) -> None:
     with java_target() as target:
         check(target, tmp_path, [Kill(1, HALF)])
 

@@ -66,7 +66,7 @@ def numbers(frame: DataFrame) -> list[int]:
     return sorted(row.number for row in frame.selectExpr("int(string(value)) as number").collect())
 
 
-def test_a_batch_is_exact(spark: SparkSession, cluster: JavaCluster, middle_ms: int) -> None:
+def test_batch_is_exact(spark: SparkSession, cluster: JavaCluster, middle_ms: int) -> None:
     def read(**given: str) -> list[int]:
         loaded = spark.read.format("rocketmq").options(**options(cluster, **given)).load()
         return numbers(loaded)
@@ -79,7 +79,7 @@ def test_a_batch_is_exact(spark: SparkSession, cluster: JavaCluster, middle_ms: 
     assert read(sql="number BETWEEN 98 AND 101 AND TAGS <> 'c'") == [99, 100]
 
 
-def test_a_stream_continues_after_a_restart_of_the_broker(
+def test_stream_continues_after_a_restart_of_the_broker(
     spark: SparkSession, cluster: JavaCluster, middle_ms: int, tmp_path: Path
 ) -> None:
     given = options(cluster, startingTimestamp=str(middle_ms), maxOffsetsPerTrigger="150")

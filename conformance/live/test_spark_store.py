@@ -25,7 +25,7 @@ def no_progress(size_bytes: int) -> None:
     """Ignore the progress of a walk."""
 
 
-def test_a_real_store_is_read(java: None, spark: SparkSession, tmp_path: Path) -> None:
+def test_real_store_is_read(java: None, spark: SparkSession, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     topics = dict.fromkeys(TOPICS, QUEUES)
     sizes = range(MESSAGES)

@@ -41,7 +41,7 @@ def read_queue(client: Client, queue: MessageQueue) -> list[MessageExt]:
     return found
 
 
-def test_a_real_consumer_gets_what_was_written(spark: SparkSession, java: None) -> None:
+def test_real_consumer_gets_what_was_written(spark: SparkSession, java: None) -> None:
     rows = [
         (f"v{n}", f"k{n}", "red", f"s{n % KEYS}", {"n": str(n)}, DELAYED_LEVEL * (n >= ROWS - 9))
         for n in range(ROWS)

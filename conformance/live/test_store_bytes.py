@@ -105,7 +105,7 @@ def compared(root: Path) -> dict[str, bytes]:
     return found
 
 
-def test_the_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> None:
+def test_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> None:
     javas, ours, born_ms = tmp_path / "java", tmp_path / "ours", wall_ms()
     with JavaCluster(config=java_config(javas) | CONFIG) as real:
         broker = real.broker("broker-a")

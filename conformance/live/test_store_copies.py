@@ -54,7 +54,7 @@ def digest(root: Path) -> dict[str, tuple[int, str]]:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_a_real_brokers_store_is_read_as_it_is(java: None, how: str) -> None:
+def test_real_brokers_store_is_read_as_it_is(java: None, how: str) -> None:
     config = {"mappedFileSizeCommitLog": "32768", "mappedFileSizeConsumeQueue": "1000"}
     with JavaCluster(topics=TOPICS, config=config) as real:
         broker = real.broker("broker-a")
@@ -81,7 +81,7 @@ def test_a_real_brokers_store_is_read_as_it_is(java: None, how: str) -> None:
         assert digest(broker.store) == before
 
 
-def test_a_real_broker_reads_our_config_files(java: None, tmp_path: Path) -> None:
+def test_real_broker_reads_our_config_files(java: None, tmp_path: Path) -> None:
     options: Any = {"store": tmp_path, "clock": "frozen", "topics": {"orders": 3}}
     with fakemq.Cluster(config=SIZES, **options) as mq:
         mq.group("billing").set(retry_max_times=3, consume_enable=False)

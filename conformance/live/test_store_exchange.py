@@ -34,7 +34,7 @@ def timeless(messages: list[Found]) -> list[Found]:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_java_opens_ours_and_we_open_javas(java: None, how: str, tmp_path: Path) -> None:
+def test_store_of_either_broker_opens_in_the_other(java: None, how: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     topics = [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
     with FakemqProcess(*PORTS, *topics, config=fake_config(store)) as ours:
@@ -67,7 +67,7 @@ def test_java_opens_ours_and_we_open_javas(java: None, how: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_a_flipped_byte_is_cut_where_java_cuts(java: None, how: str, tmp_path: Path) -> None:
+def test_flipped_byte_is_cut_where_java_cuts(java: None, how: str, tmp_path: Path) -> None:
     ours, javas = tmp_path / "ours", tmp_path / "java"
     topics = [word for topic in TOPICS for word in ("--topic", f"{topic}:{QUEUES}")]
     with FakemqProcess(*PORTS, *topics, config=fake_config(ours)) as fake:

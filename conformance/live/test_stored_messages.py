@@ -168,7 +168,7 @@ def check_left(store: Path, stock: Stock, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_java_takes_over_ours(java: None, how: str, tmp_path: Path) -> None:
+def test_java_broker_continues_on_our_store(java: None, how: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     with Stock() as stock:
         with fakemq_on(store, topics=True) as ours:
@@ -184,7 +184,9 @@ def test_java_takes_over_ours(java: None, how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
-def test_we_take_over_javas_and_java_ours(java: None, how: str, tmp_path: Path) -> None:
+def test_our_broker_continues_on_javas_store_and_java_on_ours(
+    java: None, how: str, tmp_path: Path
+) -> None:
     store = tmp_path / "broker-a"
     with Stock() as stock:
         with java_on(store, topics=True) as real:

@@ -188,7 +188,7 @@ def test_resets_amid_traffic_neither_lose_nor_repeat_what_comes_after(live: Live
 
 
 # Slow by nature: it is about 40 real seconds.
-def test_a_consumer_idle_for_40_s_on_a_frozen_clock_gets_the_next_message_at_once(
+def test_consumer_idle_for_40_s_on_a_frozen_clock_gets_the_next_message_at_once(
     live: Live,
 ) -> None:
     cluster = live.cluster

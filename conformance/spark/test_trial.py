@@ -62,7 +62,7 @@ def test_orders_are_sent_as_they_are_expected(cluster: fakemq.Cluster) -> None:
         assert (len(amounts), sum(amounts)) == total
 
 
-def test_exact_totals_are_not_wrong(cluster: fakemq.Cluster) -> None:
+def test_exact_totals_are_accepted(cluster: fakemq.Cluster) -> None:
     totals = ORDERS.totals()
     half = dict.fromkeys(totals, (1, 1))
     messages = sent_totals(cluster, half, totals)
@@ -73,7 +73,7 @@ def test_exact_totals_are_not_wrong(cluster: fakemq.Cluster) -> None:
 
 
 @pytest.mark.parametrize("mistake", ["lost", "more", "unknown", "twice"])
-def test_what_is_wrong_is_named(cluster: fakemq.Cluster, mistake: str) -> None:
+def test_wrong_totals_are_named(cluster: fakemq.Cluster, mistake: str) -> None:
     totals = ORDERS.totals()
     wrong: dict[str, tuple[int, int]] = dict(totals)
     orders, amount = wrong.pop("customer-7")
@@ -86,13 +86,13 @@ def test_what_is_wrong_is_named(cluster: fakemq.Cluster, mistake: str) -> None:
     assert only.startswith("customer-7")
 
 
-def test_duplicates_go_and_all_else_stays(cluster: fakemq.Cluster) -> None:
+def test_duplicates_are_removed(cluster: fakemq.Cluster) -> None:
     messages = sent_totals(cluster, {"a": (1, 1)}, {"a": (1, 1), "b": (1, 2)})
     distinct = deduplicated([*messages, *messages], MARK)
     assert sorted(map(id, distinct)) == sorted(map(id, messages))
 
 
-def test_a_mark_of_two_different_messages_is_refused(cluster: fakemq.Cluster) -> None:
+def test_row_id_of_two_different_messages_is_refused(cluster: fakemq.Cluster) -> None:
     with Client(cluster.namesrv_addr) as client:
         for body in ("1", "2"):
             client.send(Message("Counts", body, properties={MARK: "same"}))
@@ -103,7 +103,7 @@ def test_a_mark_of_two_different_messages_is_refused(cluster: fakemq.Cluster) ->
         deduplicated(received(cluster.namesrv_addr, "Orders"), MARK)
 
 
-def test_a_checkpoint_says_what_is_under_way(tmp_path: Path) -> None:
+def test_checkpoint_says_what_is_under_way(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     assert (checkpoint.planned, checkpoint.committed) == (0, 0)
     for log, names in {"offsets": ["9", "10", ".10.crc", ".11.x.tmp"], "commits": ["9"]}.items():
@@ -137,7 +137,7 @@ def test_all_processes_of_a_job_are_killed(tmp_path: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_job_that_ends_is_not_a_job_that_hangs(tmp_path: Path) -> None:
+def test_job_that_ends_is_not_a_job_that_hangs(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import sys; print('no'); sys.exit(3)")
     with RunningJob(program, [], tmp_path) as job:

@@ -22,7 +22,7 @@ def never() -> list[str]:
     raise AssertionError("there is no second look at equal results")
 
 
-def test_what_is_the_same_is_looked_at_once() -> None:
+def test_equal_results_need_one_look() -> None:
     assert_same(says(*SAME), says(*SAME), never, never)
 
 
@@ -35,11 +35,11 @@ def test_what_is_the_same_is_looked_at_once() -> None:
         (says(), says()),
     ],
 )
-def test_what_differs_or_fails_is_looked_at_again(real: Look, fake: Look) -> None:
+def test_second_look_follows_a_difference_or_a_failure(real: Look, fake: Look) -> None:
     assert_same(real, fake, says(*SAME), says(*SAME))
 
 
 @pytest.mark.parametrize("again", [says("= sent: 2"), says(), fails])
-def test_what_differs_or_fails_twice_fails(again: Look) -> None:
+def test_second_difference_or_failure_fails(again: Look) -> None:
     with pytest.raises((AssertionError, DriverError)):
         assert_same(says(*SAME), says("= sent: 2"), again, says(*SAME))
