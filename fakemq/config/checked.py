@@ -33,21 +33,21 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False, and nothing that only counts as one."""
+    """Return True or False; values that only count as one are refused."""
     if not isinstance(value, bool):
         raise ConfigError(f"{name}={value!r}: expected True or False")
     return value
 
 
 def text(name: str, value: object) -> str:
-    """A text."""
+    """Return a text."""
     if not isinstance(value, str):
         raise ConfigError(f"{name}={value!r}: expected text")
     return value
 
 
 def share(name: str, value: object) -> float:
-    """A probability: more than 0, and at most 1."""
+    """Return a probability: more than 0, at most 1."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (isinstance(value, int | float) and is_number and 0 < value <= 1):
         raise ConfigError(f"{name}={value!r}: expected more than 0 and at most 1")
@@ -55,14 +55,14 @@ def share(name: str, value: object) -> float:
 
 
 def content(name: str, value: object) -> bytes:
-    """Bytes, or a text as UTF-8."""
+    """Return bytes; a text becomes UTF-8."""
     if not isinstance(value, bytes | str):
         raise ConfigError(f"{name}={value!r}: expected bytes or text")
     return value.encode() if isinstance(value, str) else value
 
 
 def fields(name: str, value: object) -> dict[str, str]:
-    """Fields of a header as they are on the wire, from names and texts, numbers or truth values."""
+    """Return header fields as on the wire, from names with texts, numbers or booleans."""
     if not isinstance(value, Mapping):
         raise ConfigError(
             f'{name}={value!r}: expected names and values, as in {{"queueOffset": 7}}'
@@ -86,7 +86,7 @@ def path_text(name: str, value: str | os.PathLike[str] | None) -> str | None:
 
 
 def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Name → queues, from that or from ``NAME:QUEUES`` texts; ConfigError for what cannot be."""
+    """Return name → queues, from such a mapping or from ``NAME:QUEUES`` texts."""
     if not isinstance(topics, Mapping):
         pairs: dict[str, int] = {}
         for text in [topics] if isinstance(topics, str) else topics:

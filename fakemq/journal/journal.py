@@ -30,7 +30,7 @@ EventT = TypeVar("EventT", bound=Event)
 _logger = logging.getLogger("fakemq")
 
 CAPACITY = 100_000
-"""How many entries are kept; a server that runs for days forgets its oldest."""
+"""How many entries are kept; the oldest are deleted."""
 
 TEXT_MAX_CHARS = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
@@ -41,7 +41,7 @@ _OF_STORED = frozenset({MessageChecked, LogAppended, Dispatched})
 
 
 def _texts_of(kind: type[Event]) -> tuple[str, ...]:
-    """The fields in which a peer may have put what it liked."""
+    """Return the fields whose texts may come from a peer."""
     ours = _OURS | {"topic"} if kind in _OF_STORED else _OURS
     written = get_annotations(kind)
     return tuple(name for name in written if "str" in written[name] and name not in ours)
@@ -55,7 +55,7 @@ def shortened(text: str) -> str:
 
 
 def _kept(value: object) -> object:
-    """What is kept of a field in which there are texts."""
+    """Return a field's value with its texts shortened."""
     if isinstance(value, str):
         return shortened(value)
     if isinstance(value, tuple):
@@ -184,7 +184,7 @@ class Journal:
             self.cause = before
 
     def _seq_of(self, cause: Fired | int) -> int:
-        """The ``seq`` of a cause, which is written down now if it is not yet."""
+        """Return the ``seq`` of a cause; a timer that is not yet an entry is added."""
         if not isinstance(cause, Fired):
             return cause
         if not cause.seq:
@@ -216,9 +216,9 @@ class Journal:
         return unlisten
 
     def find(self, kind: type[EventT], /, **fields: object) -> list[EventT]:
-        """Events of one kind whose fields have these values, oldest first.
+        """Return events of one kind whose fields have these values, oldest first.
 
-        Tests ask by more than that: `fakemq.journal.search`.
+        `fakemq.journal.search` takes more criteria.
         """
         return [
             event
@@ -228,14 +228,14 @@ class Journal:
         ]
 
     def at(self, seq: int) -> Entry | None:
-        """The entry with this number; None for one that is forgotten, or is none."""
+        """Return the entry with this number; None if it does not exist any more, or yet."""
         index = seq - self.first_seq
         if not 0 <= index < len(self):
             return None
         return Entry(seq, self._times_ms[index], self._events[index], self._causes[index])
 
     def after(self, seq: int) -> list[Entry]:
-        """All entries that are kept and have a greater number, oldest first."""
+        """Return the kept entries with a greater number, oldest first."""
         return list(self._entries(max(0, seq + 1 - self.first_seq)))
 
     def cause_chain(self, entry: Entry) -> list[Entry]:
@@ -261,7 +261,7 @@ class Journal:
         return list(self._entries(max(0, len(self) - number)))
 
     def clear(self) -> None:
-        """Forget everything; sequence numbers start at 1 again."""
+        """Delete all entries; numbers start at 1 again."""
         self._events.clear()
         self._times_ms.clear()
         self._causes.clear()
@@ -316,9 +316,9 @@ def _printable(text: str) -> str:
 
 
 def log(entry: Entry) -> None:
-    """Give the logger ``fakemq`` what a user should read: warnings, and bugs of ours.
+    """Log what a user should read, by the logger ``fakemq``: warnings, and bugs of fakemq.
 
-    A warning may quote a peer: it stays one line, and no terminal obeys it.
+    A warning may quote a peer: it stays one line, without control characters.
     """
     event = entry.event
     if isinstance(event, Warned):

@@ -1,4 +1,4 @@
-"""Finding entries in a journal, by what a test knows of them."""
+"""Search in a journal, by kind, fields, time or a predicate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def search(
     where: Where[EventT] | None,
     fields: dict[str, object],
 ) -> list[Entry]:
-    """The entries that fit, oldest first; see `fakemq.handles.journal.JournalView.find`."""
+    """Return the matching entries, oldest first; see `fakemq.handles.journal.JournalView.find`."""
     wanted = kind_named(kind) if isinstance(kind, str) else _kind(kind)
     values = _checked(wanted, fields)
     after_seq, from_ms = _beginning(since)
@@ -83,7 +83,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _beginning(since: Since) -> tuple[int, int]:
-    """The number after which to look, and the time from which on."""
+    """Return the number after which to search, and the time from which on."""
     if since is None:
         return 0, 0
     if isinstance(since, Entry):
@@ -94,7 +94,7 @@ def _beginning(since: Since) -> tuple[int, int]:
 
 
 def entry_of(journal: Journal, entry: Entry | int) -> Entry:
-    """An entry, or that of a number; LookupError if there is none, ConfigError for no number."""
+    """Return an entry, given itself or its number; raise LookupError if there is none."""
     if isinstance(entry, Entry):
         return entry
     if isinstance(entry, bool) or not isinstance(entry, int):

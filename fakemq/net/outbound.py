@@ -1,4 +1,4 @@
-"""Requests that a node makes of others: one session per address, made when first needed.
+"""Requests of a node to others, over one session for each address, opened on first use.
 
 An address of the cluster's own nodes is reached over memory, any other over TCP. No call waits:
 each names the function that gets the reply. That is None if the peer cannot be reached, or does not
@@ -84,7 +84,7 @@ class Outbound:
         self._with_session(addr, send)
 
     def invoke_oneway(self, addr: str, command: RemotingCommand) -> None:
-        """Send a request that wants no answer; lost if ``addr`` cannot be reached."""
+        """Send a request without an answer; it is lost if ``addr`` cannot be reached."""
 
         def send(session: Session | None) -> None:
             if session is not None:
@@ -102,7 +102,7 @@ class Outbound:
         return None if session is None or session.closed else session
 
     def close(self, why: str) -> None:
-        """Close every connection, and want none of those that are being opened."""
+        """Close every connection, also those that are being opened."""
         sessions, self._sessions = self._sessions, {}
         for session in sessions.values():
             session.close(why)

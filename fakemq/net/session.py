@@ -82,7 +82,7 @@ class Session:
     # -- bytes in -----------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the peer; a peer that breaks the protocol loses its connection."""
+        """Handle bytes of the peer; one that violates the protocol loses its connection."""
         if self.closed:
             return
         self._last_io_ms = self._owner.clock.elapsed_ms(outside=self.outside)
@@ -104,7 +104,7 @@ class Session:
             self._handle(self._left)
 
     def _handle(self, commands: list[RemotingCommand]) -> None:
-        """Handle what came together, in one moment of the cluster's time."""
+        """Handle the commands of one batch of bytes, in one moment of the cluster's time."""
         clock = self._owner.clock
         clock.hold_moment()
         try:
@@ -113,7 +113,12 @@ class Session:
             clock.release_moment()
 
     def _handle_each(self, commands: list[RemotingCommand]) -> None:
-        """Handle one command after another, while the peer reads what they bring."""
+        """Handle commands in their order. There are three cases:
+
+        1. The peer does not read the answers: the rest is left until it does.
+        2. Other connections wait: the rest is left until the next turn.
+        3. All is handled: the answers are written in one piece.
+        """
         self._out, self._out_bytes, self._left = [], 0, []
         last = len(commands)
         for number, command in enumerate(commands, 1):
@@ -137,7 +142,7 @@ class Session:
 
     @property
     def unfinished_bytes(self) -> int:
-        """How much is held of a frame that has not come whole, and of requests that wait."""
+        """The size of what is held: an incomplete frame, and requests that are not done."""
         size_bytes = self._connection.unfinished_bytes + self._held_bytes
         if self._left:
             size_bytes += self._left_bytes + COMMAND_BYTES * len(self._left)
@@ -204,11 +209,11 @@ class Session:
     def send(
         self, command: RemotingCommand, body: Body | None = None, *, answers: int | None = None
     ) -> None:
-        """Write a command; on a closed session it is dropped, as the peer would not see it.
+        """Write a command; a closed session drops it.
 
-        ``body`` is in the place of the command's own; ``answers`` is the code of the request that
-        it answers. What the protocol cannot carry, as it is too large, costs the connection: a peer
-        could not read it, and must not wait for it.
+        ``body`` replaces the command's own; ``answers`` is the code of the request that the command
+        answers. A command that is too large for the protocol closes the connection: the peer cannot
+        read it, and must not wait for it.
         Source: remoting/netty/NettyDecoder.java#decode (4.9.7), which closes the channel
         """
         if self.closed:
@@ -235,13 +240,13 @@ class Session:
         self.link.write(b"".join(out))
 
     def _write_out(self) -> None:
-        """Write what this batch has brought so far."""
+        """Write the answers of this batch as one piece."""
         out, self._out = self._out, None
         if out and not self.closed:
             self.link.write(b"".join(out))
 
     def invoke_oneway(self, command: RemotingCommand) -> None:
-        """Send a request that wants no answer."""
+        """Send a request without an answer."""
         command.flag |= FLAG_ONEWAY
         command.opaque = self._connection.next_opaque()
         self.send(command)
@@ -271,7 +276,7 @@ class Session:
             self.link.close()
 
     def close_for_violation(self, why: str, kind: str) -> None:
-        """Close the connection for what the peer does, and warn of it."""
+        """Close the connection because of what the peer does, and warn."""
         if not self.closed:
             why, owner = shortened(why), self._owner
             text = f"closed the connection of {self.remote_addr}: {why}"
