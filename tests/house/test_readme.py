@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,17 @@ def test_an_example_of_the_journal_runs(number: int) -> None:
     sources = blocks("docs/journal.md")
     assert len(sources) == 3
     exec(compile(sources[number], "docs/journal.md", "exec"), {})
+
+
+PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_names_only_files_that_exist(page: str) -> None:
+    """A name such as `store/store.py` is the end of a path."""
+    command = ["git", "ls-files"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [f"/{path}" for path in listed.split()]
+    named = re.findall(r"`([\w/]+\.(?:py|toml|md))`", (ROOT / page).read_text())
+    missing = [name for name in named if not any(path.endswith(f"/{name}") for path in paths)]
+    assert not [name for name in missing if "pyspark" not in name and "streaming" not in name]

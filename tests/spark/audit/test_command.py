@@ -86,7 +86,7 @@ def test_findings_are_shown_and_written(spark: SparkSession, made: Made, tmp_pat
         LOST_ID: Verdict.LOST,
         made.ids[1]: Verdict.DUPLICATED,
     }
-    assert f"{made.acks}: 2 rows are no acknowledgements and were left out" in summary.notes
+    assert f"{made.acks}: 2 rows are not acknowledgements and were left out" in summary.notes
     written = {(row.msg_id, row.verdict) for row in spark.read.parquet(str(output)).collect()}
     assert written == {
         (LOST_ID, "lost"),
@@ -105,8 +105,8 @@ def test_exit_code_is_0_without_findings(spark: SparkSession, made: Made) -> Non
     result = run(made.store, *files, "--topic", "quiet", "--topic", "quite", "--group", "biling")
     assert result.exit_code == 0, result.output
     assert "Clean: of 1 message none is lost" in result.stdout
-    assert "topic quite: nothing that was read has a message of it" in result.stdout
-    assert "group biling: nothing that was read has an offset" in result.stdout
+    assert "topic quite: no input has a message of it" in result.stdout
+    assert "group biling: no input has an offset" in result.stdout
 
 
 @pytest.mark.parametrize(

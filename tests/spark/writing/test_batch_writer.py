@@ -53,7 +53,7 @@ def test_invalid_write_is_refused_before_anything_is_sent(spark: SparkSession) -
     with Cluster() as cluster:
         with pytest.raises(Exception, match="column partition cannot be written"):
             to(cluster, frame).save()
-        with pytest.raises(Exception, match="mode overwrite cannot be"):
+        with pytest.raises(Exception, match="mode overwrite is not possible"):
             to(cluster, frame.drop("partition")).mode("overwrite").save()
         with pytest.raises(Exception, match="no option topci; did you mean topic"):
             to(cluster, frame.drop("partition")).option("topci", "x").save()
