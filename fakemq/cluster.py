@@ -98,9 +98,9 @@ class Cluster(_StartableCluster):
         return BrokerHandle(self._running, self._core.broker(name))
 
     def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
-        """Wait in real time until ``predicate`` returns a true value; return it.
+        """Wait in real time until ``predicate`` returns something true; return that.
 
-        It is asked again whenever the journal grows. Raises WaitTimeout, with the journal's tail,
+        It is called again whenever the journal grows. Raises WaitTimeout, with the journal's tail,
         and FakemqError at once when the cluster is stopped.
         """
         return self._wait_for(predicate, span_ms(timeout, name="timeout"), Wait())
@@ -108,7 +108,7 @@ class Cluster(_StartableCluster):
     def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
-        """Move time from deadline to deadline until ``predicate`` returns a true value.
+        """Move time from deadline to deadline until ``predicate`` returns something true.
 
         After each step outside peers, if any is or just was connected, get some real time to
         react; their own liveness ages only with ``outside_peers``. Raises WaitTimeout, with the

@@ -22,7 +22,7 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:
     """The faults that hit it, and the nearest cause with a name; "" if there are none."""
     hits = chronicle.hits.get(entry.cause, ()) if entry.cause else ()
-    if isinstance(entry.event, Dispatched):  # whatever befell the answer to its sender
+    if isinstance(entry.event, Dispatched):  # not faults of the answer to its sender
         hits = [hit for hit in hits if hit.seq < entry.seq]
     texts = [named(hit.event) for hit in hits]
     texts += filter(None, (named(cause.event) for cause in journal.cause_chain(entry)))

@@ -35,7 +35,7 @@ class CallInThread(Protocol):
 
 
 class Biographer:
-    """Tells the biographies of one core's messages; it reads the journal as that grows."""
+    """Writes the biographies of one core's messages; it reads the journal as that grows."""
 
     def __init__(self, core: ClusterCore, call: CallInThread) -> None:
         self._core = core

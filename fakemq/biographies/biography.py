@@ -11,7 +11,7 @@ StepT = TypeVar("StepT", bound=Step)
 
 
 class Biography(Sequence[Step]):
-    """The steps of one message, oldest first; `str` gives them as lines below its name."""
+    """The steps of one message, oldest first; `str` returns them as lines below its name."""
 
     def __init__(self, name: str, told: Sequence[Step]) -> None:
         self.name = name

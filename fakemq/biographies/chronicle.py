@@ -128,7 +128,7 @@ class Chronicle:
         """The records are others."""
         self.appended: dict[Record, Entry] = {}
         self.news: dict[Record, list[Entry]] = defaultdict(list)
-        """What befell a record without making another of it."""
+        """What happened to a record without making another one of it."""
         self.made: dict[Record, list[tuple[Record, Entry]]] = defaultdict(list)
         """What was made from a record, and how."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
@@ -146,7 +146,7 @@ class Chronicle:
         """Response codes, by the number of the request."""
         self.requests: dict[int, Entry] = {}
         self.hits: dict[int, list[Entry]] = defaultdict(list)
-        """Faults that hit, by the number of what they befell."""
+        """Faults that hit, by the number of the entry that they affected."""
         self._clients: dict[tuple[str, str], str] = {}
         self._at: dict[Place, Record] = {}
         self._first_of: dict[str, Record] = {}

@@ -64,7 +64,7 @@ def _names(topic: str, names: list[str]) -> str:
 def diagnosis(
     core: ClusterCore, chronicle: Chronicle, topic: str | None = None, group: str | None = None
 ) -> list[str]:
-    """The findings about a topic's messages, or all; ``group`` is who should have had them."""
+    """The findings about a topic's messages, or all; ``group`` is their consumer."""
     patient = _Patient(core, chronicle, topic, group)
     certain = patient.certain()
     return [*certain, *patient.faults(), *patient.uncertain()]
@@ -97,11 +97,11 @@ class _Patient:
         """Those that are asked about; None for all."""
         self._group = group
         self._consumers = consumers
-        """Whether it matters who has got them."""
+        """Whether deliveries to consumers matter."""
         self._uncertain = Findings()
 
     def certain(self) -> list[str]:
-        """What waits for time or a decision, is lost, or has nobody who could get it."""
+        """Messages that wait for time or a decision, are lost, or have no possible consumer."""
         found, copies = Findings(), Findings()
         self._delayed(found)
         for record, entry in self._chronicle.appended.items():
@@ -131,7 +131,7 @@ class _Patient:
         return [f"{what} hit {_times(times)}" for what, times in hits.items()]
 
     def uncertain(self) -> list[str]:
-        """What nobody has pulled, or pulled and not acknowledged; after `certain`."""
+        """Messages that no member has pulled, or none acknowledged; call `certain` before."""
         found = self._uncertain
         for place, deliveries in self._chronicle.delivered.items():
             broker, topic, queue_id, offset = place

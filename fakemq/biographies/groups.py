@@ -46,7 +46,7 @@ def why_not_delivered(
 
 
 def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
-    """Who consumes a topic, as far as anything tells."""
+    """The groups that consume a topic, as far as tables and the journal show."""
     if topic.startswith(RETRY_PREFIX):
         return [topic.removeprefix(RETRY_PREFIX)]
     found: dict[str, None] = {}

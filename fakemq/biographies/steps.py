@@ -1,8 +1,8 @@
-"""What a biography is made of: one class for each thing that can befall a message.
+"""What a biography is made of: one class for each thing that can happen to a message.
 
 Every step has its time (``at_ms``, the cluster's), the node, the number of its journal entry and
 what is behind it (``because``): a fault that hit, a jump of the clock, a broker moved by hand; ""
-for none of these. `str` gives it as a line of text.
+for none of these. `str` returns it as a line of text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fakemq.journal.journal import clock_text
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """Something that befell a message; ``seq`` is 0 for what has not happened."""
+    """Something that happened to a message; ``seq`` is 0 for what has not happened."""
 
     seq: int
     at_ms: int
@@ -102,7 +102,7 @@ class DelayEnded(Step, frozen=True, kw_only=True, gc=False):
 
 
 class Discarded(Step, frozen=True, kw_only=True, gc=False):
-    """It went nowhere: a half message that was delayed, or one that nobody decided."""
+    """It went nowhere: a half message that was delayed, or one that was never decided."""
 
     why: str
 
@@ -188,7 +188,7 @@ class DeadLettered(Step, frozen=True, kw_only=True, gc=False):
 
 
 class HalfStored(Step, frozen=True, kw_only=True, gc=False):
-    """It is the half message of a transaction for ``topic``: nobody gets it yet."""
+    """It is the half message of a transaction for ``topic``: no consumer gets it yet."""
 
     topic: str
 
@@ -219,7 +219,7 @@ class Committed(Step, frozen=True, kw_only=True, gc=False):
 
 
 class RolledBack(Step, frozen=True, kw_only=True, gc=False):
-    """Its transaction was rolled back: nobody ever gets it."""
+    """Its transaction was rolled back: no consumer gets it."""
 
     from_check: bool
 

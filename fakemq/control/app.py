@@ -1,4 +1,4 @@
-"""The ASGI application: who may ask, what is asked, and how errors are told."""
+"""The ASGI application: authorisation, routing to endpoints, and the answers to errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JSON = "application/json"
 
 
 class Guard:
-    """Says who may not ask.
+    """Refuses requests without authorisation.
 
     ``hosts`` are the names by which a request may call us, None if by any: a page in a browser can
     let a name of its own mean 127.0.0.1, and then it is that name which its requests carry.
@@ -83,7 +83,7 @@ def make_app(control: Control, guard: Guard) -> Starlette:
 
 
 _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
-"""All, so that which of them a path has is told by us, and to nobody who may not ask."""
+"""All: we say which of them a path has, and only to authorised clients."""
 
 
 def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Answer:
@@ -112,7 +112,7 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
 
 
 async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -> T:
-    """What is answered; Refusal, which nobody hears, when who asked has gone."""
+    """Return the answer; raise Refusal, which is not sent, when the client has gone."""
     answered = asyncio.ensure_future(answer)
     gone = asyncio.ensure_future(request.receive())  # nothing else comes behind a body
     await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)

@@ -30,7 +30,7 @@ LONGEST_WAIT_MS = 600_000
 
 
 class Numbered(dict[int, T]):
-    """Things that requests made and name by number; a number is never given twice."""
+    """Things that requests made and name by number; a number is never used twice."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Numbered(dict[int, T]):
         self._numbers = itertools.count(1)
 
     def keep(self, thing: T) -> int:
-        """Keep it; gives its number."""
+        """Keep it and return its number."""
         number = next(self._numbers)
         self[number] = thing
         return number
@@ -100,9 +100,9 @@ class Control:
             grown.set()
 
     async def wait_until(self, look: Callable[[], T], timeout: Duration) -> T:
-        """Look until what is seen is true, again whenever the journal has grown; gives what it is.
+        """Call ``look`` whenever the journal has grown, until it returns something true; return it.
 
-        Gives what was seen last when the time is up, which is real time.
+        Return its last result when the timeout, in real time, is over.
         """
         grown = asyncio.Event()
         unlisten = self.core.journal.listen(lambda entry: grown.set())

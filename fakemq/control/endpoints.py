@@ -1,4 +1,4 @@
-"""How endpoints are declared: one signature gives decoding, validation and the OpenAPI document.
+"""How endpoints are declared: decoding, validation and OpenAPI come from one signature.
 
 A function ``(control, <names of the path>, query: Struct, body: Struct) -> result`` is decorated
 with its method and path. Path values are text; ``query`` and ``body`` are there if it takes them.
@@ -37,7 +37,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     open: bool
     """Anybody may ask, without a token: clients that look for their name server."""
     waits: bool
-    """It is given up when who asked is gone."""
+    """It is cancelled when the client has gone."""
     in_path: tuple[str, ...]
     query: type[Query] | None
     body: type[Body] | None

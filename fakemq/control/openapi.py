@@ -23,7 +23,7 @@ def get_openapi(control: Control) -> Json:
 
 
 def document() -> Json:
-    """What every endpoint takes and gives."""
+    """The document: what every endpoint takes and returns."""
     kinds = [Error, *(kind for one in ENDPOINTS for kind in (one.body, one.gives))]
     kinds = [kind for kind in kinds if kind not in (None, Text)]
     schemas, components = msgspec.json.schema_components(

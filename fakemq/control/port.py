@@ -32,7 +32,7 @@ class _Config(uvicorn.Config):
 
 
 class _Protocol(H11Protocol):
-    """One connection; what it has to say goes to our logger, and an access log to nobody."""
+    """One connection; it logs to our logger, and writes no access log."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -133,7 +133,7 @@ class _Look:
         }
 
     def __call__(self) -> bool:
-        """Whether all is so now."""
+        """Whether all conditions hold now."""
         mq, body = self._control.mq, self._body
         lag, stored, members = body.lag, body.messages, body.members
         self.seen = Seen(
@@ -145,11 +145,11 @@ class _Look:
         return not any(_falls_short(body, self.seen))
 
     def in_vain(self, after: str) -> Refusal:
-        """That it never was so, and what was missing last."""
+        """The refusal when the time is over, with what was missing last."""
         return Refusal(408, f"not after {after}: {self._missing()}", self._control.tail())
 
     def given_up(self) -> Refusal:
-        """That nobody can wait any longer, and what was missing last."""
+        """The refusal when the cluster is stopped, with what was missing last."""
         return Refusal(409, f"the cluster is being stopped; by now: {self._missing()}")
 
     def _missing(self) -> str:
@@ -206,7 +206,7 @@ def _events(
 
 
 def _lag(control: Control, lag: Lag) -> int | None:
-    """None while there is no such topic, which nobody is level with."""
+    """None while there is no such topic: no group has caught up with it."""
     mq = control.mq
     return mq.group(lag.group).lag(lag.topic) if lag.topic in mq.topics() else None
 

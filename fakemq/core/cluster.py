@@ -222,7 +222,7 @@ class ClusterCore:
             self.brokers[name].restore(image)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Hold what a snapshot holds; every broker is to be running. The clock goes on."""
+        """Hold what a snapshot holds; every broker must run. The clock is not changed."""
         snapshot.require_fit(self.brokers)
         for broker in self.brokers.values():
             broker.resume()
@@ -235,7 +235,7 @@ class ClusterCore:
     # -- time ---------------------------------------------------------------------------------
 
     def freeze(self, frozen: bool) -> None:
-        """Let the clock stand still, or run on."""
+        """Freeze the clock, or let it run."""
         if frozen:
             self.clock.freeze()
         else:
@@ -243,7 +243,7 @@ class ClusterCore:
         self._changed("freeze" if frozen else "unfreeze")
 
     def set_rate(self, rate: float) -> None:
-        """Let the clock run so many times as fast as real time, once it is not frozen."""
+        """Let the clock run ``rate`` times as fast as real time while it is not frozen."""
         self.clock.rate = rate
         self._changed("rate", f"rate {rate:g}")
 
@@ -323,7 +323,7 @@ class ClusterCore:
         return self.advance(ms, outside_peers=timer.outside)
 
     def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
-        """Advance to the next deadline; gives by how many milliseconds.
+        """Advance to the next deadline; return by how many milliseconds.
 
         Those that watch outside peers count, and these peers age, only with ``outside_peers``.
         """

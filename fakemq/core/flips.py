@@ -26,7 +26,7 @@ _MASK = 0xFF
 
 
 def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
-    """Flip a byte of what a broker has of a message; gives what that was, in words.
+    """Flip a byte of a message at a broker; return in words which one.
 
     LookupError if it has nothing of it there, ValueError if that has no such byte.
     """
@@ -61,7 +61,7 @@ def found(core: ClusterCore, wanted: object) -> Message:
 
 
 def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int]:
-    """The bytes of the place, and which of them to flip if nobody says which."""
+    """The bytes of the place, and which of them to flip by default."""
     store, at = broker.store, message.commit_log_offset
     data: memoryview | None = None
     default = 0

@@ -32,7 +32,7 @@ def text(entries: list[Entry]) -> str:
 
 
 MAX_QUEUES = 65_536
-"""A client may create a topic of two billion queues; so many are shown of each broker."""
+"""A client may create a topic of two billion queues; we show at most this number of a broker."""
 
 
 def topics(core: ClusterCore) -> list[str]:

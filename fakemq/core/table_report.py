@@ -1,4 +1,4 @@
-"""``python -m fakemq table``: every request code, its headers, and who handles it here."""
+"""``python -m fakemq table``: every request code, its headers, and which nodes handle it."""
 
 from __future__ import annotations
 

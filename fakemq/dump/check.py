@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fakemq.store.stored_node import Row, StoredFile, StoredNode
 
 FINDINGS_A_FILE = 50
-"""So many of one file are said one by one, the rest are counted."""
+"""At most this number of findings of one file are listed, the rest are counted."""
 
 _NOT_A_TAG = range(-(1 << 31), 1 << 31)
 
@@ -137,7 +137,7 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
     unit = row.read(message.queue_offset * UNIT_BYTES, UNIT_BYTES)
     if unit is not None and unit != bytes(UNIT_BYTES):
         return ""
-    first = next(units(row, _nobody), None)
+    first = next(units(row, _ignore), None)
     if (
         first is None
         or message.queue_offset < first.offset
@@ -153,7 +153,7 @@ def _has_topic(node: StoredNode, topic: str) -> bool:
     return text is None or f'"{topic}"' in text
 
 
-def _nobody(size_bytes: int) -> None:
+def _ignore(size_bytes: int) -> None:
     pass
 
 

@@ -39,7 +39,7 @@ def write_line(line: str) -> None:
         except UnicodeEncodeError:
             out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
     except BrokenPipeError:
-        raise  # who reads has seen enough
+        raise  # the reader of the pipe has gone
     except OSError as error:
         raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
 
@@ -54,7 +54,7 @@ def dump(
     limit: int | None = None,
     as_json: bool = False,
 ) -> int:
-    """Show what is stored, all or those ``parts``, at most ``limit`` rows of each; gives 0.
+    """Show what is stored, all or those ``parts``, at most ``limit`` rows of each; return 0.
 
     ConfigError for what is no store or cannot be read.
     """
@@ -62,7 +62,7 @@ def dump(
     require_logs(nodes)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     # A bar among rows on the same terminal would be in the way.
-    passed = progress.passed if not sys.stdout.isatty() else _nobody
+    passed = progress.passed if not sys.stdout.isatty() else _ignore
     of = rows.Selection(topic, queue_id)
     for node in nodes:
         for part in parts or PARTS:
@@ -78,7 +78,7 @@ def dump(
 
 
 def check_store(path: str, write: show.Write, *, as_json: bool = False) -> int:
-    """Say what is wrong, one line for each finding; gives `FOUND`, or 0 if there is nothing."""
+    """Say what is wrong, one line for each finding; return `FOUND`, or 0 if there is nothing."""
     nodes = find_nodes(path)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     count = 0
@@ -98,5 +98,5 @@ def check_store(path: str, write: show.Write, *, as_json: bool = False) -> int:
     return FOUND if count else 0
 
 
-def _nobody(size_bytes: int) -> None:
+def _ignore(size_bytes: int) -> None:
     pass

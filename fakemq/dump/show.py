@@ -94,7 +94,7 @@ class Progress:
         self._drawn = False
 
     def passed(self, size_bytes: int) -> None:
-        """So many bytes more are done."""
+        """Count more bytes as done."""
         self._done_bytes += size_bytes
         self._calls += 1
         if self._shows and self._calls % _LOOK_EVERY == 0:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BIOGRAPHIES_AT_MOST = 5
 SHOWN_AT_MOST = 20
-"""So many messages are named; a failure's text is to be read."""
+"""At most this number of messages is named, so that a failure stays readable."""
 BODY_SHOWN_BYTES = 40
 
 Explain = Callable[[Sequence["Message"], str | None, str | None], str]
@@ -42,7 +42,7 @@ def assert_sent(
     tags: str | None,
     explain: Explain,
 ) -> None:
-    """The messages of a topic with these keys and tags are so many, or have these bodies."""
+    """The messages of a topic with these keys and tags have this count, or these bodies."""
     __tracebackhide__ = True
     stored = cluster.messages(topic)
     fitting = [
@@ -65,7 +65,7 @@ def assert_in_dlq(
     bodies: Iterable[bytes | str] | None,
     explain: Explain,
 ) -> None:
-    """The dead letters of a group are so many, or have these bodies."""
+    """The dead letters of a group have this count, or these bodies."""
     __tracebackhide__ = True
     topic = dlq_topic(group)
     dead = cluster.messages(topic)
@@ -80,7 +80,7 @@ def assert_consumed(
     bodies: Iterable[bytes | str] | None,
     explain: Explain,
 ) -> None:
-    """A group has got and acknowledged the messages of a topic: all, so many, or these."""
+    """A group has acknowledged the messages of a topic: all, this count, or these bodies."""
     __tracebackhide__ = True
     stored = cluster.messages(topic)
     done: list[Message] = []

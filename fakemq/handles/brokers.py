@@ -52,11 +52,11 @@ class BrokerView(Handle):
         self._call(lambda: self._broker.store.retention.resize_disk(disk_bytes))
 
     def pause(self) -> None:
-        """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
+        """Pause, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
         self._call(self._broker.pause)
 
     def resume(self) -> None:
-        """Go on after `pause`; what arrived and fell due meanwhile is handled now."""
+        """Continue after `pause`; what arrived and fell due meanwhile is handled now."""
         self._call(self._broker.resume)
 
     def _stop(self) -> None:

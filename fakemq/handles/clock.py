@@ -33,7 +33,7 @@ class ClockView(Handle):
         return self._core.clock.frozen
 
     def freeze(self) -> None:
-        """Let time stand still; fires nothing. Peers outside the cluster go on in real time."""
+        """Stop time; fires nothing. Peers outside the cluster keep real time."""
         self._call(lambda: self._core.freeze(True))
 
     def unfreeze(self) -> None:
@@ -44,7 +44,7 @@ class ClockView(Handle):
     def rate(self) -> float:
         """How many times as fast as real time it runs while it is not frozen; 1 after `reset`.
 
-        Setting it fires nothing; peers outside the cluster go on in real time. ValueError for what
+        Setting it fires nothing; peers outside the cluster keep real time. ValueError for what
         is not above 0 or over 10,000.
         """
         return self._core.clock.rate
@@ -65,8 +65,8 @@ class ClockView(Handle):
     def hold(self, why: str) -> ClockHold:
         """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``.
 
-        A clock that runs goes on telling the time, but fires nothing until the last hold is
-        released; then it fires what is late. `advance` and its like move it all the same.
+        A clock that runs still shows the time, but fires nothing until the last hold is
+        released; then it fires what is late. `advance` and its like still move it.
         """
         return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
@@ -124,7 +124,7 @@ class ClockHold(Handle):
 class NodeClockHandle(Handle):
     """The clock as one node sees it: the cluster's, and what the node's is wrong by.
 
-    ``find`` gives the node's clock; it is called on the cluster's thread.
+    ``find`` returns the node's clock; it is called on the cluster's thread.
     """
 
     def __init__(self, running: Running, find: Callable[[], NodeClock]) -> None:
@@ -169,12 +169,12 @@ class ClockHandle(ClockView):
     """The clock of a `Cluster`."""
 
     def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
-        """Move time on and fire what falls due, in order; gives what fired.
+        """Move time on and fire what falls due, in order; return what fired.
 
         On return all peers living in the cluster are quiet and every byte is with the kernel.
         It never waits for peers outside; their own liveness ages only with ``outside_peers``.
         ConfigError for over ten years. `stop`, a cancelled task or Ctrl-C ends it between two
-        deadlines, with FakemqError for who still waits; time is then where it was.
+        deadlines, with FakemqError for a caller that still waits; time stays where it was by then.
         """
         return self._advance(duration, outside_peers)
 

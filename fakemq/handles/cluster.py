@@ -52,10 +52,10 @@ class ClusterBase(StoredMessages):
         return self._running().call(lambda: Snapshot.of(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Have the brokers hold again what they held then; the clock and the journal go on.
+        """Have the brokers hold again what they held then; clock and journal stay as they are.
 
         Brokers that are down or paused run again. Live connections stay; a consumer that is still
-        attached goes on where its group had committed by then. ValueError for a snapshot of other
+        attached continues where its group had committed by then. ValueError for a snapshot of other
         brokers, and for what is none.
         """
         from fakemq.core.snapshots import Snapshot  # few tests do this
@@ -157,7 +157,7 @@ class ClusterBase(StoredMessages):
 
     @contextmanager
     def _news(self, wait: Wait) -> Iterator[None]:
-        """Wake who waits whenever the journal grows, and when the cluster is stopped.
+        """Wake the wait whenever the journal grows, and when the cluster is stopped.
 
         FakemqError if it is stopped meanwhile, whatever came of it.
         """
@@ -176,7 +176,7 @@ class ClusterBase(StoredMessages):
                 thread.call(unlisten)
 
     def _watch(self, predicate: Callable[[], T], patience_ms: int, wait: Wait) -> T:
-        """What ``predicate`` gives as soon as it is true, or when real time is up."""
+        """Return the predicate's result as soon as it is true, or when real time is up."""
         thread = self._running()
         until_ms = real_elapsed_ms() + patience_ms
         while True:

@@ -69,17 +69,17 @@ class JournalView(Handle):
         **fields: object,
     ) -> list[Entry]:
         """As `find`, but the entries: with number, virtual time and cause."""
-        from fakemq.journal.search import search  # only for who looks
+        from fakemq.journal.search import search  # many tests do not search
 
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
     def cause_chain(self, entry: Entry | int) -> list[Entry]:
-        """What an entry is owed to, what that is owed to, and so on, as far as it is known.
+        """The cause of an entry, the cause of that, and so on, as far as they are known.
 
         The entry may be given by its number; LookupError if there is none of that number.
         """
-        from fakemq.journal.search import entry_of  # only for who looks
+        from fakemq.journal.search import entry_of  # many tests do not search
 
         journal = self._core.journal
         return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))

@@ -35,7 +35,7 @@ class StoredMessages(Handle):
         return topic_or_group
 
     def create_topic(self, topic: str, queues: int = 8) -> None:
-        """Create or change a topic on every running master, with so many queues to read and write.
+        """Create or change a topic on every running master, with this number of queues.
 
         LookupError if no master runs.
         """
@@ -55,7 +55,7 @@ class StoredMessages(Handle):
     ) -> list[Message]:
         """Store messages as if a producer had sent them, in turn over the topic's queues.
 
-        Or in the queue with the id ``queue``. A topic that does not exist is created. Gives what
+        Or in the queue with the id ``queue``. A topic that does not exist is created. Returns what
         was stored there; with a ``DELAY`` among the ``properties`` that is nothing yet. ConfigError
         for what no broker would store, FakemqError where one refuses it for now.
         """
@@ -138,7 +138,7 @@ class StoredMessages(Handle):
     def diagnosis(self, topic: str | None = None, group: str | None = None) -> list[str]:
         """What most likely keeps messages from being consumed, the most certain first.
 
-        Those of ``topic``, or all; ``group`` is who should have had them. Empty if nothing waits.
+        Those of ``topic``, or all; ``group`` is their consumer. Empty if nothing waits.
         LookupError for a topic that does not exist.
         """
         self._check_topic(topic, may_come=False)

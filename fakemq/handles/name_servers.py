@@ -39,7 +39,7 @@ class NameServerHandle(Handle):
         self._call(lambda: self._running().server.stop_name_server(self._name_server, "kill"))
 
     def stop(self) -> None:
-        """Be gone; who comes back knows no more after this than after `kill`."""
+        """Stop it; after a restart it knows no more than after `kill`."""
         self._call(lambda: self._running().server.stop_name_server(self._name_server))
 
     def restart(self) -> None:
@@ -47,11 +47,11 @@ class NameServerHandle(Handle):
         self._call(lambda: self._running().server.restart_name_server(self._name_server))
 
     def pause(self) -> None:
-        """Stand still, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
+        """Pause, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""
         self._call(lambda: self._name_server.pause())
 
     def resume(self) -> None:
-        """Go on after `pause`; what arrived and fell due meanwhile is handled now."""
+        """Continue after `pause`; what arrived and fell due meanwhile is handled now."""
         self._call(lambda: self._name_server.resume())
 
     def __repr__(self) -> str:

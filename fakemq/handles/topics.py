@@ -24,7 +24,7 @@ class TopicHandle(Handle):
         self.name = name
 
     def set_queues(self, read: int, write: int | None = None) -> None:
-        """Have so many queues to read from, and to write to; what lies in others stays there."""
+        """Set how many queues to read from and to write to; other queues keep their messages."""
         from fakemq.core import changes  # few tests do this
 
         write = read if write is None else write

@@ -40,7 +40,7 @@ class Driver:
 
     def _clock_changed(self) -> None:
         # A pull that is held each time the last one is answered makes the same timer again and
-        # again: nobody has to get up for what the next wake-up is in time for.
+        # again: it needs no turn of the loop if the next wake-up is early enough.
         due_in_ms = self._clock.next_due_in_ms()
         if self._wake is None or due_in_ms is None or self._at_ms(due_in_ms) < self._wake_at_ms:
             self.schedule()
@@ -50,7 +50,7 @@ class Driver:
         try:
             self._network.settle()
             self._clock.fire_due()
-        finally:  # time goes on after a timer that failed
+        finally:  # time continues after a timer that failed
             self._wake_when_due()
 
     def _wake_when_due(self) -> None:

@@ -1,4 +1,4 @@
-"""Where TCP connections come from: ports that nobody can steal, listening, and connecting."""
+"""Where TCP connections come from: ports that stay reserved, listening, and connecting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BROKER_TRIES = 100
 PAUSE_S = 1.0
 """How long nothing is accepted when there are no descriptors left."""
 SPARE_DESCRIPTORS = 32
-"""So many are left alone: who opens a file, or has a module imported, must not fail."""
+"""How many stay free: opening a file or importing a module must not fail."""
 
 
 class Port:
@@ -66,7 +66,7 @@ def _bind(host: str, port: int, use: str) -> socket.socket:
     try:
         if port:
             # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
-            # that somebody listens on is refused all the same.
+            # with a listener is refused nevertheless.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
@@ -173,7 +173,7 @@ class Listener:
             except OSError as error:
                 self._refuse(sock, error.strerror or str(error))
                 return
-            if connection.fileno() >= most:  # the system gives the lowest that is free
+            if connection.fileno() >= most:  # the system returns the lowest that is free
                 connection.close()
                 self._refuse(sock, f"all but {SPARE_DESCRIPTORS} descriptors are in use")
                 return
@@ -217,7 +217,7 @@ class TcpConnector:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None if nobody answers."""
+        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None without an answer."""
         task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -235,7 +235,7 @@ class TcpConnector:
                 _, link = await asyncio.get_running_loop().create_connection(
                     lambda: TcpLink(make, self._held, self._links), host, int(port)
                 )
-        except (OSError, OverflowError, ValueError):  # nobody there, or no address at all
+        except (OSError, OverflowError, ValueError):  # no listener there, or not an address
             opened(None)
             return
         opened(link.endpoint)

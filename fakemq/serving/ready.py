@@ -64,7 +64,7 @@ def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
 
 
 def ready_line(info: ReadyInfo) -> str:
-    """Return the line that tells a person, or a script, that all is up."""
+    """Return the line that says, for a person or a script, that all is up."""
     brokers = " ".join(f"{broker.name}-{broker.id} {broker.addr}" for broker in info.brokers)
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
@@ -75,7 +75,7 @@ def ready_line(info: ReadyInfo) -> str:
 
 
 def write_ready_file(path: str, info: ReadyInfo) -> None:
-    """Write the ready file at once: whoever finds it finds all of it. FakemqError if it can't."""
+    """Write the ready file in one step, so that no reader sees half; FakemqError if it can't."""
     temporary = f"{path}.{info.pid}.tmp"
     try:
         with open(temporary, "wb") as file:

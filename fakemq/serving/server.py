@@ -76,7 +76,7 @@ class ClusterServer:
         return ports
 
     async def start(self) -> None:
-        """Start all nodes, then listen: who can connect finds everything registered here."""
+        """Start all nodes, then listen: a client that can connect finds all nodes registered."""
         try:
             self._start()
         except BaseException:
@@ -142,7 +142,7 @@ class ClusterServer:
             for listener in listeners:
                 await listener.settled()
         self._held.drop_all()
-        for _ in range(2):  # transports close on the loop's next turn, those let go one later
+        for _ in range(2):  # transports close on the loop's next turn, dropped ones one later
             await asyncio.sleep(0)
 
     async def stop_broker(self, broker: Broker) -> None:
@@ -154,7 +154,7 @@ class ClusterServer:
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):
                 await stopped.wait()
-        except TimeoutError:  # behind a partition, and the clock stands still
+        except TimeoutError:  # behind a partition, with a frozen clock
             broker.outbound.close("no name server answers")
             await stopped.wait()
 

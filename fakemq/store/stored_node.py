@@ -124,7 +124,7 @@ class Row:
         return None
 
     def read(self, offset: int, size_bytes: int) -> bytes | None:
-        """So many bytes; None if they are not all in one file."""
+        """Read this number of bytes; None if they are not all in one file."""
         file = self.find(offset)
         if file is None:
             return None

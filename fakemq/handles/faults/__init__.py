@@ -1,4 +1,4 @@
-"""What a test places faults with: `mq.faults`, and the `Fault` that each placing gives."""
+"""What a test places faults with: `mq.faults`, and the handle that each placing returns."""
 
 from __future__ import annotations
 

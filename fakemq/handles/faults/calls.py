@@ -26,7 +26,7 @@ class CallLimits(Where, Often, total=False):
 
 
 class CallFaults(FaultPlacing):
-    """What befalls requests that brokers send to clients: checks, notices, replies.
+    """What happens to requests that brokers send to clients: checks, notices, replies.
 
     ``call`` is one of CHECK_TRANSACTION_STATE (39), NOTIFY_CONSUMER_IDS_CHANGED (40),
     RESET_CONSUMER_CLIENT_OFFSET (220), GET_CONSUMER_STATUS_FROM_CLIENT (221),

@@ -1,4 +1,4 @@
-"""Faults of links: what befalls the connections between two ends.
+"""Faults of links: what happens to the connections between two ends.
 
 An end is a node (``"broker-a"``, ``"broker-a-1"``, ``"namesrv-0"``), ``"clients"`` for every peer
 outside the cluster, a client id, or an outside peer's host or ``host:port``. A fault is for every

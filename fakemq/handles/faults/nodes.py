@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NodeFaults(FaultPlacing):
-    """What can befall a node's store. A bare brokerName means the master.
+    """Faults of a node's store. A bare brokerName means the master.
 
     All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
     """

@@ -1,4 +1,4 @@
-"""What every family of faults needs to place one, and the `Fault` that each placing gives."""
+"""What every family of faults needs to place one, and the handle that each placing returns."""
 
 from __future__ import annotations
 

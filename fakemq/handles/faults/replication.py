@@ -22,7 +22,7 @@ METADATA = {
 
 
 class ReplicationFaults(FaultPlacing):
-    """What can befall slaves and their masters. A bare brokerName means the master.
+    """Faults of slaves and their masters. A bare brokerName means the master.
 
     All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
     """

@@ -104,7 +104,7 @@ class GateFault(Fault):
 
 
 class RequestFaults(FaultPlacing):
-    """What befalls requests to brokers and name servers.
+    """Faults of requests to brokers and name servers.
 
     ``request`` is a code of `RequestCode` by member, name or number; `Where` limits a fault to a
     node, topic, queue, group or client, `Often` says how often it has its effect, once by default.
