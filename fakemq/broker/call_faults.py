@@ -1,4 +1,4 @@
-"""Faults of what brokers ask of their clients: lost, late, twice, or in another order."""
+"""Faults of the requests that brokers send to clients: lost, late, duplicated or reordered."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class ClientCall(NamedTuple):
     node: NodeContext[BrokerConfig]
     session: Session
     send: Callable[[], None]
-    """Sends it; again sends it again."""
+    """Sends the request; a second call sends it again."""
     lose: Callable[[], None]
-    """Has who waits for an answer wait no longer than ever, sent or not."""
+    """Starts the timeout of the answer, for a request that is not sent now."""
 
 
 class CallFault:
-    """What a fault does to a call."""
+    """The effect of a fault on a call."""
 
     def apply(self, call: ClientCall) -> None:
         raise NotImplementedError
 
 
 class DropCall(CallFault):
-    """It is lost."""
+    """The call is lost."""
 
     def apply(self, call: ClientCall) -> None:
         call.lose()
 
 
 class DelayCall(CallFault):
-    """It is sent ``ms`` later, by the cluster's clock."""
+    """The call is sent ``ms`` later, by the cluster's clock."""
 
     def __init__(self, ms: int) -> None:
         self._ms = ms
@@ -73,7 +73,7 @@ class DelayCall(CallFault):
 
 
 class DuplicateCall(CallFault):
-    """It is sent ``copies`` times; the first answer counts."""
+    """The call is sent ``copies`` times; the first answer counts."""
 
     def __init__(self, copies: int) -> None:
         self._copies = copies
@@ -84,7 +84,7 @@ class DuplicateCall(CallFault):
 
 
 class ReorderCalls(CallFault):
-    """Calls are held until ``count`` are there, and then sent, the last first."""
+    """Calls are held until there are ``count``, and then sent in reverse order."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -92,7 +92,7 @@ class ReorderCalls(CallFault):
 
     @property
     def waiting(self) -> int:
-        """How many are held; a call is gone with its client's connection, or its broker."""
+        """The number of held calls; a call ends with its client's connection or its broker."""
         self._held = [one for one in self._held if not one.session.closed]
         return len(self._held)
 
@@ -104,7 +104,7 @@ class ReorderCalls(CallFault):
                 one.send()
 
     def release(self) -> int:
-        """Send what is held, in the order it was in; gives how much that was."""
+        """Send the held calls in their own order; return their number."""
         held = self._take() if self.waiting else []
         for one in held:
             one.send()
@@ -126,7 +126,7 @@ def intercept_call(
     send: Callable[[], None],
     lose: Callable[[], None],
 ) -> bool:
-    """Whether a fault takes what a broker is about to send; then that has happened."""
+    """Apply the fault that affects a call; return False if there is none."""
     row = next((row for row in table.rows() if row.code == command.code), None)
     header = None if row is None else row.request_header.decode(command.ext_fields)
     node = calls.node

@@ -1,4 +1,4 @@
-"""Consumer lists that differ from client to client, and leases that end when a test says so."""
+"""Consumer lists that differ from client to client, and leases that a test ends."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class OtherList:
-    """Who a client believes to be in its group: those of ``show``, or all but those of ``hide``."""
+    """The members that a client sees in its group: those of ``show``, or all without ``hide``."""
 
     def __init__(self, show: Collection[str] | None, hide: Collection[str]) -> None:
         self._show, self._hide = show, hide
 
     def of(self, client_ids: list[str]) -> list[str]:
-        """The list in place of the true one; who is shown and not there is a client id made up."""
+        """Return the list to show; a name that is no member is shown as a client id."""
         if self._show is None:
             return [one for one in client_ids if not with_instances({one}) & {*self._hide}]
         by_name = {name: one for one in client_ids for name in with_instances({one})}
@@ -30,7 +30,7 @@ class OtherList:
 
 
 def shown_list(broker: Broker, group: str, session: Session, client_ids: list[str]) -> list[str]:
-    """The consumer list that a client gets, which a fault may have changed."""
+    """Return the consumer list for a client, which a fault may change."""
     clients = frozenset(_names(broker, session))
     what = Scope(node=broker.name, group=group, client=clients)
     placed = broker.faults.choose(CONSUMER_LIST, what)
@@ -45,7 +45,7 @@ def shown_list(broker: Broker, group: str, session: Session, client_ids: list[st
 
 
 def expire_client(broker: Broker, client: str) -> Callable[[], None] | None:
-    """What puts a client out of a broker's tables; None if it is in none of them."""
+    """Return what removes a client from a broker's tables; None if it is in no table."""
     sessions = [
         session
         for session in broker.sessions

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def store_offset_moved_event(
     broker: Broker, header: PullMessageRequestHeader, new_offset: int
 ) -> None:
-    """Tell whoever consumes OFFSET_MOVED_EVENT; whether it could be stored is no matter."""
+    """Store an event for consumers of OFFSET_MOVED_EVENT; a refusal is ignored."""
     group = header.consumer_group
     event = OffsetMovedEvent(
         consumer_group=group,

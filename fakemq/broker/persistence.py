@@ -1,7 +1,7 @@
-"""A broker's config files: topics, groups, offsets, filters and delays between two runs.
+"""The config files of a broker: topics, groups, offsets, filters and delays between two runs.
 
 Topics and groups are written with every change, the others at ticks of Java's grid. Java writes at
-each tick; here only those ticks have a timer at which there is something to write.
+each tick; here a tick has a timer only if there is something to write.
 
 Source: common/ConfigManager.java, broker/BrokerController.java (4.9.7)
 """
@@ -41,7 +41,7 @@ NAMES = (
 
 FIRST_TICK_MS = 10_000
 TICKS_AFTER_CHANGE = 2
-"""At the second one the backup, too, has what Java's has."""
+"""How many ticks write after a change: the second one brings the backup up to date, too."""
 
 B = TypeVar("B", bound="Body")
 
@@ -98,9 +98,9 @@ class ConfigFile(Generic[B]):
     # -- reading ------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the file, or where there is none, it is empty or damaged, its backup.
+        """Read the file; if it is missing, empty or damaged, read its backup.
 
-        StoreError where Java does not start: neither file is missing, and neither can be read.
+        Raise StoreError where Java does not start: both files exist, and neither can be read.
         Source: common/ConfigManager.java#load (4.9.7)
         """
         self._unknown = {}
@@ -127,8 +127,8 @@ class ConfigFile(Generic[B]):
             self._node.journal.add(Warned(node=self._node.name, text=text))
 
     def decode(self, text: str) -> None:
-        """Take over what a text says; BodyError for what is no such file."""
-        from fakemq.protocol import fastjson  # only who has a directory needs any of this
+        """Take over the contents of a text; raise BodyError if it is no such file."""
+        from fakemq.protocol import fastjson  # needed only by brokers with a directory
         from fakemq.protocol.unknown_fields import unknown_fields
 
         bean = self._kind().decode_or_null(text.encode("utf-8", "replace"))
@@ -136,14 +136,14 @@ class ConfigFile(Generic[B]):
             return
         raw = fastjson.loads(text)
         if isinstance(raw, dict) and None in raw.values():
-            raise BodyError("null where a table should be")  # on which Java's decode fails, too
+            raise BodyError("null where a table should be")  # Java's decode fails on it, too
         self._table.load(bean)
         self._unknown = unknown_fields(bean, raw)
 
     # -- writing ------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """What the file shall have now: fields that nobody here knows are in it as they were."""
+        """Return the text to write; unknown fields of the file are in it as they were."""
         from fakemq.protocol import fastjson
         from fakemq.protocol.unknown_fields import with_unknown
 
@@ -157,30 +157,30 @@ class ConfigFile(Generic[B]):
             self.write(self.text())
 
     def write(self, text: str) -> None:
-        """Write this text into the file, whatever it says."""
+        """Write this text into the file, without a check."""
         if self.file is None:
             return
         try:
             self.file.write(text)
-        except OSError as error:  # Java logs it, too, and goes on
+        except OSError as error:  # Java logs it, too, and continues
             text = f"{self.file.path}: could not be written: {error.strerror}"
             self._node.journal.add(Warned(node=self._node.name, text=text))
 
     def hold(self, held: bool) -> None:
-        """Write nothing; or at last what was to be written meanwhile."""
+        """Delay writes while ``held``; afterwards write once if there was a write to wait."""
         self._held = held
         if not held and self._wanted:
             self._wanted = False
             self.persist()
 
     def start(self) -> None:
-        """Begin the grid, with something to write at its first tick."""
+        """Let the grid begin now, with a write at its first tick."""
         self._started_ms = self._node.clock.elapsed_ms()
         self._timer = None
         self.changed()
 
     def changed(self) -> None:
-        """There is something to write at the next tick."""
+        """Note a change, to be written at the next tick."""
         if self.file is not None and self._is_running():
             self._ticks = TICKS_AFTER_CHANGE
             if self._timer is None:
@@ -201,7 +201,7 @@ class ConfigFile(Generic[B]):
             self._wait(self._node.clock.elapsed_ms() + 1)
 
     def forget(self) -> None:
-        """Have no file, as before the first start."""
+        """Delete the file, as before the first start."""
         self._unknown = {}
         if self.file is not None:
             self.file.delete()
@@ -212,7 +212,7 @@ def _reason(error: Exception) -> str:
 
 
 class Persistence:
-    """All config files of a broker; without `keep_in` there are none and nothing is written."""
+    """All config files of a broker. Without `keep_in` there are none, and nothing is written."""
 
     def __init__(
         self,
@@ -247,12 +247,14 @@ class Persistence:
         )
 
     def keep_in(self, open_file: Callable[[str], TextFile]) -> None:
-        """Have files, opened by their names; to be called before the broker's first start."""
+        """Open the files by their names; call this before the broker's first start."""
         for file in self.files:
             file.file = open_file(file.name)
 
     def load(self) -> None:
-        """Have what the files say, and of the rest what a first boot has; StoreError as Java.
+        """Fill the tables from the files; a table without a file is as after a first start.
+
+        Raise StoreError where Java does not start.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
@@ -263,7 +265,7 @@ class Persistence:
             self.load_texts(None)
 
     def load_texts(self, texts: dict[str, str] | None) -> None:
-        """Have what these texts say, by file name, instead of what the files say."""
+        """Fill the tables from texts by file name; None reads the files."""
         self._clear_tables()
         for file in self.files:
             if texts is None:
@@ -272,12 +274,12 @@ class Persistence:
                 file.decode(text)
 
     def persist_all(self) -> None:
-        """Write every file, as after much has changed."""
+        """Write every file, after many changes."""
         for file in self.files:
             file.persist()
 
     def start(self) -> None:
-        """Begin the grids of those that are written on one; delays see to themselves.
+        """Begin the grids of offsets and filters; `ScheduleMessageService` has its own.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
@@ -285,7 +287,7 @@ class Persistence:
         self.filters.start()
 
     def stop(self) -> None:
-        """Write down the last of it, in Java's order; delays are written with the store's end.
+        """Write the last changes, in Java's order; delays are written when the store ends.
 
         Source: broker/BrokerController.java#shutdown (4.9.7)
         """
@@ -304,14 +306,14 @@ class Persistence:
             self.groups.hold(False)
 
     def reset(self) -> None:
-        """Have no files; what changes from now on is written as after a first start."""
+        """Delete all files; later changes are written as after a first start."""
         for file in self.files:
             file.forget()
         self.offsets.changed()
         self.filters.changed()
 
 
-# The classes of bodies are imported when there is a file to read.
+# These functions import the classes of bodies only when there is a file to read.
 
 
 def _topics() -> type[Any]:

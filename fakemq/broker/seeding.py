@@ -1,4 +1,4 @@
-"""Messages put into a broker by a test's own hand, stored as a producer's would be."""
+"""Messages that a test puts into a broker; they are stored like those of a producer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def seed(
 ) -> None:
     """Store ``body``, with ``more`` properties.
 
-    ConfigError where no store would take it, FakemqError where this one does not now.
+    Raise ConfigError if no store would accept it, FakemqError if this one refuses it now.
     """
     properties = {
         **(more or {}),
@@ -57,6 +57,6 @@ def seed(
             store_host=broker.store_host,
         )
     )
-    if result.append_result is None:  # else it is there, whether a slave has it or not
+    if result.append_result is None:  # otherwise it is stored, at a slave or not
         kind = ConfigError if result.status in _NEVER else FakemqError
         raise kind(f"{broker.name} did not take a message for {topic}: {result.status.name}")

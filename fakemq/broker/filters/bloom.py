@@ -1,7 +1,7 @@
 """Bits that stand for a consumer group's filter, as consumerFilter.json has them.
 
-A broker with extended consume queues marks each message with the bits of the filters that match
-it. Ours has none; only what the file says of each filter is worked out here.
+A broker with extended consume queues marks each message with the bits of the matching filters.
+fakemq has no such queues; it computes only the bits that the file contains for each filter.
 
 Source: filter/util/BloomFilter.java (4.9.7)
 """
@@ -17,7 +17,7 @@ _C1, _C2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
 
 class BloomFilter:
-    """``bits`` of room, and as many ``hashes`` of each text in it.
+    """A filter of ``bits`` bits, of which each text sets ``hashes``.
 
     Made for ``expected`` texts and an ``error_rate`` in percent, from 1 to 99.
     """
@@ -29,7 +29,7 @@ class BloomFilter:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Bits and hashes: filters of unlike size do not understand each other."""
+        """Bits and hashes: filters of different sizes cannot be compared."""
         return self.bits, self.hashes
 
     def bit_positions(self, text: str) -> list[int]:

@@ -25,7 +25,7 @@ _KNOWN_CHARS = 1_000
 
 
 def compile_expression(expression_type: str | None, text: str | None) -> Expression:
-    """The condition in a subscription's text.
+    """Return the condition in a subscription's text.
 
     Raises MQFilterError, whose text is what Java's exception says (nothing, for no text at all).
     """
@@ -36,7 +36,7 @@ def compile_expression(expression_type: str | None, text: str | None) -> Express
         )
     if text is None:
         raise MQFilterError
-    # What is very long is not remembered: a peer may send any number of them.
+    # Very long texts are not cached: a peer may send any number of them.
     return (compile_sql if len(text) <= _KNOWN_CHARS else compile_sql.__wrapped__)(text)
 
 
@@ -49,7 +49,7 @@ class ExpressionMessageFilter:
         self._expression = expression
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
-        """Always: a plain queue entry says nothing of properties."""
+        """Return True: a plain queue entry contains no properties."""
         return True
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:

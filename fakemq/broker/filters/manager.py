@@ -1,7 +1,7 @@
-"""The filter expressions that consumers have told of in heartbeats.
+"""The filter expressions that consumers have sent in heartbeats.
 
-A filter outlives its group by a day. Java removes the dead ones whenever it writes its file, every
-10 s; here the first that will have to go has a timer on that grid.
+A filter dies with its group, and is removed a day later. Java removes dead filters whenever it
+writes its file, every 10 s; here the filter that is removed next has a timer on that grid.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7)
 """
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from fakemq.protocol.bodies.heartbeat import SubscriptionData
 
 PERSIST_PERIOD_MS = 10_000
-"""Also the time before the first one."""
+"""The period of Java's writes, and the time before the first one."""
 
 LOADED_DEAD_FOR_MS = 30_000
-"""How long whoever was alive at a stop counts as dead at the next start."""
+"""How long a filter that was alive at a stop counts as dead at the next start."""
 
 _TOPICS_CAPACITY = 512
-"""Of Java's map of topics, by which the file has its order."""
+"""The capacity of Java's map of topics, which decides the order in the file."""
 
 
 class ConsumerFilter:
@@ -53,7 +53,7 @@ class ConsumerFilter:
 
 
 class ConsumerFilterManager:
-    """One broker's filters, by group and topic; those by tags are not here."""
+    """The filters of one broker, by group and topic; filters by tags are not listed."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ConsumerFilterManager:
     # -- what consumers say -------------------------------------------------------------------
 
     def register(self, group: str, subscriptions: Collection[SubscriptionData]) -> None:
-        """Take over what a heartbeat says of a group; filters for topics it does not name die.
+        """Take over the filters of a group from a heartbeat; filters for other topics die.
 
         Source: ConsumerFilterManager.java#register (4.9.7)
         """
@@ -115,12 +115,12 @@ class ConsumerFilterManager:
         try:
             expression = compile_expression(subscription.expression_type, subscription.sub_string)
         except MQFilterError:
-            # The old one goes, too: the client is to see that there is an error.
+            # Remove the old one, too, so that the client notices the error.
             filters.pop(topic, None)
             self._forget_empty(group)
             self._changed(group, topic, "refused")
             return
-        from fakemq.protocol.bodies.filter import ConsumerFilterData  # for few groups
+        from fakemq.protocol.bodies.filter import ConsumerFilterData  # few groups have filters
 
         data = ConsumerFilterData(
             consumer_group=group,
@@ -134,7 +134,7 @@ class ConsumerFilterManager:
         self._changed(group, topic, "registered")
 
     def unregister(self, group: str) -> None:
-        """The last member of a group has gone: its filters die.
+        """Let the filters of a group die, as its last member has left.
 
         Source: ConsumerFilterManager.java#unRegister (4.9.7)
         """
@@ -144,7 +144,7 @@ class ConsumerFilterManager:
     # -- reading ------------------------------------------------------------------------------
 
     def find(self, topic: str, group: str) -> ConsumerFilter | None:
-        """The filter of a group for a topic, dead or alive."""
+        """Return the filter of a group for a topic, dead or alive; None if it has none."""
         return self._by_group.get(group, {}).get(topic)
 
     def expression(self, topic: str, group: str) -> Expression | None:
@@ -153,12 +153,12 @@ class ConsumerFilterManager:
         return None if found is None else found.expression
 
     def data(self, topic: str, group: str) -> ConsumerFilterData | None:
-        """A filter with its bits, as Java shows it."""
+        """Return a filter with its bits, as Java shows it."""
         found = self.find(topic, group)
         return None if found is None else self._with_bits(found.data, self._bloom_filter())
 
     def persisted(self) -> ConsumerFilterTable:
-        """All filters as consumerFilter.json has them, after those that must go have gone.
+        """Return all filters as consumerFilter.json has them; remove expired ones first.
 
         Source: ConsumerFilterManager.java#encode (4.9.7)
         """
@@ -184,13 +184,13 @@ class ConsumerFilterManager:
         )
 
     def load(self, table: ConsumerFilterTable) -> None:
-        """Take over what a file says, before the start; nothing if its bits are of another size.
+        """Take over the filters of a file, or none if its bits have another size.
 
         Differs: Java keeps an expression that cannot be compiled, as one that everything matches.
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
-        # Only who starts in a directory comes here.
+        # Only a broker with a directory needs them.
         from fakemq.broker.filters.expressions import compile_expression
         from fakemq.broker.filters.sql_tokens import MQFilterError
 
@@ -208,13 +208,13 @@ class ConsumerFilterManager:
                 found = by_group.setdefault(group, {})[topic] = ConsumerFilter(data, expression)
                 if data.dead_time >= data.born_time:
                     found.died_ms = clock.elapsed_ms() - (clock.now_ms() - data.dead_time)
-        # Who is connected, at a restored snapshot, knows better.
+        # At a restored snapshot the filters of connected consumers win.
         self._by_group = by_group | self._by_group
 
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin the grid of clean-ups. Whoever has no members now counts as dead for 30 s.
+        """Let the grid of clean-ups begin. Filters of groups without members died 30 s ago.
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
@@ -227,14 +227,14 @@ class ConsumerFilterManager:
         self._watch()
 
     def reset(self) -> None:
-        """Keep only what those who are connected subscribe to."""
+        """Keep only the filters that connected consumers subscribe to."""
         for group, filters in list(self._by_group.items()):
             for topic in filters.keys() - (self._subscriptions(group) or ()):
                 del filters[topic]
             self._forget_empty(group)
 
     def clean(self) -> None:
-        """Remove what has been dead for filterDataCleanTimeSpan.
+        """Remove the filters that have been dead for filterDataCleanTimeSpan.
 
         Source: ConsumerFilterManager.java#clean (4.9.7)
         """
@@ -289,7 +289,7 @@ class ConsumerFilterManager:
 
     def _watch(self) -> None:
         if self._timer is not None and self._timer.pending:
-            return  # for one that died before
+            return  # the timer of a filter that died before
         died_ms = [
             found.died_ms
             for filters in self._by_group.values()

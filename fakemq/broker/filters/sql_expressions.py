@@ -1,8 +1,8 @@
 """Conditions on the properties of a message, and their values in Java's three-valued logic.
 
-Properties are text. They become numbers (or truth) where they are compared with one, of the very
-type that the literal has: ``a > 5`` wants an int of ``a``, ``a > 5.0`` takes a double, and an ``a``
-that is none is an error, by which a broker keeps the message back.
+Properties are text. In a comparison they are converted to the type of the literal: ``a > 5`` needs
+an int in ``a``, ``a > 5.0`` a double. If ``a`` cannot be converted, that is an error, and the
+broker does not deliver the message.
 
 Source: filter/expression/*.java (4.9.7), whose toString is ours, too
 """

@@ -1,12 +1,11 @@
 """The grammar of filter expressions, with the errors of the parser that JavaCC made of it.
 
-By hand and no parser library's: those read to the end, where Java stops at the end of the first
-condition, and their errors have nothing to do with Java's.
+It is written by hand for two reasons. Parser libraries read a text to its end, but Java stops at
+the end of the first condition. And their errors are not those of Java.
 
 ``OR`` binds loosest, then ``AND``, then ``=``, ``<>`` and ``IS``, then the other comparisons; what
-they compare, and what ``NOT`` denies, is a single operand. A text may go on behind a condition as
-it likes. What an error says was expected is all that was looked for in vain since the last word
-was taken, as in Java.
+they compare, and what ``NOT`` negates, is a single operand. Any text may follow the condition. An
+error lists as expected all words that the parser tried since it took the last word, as in Java.
 
 Source: filter/parser/SelectorParser.jj, SelectorParser.java, ParseException.java (4.9.7)
 """
@@ -46,7 +45,7 @@ from fakemq.protocol.header import parse_long
 from fakemq.protocol.java import parse_double
 
 MAX_DEPTH = 100
-"""Operands within operands. Java's stack holds a thousand parentheses and eleven thousand NOTs."""
+"""Limit of nested operands. Java's stack holds 1,000 parentheses and 11,000 NOTs."""
 
 _PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
 
@@ -58,7 +57,7 @@ _LITERALS: dict[Kind, Callable[[str], Value]]
 
 @lru_cache(maxsize=100)
 def compile_sql(text: str) -> Expression:
-    """The condition that ``text`` begins with.
+    """Return the condition at the beginning of ``text``.
 
     Raises MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`.
 
@@ -71,9 +70,9 @@ def compile_sql(text: str) -> Expression:
 
 
 class _Parser:
-    """Recursive descent; each method is a production of the grammar, and stands behind its words.
+    """Recursive descent; each method is a production of the grammar and reads its words.
 
-    With ``scanning`` nothing is made of what is read.
+    With ``scanning`` the methods read only, and return no expression.
     """
 
     def __init__(self, tokens: Tokens, at: int = 0, *, scanning: bool = False) -> None:
@@ -92,7 +91,7 @@ class _Parser:
         return False
 
     def _is_ahead(self, first: Kind, second: Kind) -> bool:
-        # Java looks at the second word only if the first is the right one.
+        # Java reads the second word only if the first one matches.
         tokens, at = self._tokens, self._at
         return tokens[at].kind is first and tokens[at + 1].kind is second
 
@@ -221,8 +220,7 @@ class _Parser:
         raise self._unexpected(*_OPERANDS)
 
     def _is_operand_ahead(self) -> bool:
-        # What is wrong behind a plus is told as an error at the plus itself, but for words that
-        # are none.
+        # An error behind a plus is reported at the plus itself, unless no word can be read there.
         scan = _Parser(self._tokens, self._at, scanning=True)
         scan._depth = self._depth - 1
         try:

@@ -1,7 +1,7 @@
 """The words of a filter expression, found one by one as JavaCC's token manager finds them.
 
-Java reads a word only when its parser looks at it, so what stands behind the end of a condition is
-never read, and an error in it is none. Java counts UTF-16 units; so does this.
+Java reads a word only when its parser needs it. So a text behind the end of a condition is never
+read, and an error in it has no effect. Positions count UTF-16 units, as in Java.
 
 Source: filter/parser/SelectorParserTokenManager.java, SimpleCharStream.java, TokenMgrError.java
 (4.9.7)
@@ -18,7 +18,7 @@ from typing import NamedTuple
 class MQFilterError(Exception):
     """An expression that cannot be compiled, or evaluated; the text is that of Java's exception.
 
-    It is what a client reads, since MQFilterException says its cause's toString.
+    Clients read it, because MQFilterException contains its cause's toString.
 
     Source: filter/expression/MQFilterException.java (4.9.7)
     """
@@ -64,8 +64,8 @@ class Token(NamedTuple):
 
 _NOTHING = re.compile(r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*(?s:.*?)\*/)*")
 _NOTHING_ON_LAST_LINE = re.compile(r"(?:[ \t\f]+|/\*(?s:.*?)\*/)*")
-"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs: on the last
-line nobody looks for one, as every ``--`` there would cost the whole line."""
+"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs: the
+last line is not searched for one, because every ``--`` there would scan the whole line."""
 
 _WORD = re.compile(
     r"""
@@ -134,7 +134,7 @@ class Tokens:
         return line, column
 
     def _error(self, at: int) -> MQFilterError:
-        """What Java says of a beginning that no word has, after as many units as it has to read.
+        """Return Java's error for text that begins no word, with the units that Java has read.
 
         Source: SelectorParserTokenManager.java#getNextToken, TokenMgrError.java#LexicalError
         """

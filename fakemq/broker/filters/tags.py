@@ -24,20 +24,20 @@ class TagsFilter:
         self._codes = frozenset(codes)
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
-        """Whether the low 32 bits of a queue entry's tags code are one of the hashes."""
+        """Return whether the low 32 bits of a queue entry's tags code are one of the hashes."""
         return int32(tags_code) in self._codes
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        """Always: the record has nothing to add."""
+        """Return True: the record has no more to compare."""
         return True
 
     def is_matched_by_properties(self, properties: bytes) -> bool:
-        """Always, as with the record."""
+        """Return True, as for the record."""
         return True
 
 
 def tags_filter(subscription: SubscriptionData) -> TagsFilter | None:
-    """The filter of a subscription by tags; None if it takes everything."""
+    """Return the filter of a subscription by tags; None if every message passes."""
     if subscription.sub_string == SUB_ALL:
         return None
     return TagsFilter(subscription.code_set)
