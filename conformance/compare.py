@@ -35,12 +35,12 @@ class StaleDifferenceError(Exception):
 
 
 def recording_path(scenario: Scenario) -> Path:
-    """Where the real cluster's transcript is kept."""
+    """Return where the real cluster's transcript is kept."""
     return RECORDINGS / f"{scenario.name}.txt"
 
 
 def recording(scenario: Scenario) -> str:
-    """The real cluster's transcript. FileNotFoundError says how to make it."""
+    """Return the real cluster's transcript. FileNotFoundError says how to make it."""
     path = recording_path(scenario)
     if not path.exists():
         raise FileNotFoundError(
@@ -63,7 +63,7 @@ def differences(path: Path = DIFFERENCES) -> list[Difference]:
 
 
 def expected(scenario: Scenario, accepted: Iterable[Difference]) -> str:
-    """What the fake should say: the recording, but for accepted differences.
+    """Return what the fake should say: the recording, but for accepted differences.
 
     Raises StaleDifferenceError for a row whose Java lines the recording does not have.
     """
@@ -85,7 +85,7 @@ def expected(scenario: Scenario, accepted: Iterable[Difference]) -> str:
 
 
 def stale(accepted: Iterable[Difference], known: Sequence[Scenario]) -> list[str]:
-    """What is wrong with rows that name no scenario, or apply to none."""
+    """Return what is wrong with rows that name no scenario, or apply to none."""
     names = {one.name for one in known}
     texts = "".join(recording(one) for one in known)
     return [

@@ -42,7 +42,7 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def go() -> None:
-    """Skips where the Go toolchain is missing; with CI=true that is a failure."""
+    """Skip where the Go toolchain is missing; with CI=true that is a failure."""
     _require(missing_go())
 
 

@@ -102,7 +102,7 @@ def without_times(text: str, now_ms: int) -> str:
 
 
 def without_disk(text: str) -> str:
-    """How full the disk of a broker is: that of this machine."""
+    """Return how full the disk of a broker is: that of this machine."""
     return _DISK.sub(r"\1: <full>", text)
 
 
@@ -124,7 +124,7 @@ def without_order(value: object, key: str = "") -> object:
 
 
 def without_versions(value: object, now_ms: int) -> object:
-    """The counter of a DataVersion that the cluster itself has counted."""
+    """Return the counter of a DataVersion that the cluster itself has counted."""
     if isinstance(value, dict):
         stamp = value.get("timestamp")
         if "counter" in value and isinstance(stamp, int) and abs(stamp - now_ms) < DAY_MS:

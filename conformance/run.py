@@ -41,13 +41,13 @@ class Target(Protocol):
     """How long nothing comes where nothing will."""
 
     def now_ms(self) -> int:
-        """The time there."""
+        """Return the time there."""
 
     def pass_time(self, ms: int) -> None:
         """Let time pass, for the cluster and for clients outside it."""
 
     def broker(self, place: str) -> Node:
-        """The broker of that place, to kill and start it."""
+        """Return the broker of that place, to kill and start it."""
 
 
 class Run:
@@ -77,7 +77,7 @@ class Run:
 
     @contextmanager
     def running(self) -> Iterator[Run]:
-        """Closes every connection at the end."""
+        """Close every connection at the end."""
         try:
             yield self
         finally:
@@ -94,7 +94,7 @@ class Run:
     # -- what is written down -----------------------------------------------------------------
 
     def peer(self, name: str, place: str) -> Peer:
-        """The connection of ``name`` to a place, a new one at first use."""
+        """Return the connection of ``name`` to a place, a new one at first use."""
         peer = self._peers.get((name, place))
         if peer is None:
             peer = Peer(name, place, self.addrs[place], self.normaliser, self.lines)
@@ -269,17 +269,17 @@ class Run:
         self.normaliser.starts[topic] = self.max_offset("broker-a", topic, queue_id)
 
     def offset(self, topic: str, offset: int) -> int:
-        """The offset that counts as this one, see `shared`."""
+        """Return the offset that counts as this one, see `shared`."""
         return offset + self.normaliser.starts.get(topic, 0)
 
     def max_offset(self, place: str, topic: str, queue_id: int = 0) -> int:
-        """Where a queue ends."""
+        """Return where a queue ends."""
         header = GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
         command = self.client.instance.command(RequestCode.GET_MAX_OFFSET, header)
         return int(self.client.invoke(self.addrs[place], command).ext_fields["offset"])
 
     def now_ms(self) -> int:
-        """The time of the cluster."""
+        """Return the time of the cluster."""
         return self._target.now_ms()
 
     def wait(
@@ -329,7 +329,7 @@ class Run:
         self._target.pass_time(ms)
 
     def answer_within(self, pending: Pending, ms: int) -> Answer:
-        """The answer to a held request, which must come when that much time has passed."""
+        """Return the answer to a held request, which must come when that much time has passed."""
         for _ in range(0, ms, STEP_MS):
             if pending.has_come():
                 break
@@ -357,14 +357,14 @@ class Run:
         return self.client.pull(queue, offset, max_messages=1).messages[0].store_timestamp_ms
 
     def log_place(self, place: str, topic: str, offset: int) -> int:
-        """Where in the log the message at ``offset`` of queue 0 lies."""
+        """Return where in the log the message at ``offset`` of queue 0 lies."""
         queue = MessageQueue(topic=topic, broker_name=place, queue_id=0)
         found = self.client.pull(queue, offset, max_messages=1).messages[0].physical_offset
         self.normaliser.places.name(place, found)
         return found
 
     def is_member(self, place: str, group: str) -> bool:
-        """Whether a group has any member at a broker."""
+        """Return whether a group has any member at a broker."""
         header = GetConsumerListByGroupRequestHeader(consumer_group=group)
         command = self.client.instance.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
         return self.client.invoke(self.addrs[place], command).code == 0

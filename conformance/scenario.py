@@ -79,7 +79,7 @@ def scenario(
     family: str = "",
     quick: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Run], None]], Callable[[Run], None]]:
-    """Registers the function below as a scenario; its name names the recording.
+    """Register the function below as a scenario; its name names the recording.
 
     Scenarios of equal ``config`` without a slave share a real cluster; see `Scenario` for the rest.
     """

@@ -34,7 +34,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def is_inside(module: str) -> bool:
-    """Whether a module is a part of a broker, a name server or what they stand on."""
+    """Return whether a module is a part of a broker, a name server or what they stand on."""
     package, _, rest = module.partition(".")
     part = rest.partition(".")[0]
     if package != "fakemq" or not part or part in VALUES:

@@ -69,12 +69,12 @@ def repeat(chosen: Sequence[Scenario], runs: int) -> int:
 
 
 def real_s(chosen: Sequence[Scenario]) -> int:
-    """How long they take on a real cluster, one after the other."""
+    """Return how long they take on a real cluster, one after the other."""
     return sum(one.real_s for one in chosen)
 
 
 def table(chosen: Sequence[Scenario]) -> list[str]:
-    """The lines of docs/scenarios.md that list them, family by family."""
+    """Return the lines of docs/scenarios.md that list them, family by family."""
     lines = []
     for family in FAMILIES:
         members = [one for one in chosen if one.family == family]

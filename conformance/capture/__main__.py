@@ -38,7 +38,7 @@ SETTLE_S = 0.15
 
 
 def ask_all(address: str, asks: Iterable[Ask], build: Callable[..., bytes]) -> Lines:
-    """Asks in order on one connection and keeps the bytes of both sides."""
+    """Ask in order on one connection and keep the bytes of both sides."""
     lines: Lines = []
     with RawConnection(address, timeout=3.0) as connection:
         for opaque, ask in enumerate(asks, 1):
@@ -54,7 +54,7 @@ def ask_all(address: str, asks: Iterable[Ask], build: Callable[..., bytes]) -> L
 
 
 def answers(connection: RawConnection, name: str, opaque: int) -> Lines:
-    """The answer to ``opaque``, behind whatever the broker says before it."""
+    """Return the answer to ``opaque``, behind whatever the broker says before it."""
     lines: Lines = []
     while True:
         try:
@@ -96,7 +96,7 @@ def choice(frames: Sequence[bytes]) -> bytes:
 
 
 def java_clients(cluster: JavaCluster) -> dict[str, Lines]:
-    """What Java clients say when led over proxies by rewritten routes."""
+    """Return what Java clients say when led over proxies by rewritten routes."""
     captured = {}
     for version, binary in [(v, b) for v in CLIENT_VERSIONS for b in (False, True)]:
         with ExitStack() as stack:

@@ -71,7 +71,7 @@ class Recording:
         return data[: sum(map(len, records(data)))]
 
     def last_in(self, topic: str) -> int:
-        """The physical offset of the topic's last record."""
+        """Return the physical offset of the topic's last record."""
         found = at = 0
         for record in records(self.log()):
             if bytes([len(topic)]) + topic.encode() in record:

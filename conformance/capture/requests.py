@@ -38,7 +38,7 @@ def properties(**pairs: str) -> str:
 
 
 def send_fields(text: str, queue: int = 0, sys_flag: int = 0, topic: str = TOPIC) -> dict[str, str]:
-    """The long names, of code 10; ``text`` holds the properties."""
+    """Return the long names, of code 10; ``text`` holds the properties."""
     return requests.texts(_send_fields(text, queue, sys_flag, topic))
 
 
@@ -58,7 +58,7 @@ def _send_fields(text: str, queue: int, sys_flag: int, topic: str) -> dict[str, 
 def send_v2_fields(
     text: str, queue: int = 0, sys_flag: int = 0, batch: bool = False
 ) -> dict[str, str]:
-    """The short names, of codes 310 and 320."""
+    """Return the short names, of codes 310 and 320."""
     fields = _send_fields(text, queue, sys_flag, TOPIC) | {"batch": batch}
     return requests.texts(requests.short_names(fields))
 

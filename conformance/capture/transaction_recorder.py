@@ -203,7 +203,7 @@ class Recorder:
     # -- afterwards ---------------------------------------------------------------------------
 
     def log(self) -> bytes:
-        """The records in the broker's commit log."""
+        """Return the records in the broker's commit log."""
         data = (self.broker.store / "commitlog" / f"{0:020}").read_bytes()
         end = 0
         while size := int.from_bytes(data[end : end + 4]):
@@ -211,7 +211,7 @@ class Recorder:
         return data[:end]
 
     def messages(self) -> list[MessageExt]:
-        """What is in the log, in its order."""
+        """Return what is in the log, in its order."""
         return decode_records(self.log())
 
     def close(self) -> None:

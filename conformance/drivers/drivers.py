@@ -92,7 +92,7 @@ class Driver:
         self.close()
 
     def close(self) -> None:
-        """Kills the process if it still runs and removes its directory."""
+        """Kill the process if it still runs and remove its directory."""
         reap(self.process)
         self._reader.join()
         self._stdout.close()
@@ -104,7 +104,7 @@ class Driver:
         self._stdin.flush()
 
     def stop(self) -> None:
-        """Shuts the client down cleanly and waits for the end of its process."""
+        """Shut the client down cleanly and wait for the end of its process."""
         self.say("stop")
         self.wait_for(lambda: "stopped" in self._printed, "stopped")
         self.process.wait(EVENT_TIMEOUT_S)
@@ -115,13 +115,13 @@ class Driver:
         self.process.wait()
 
     def client_log(self) -> list[str]:
-        """What the client has logged so far at WARN and above."""
+        """Return what the client has logged so far at WARN and above."""
         return []
 
     def wait_for(
         self, condition: Callable[[], bool], what: str = "", timeout_s: float = EVENT_TIMEOUT_S
     ) -> None:
-        """Waits until an event of the driver makes ``condition`` true. Raises DriverError."""
+        """Wait until an event of the driver makes ``condition`` true. Raises DriverError."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
             while not condition():
@@ -133,11 +133,11 @@ class Driver:
                         raise DriverError(f"{what} not in {timeout_s} s\n{self.tail()}")
 
     def complaints(self) -> str:
-        """The end of what the program and those it started wrote to stderr."""
+        """Return the end of what the program and those it started wrote to stderr."""
         return (self.home / "stderr.txt").read_text(errors="replace")[-4000:]
 
     def tail(self) -> str:
-        """The last of what it has printed and logged."""
+        """Return the last of what it has printed and logged."""
         lines = [*self._printed[-20:], self.complaints(), *self.client_log()[-40:]]
         return "\n".join(lines)
 
@@ -151,7 +151,7 @@ class Driver:
             self._changed.notify_all()
 
     def on_line(self, line: str) -> None:
-        """Takes one event, on the reading thread."""
+        """Take one event, on the reading thread."""
 
 
 class Producing(Driver):
@@ -175,16 +175,16 @@ class Producing(Driver):
         self.say("go")
 
     def pause(self) -> None:
-        """Sends nothing more until ``go``; one send may still be under way."""
+        """Send nothing more until ``go``; one send may still be under way."""
         self.say("pause")
 
     def send(self, id: str) -> Ack:
-        """Sends one message with ``id`` as key and body. Raises DriverError if it fails."""
+        """Send one message with ``id`` as key and body. Raises DriverError if it fails."""
         self.begin(id)
         return self.ended(id)
 
     def begin(self, id: str, size_bytes: int = 0, timeout_ms: int | None = None) -> None:
-        """Begins to send one message with ``id`` as key; `ended` has its end.
+        """Begin to send one message with ``id`` as key; `ended` has its end.
 
         Its body is the id, or ``size_bytes`` random bytes; both are for a Java producer only.
         """
@@ -192,7 +192,7 @@ class Producing(Driver):
         self.say(" ".join(["send", id, *(str(one) for one in more if one is not None)]))
 
     def ended(self, id: str) -> Ack:
-        """Waits for the end of a send. Raises DriverError if it fails."""
+        """Wait for the end of a send. Raises DriverError if it fails."""
 
         def done() -> bool:
             return any(ack.id == id for ack in self.acks) or any(
@@ -206,7 +206,7 @@ class Producing(Driver):
         raise DriverError(f"send {id} failed\n{self.tail()}")
 
     def find(self, key: str) -> int:
-        """How many messages its topic has by a key."""
+        """Return how many messages its topic has by a key."""
         asked = len(self._found)
         self.say(f"find {key}")
         self.wait_for(lambda: len(self._found) > asked, f"find {key}")
@@ -237,14 +237,14 @@ class Consuming(Driver):
         super().__init__(command, environment)
 
     def assigned(self) -> list[str]:
-        """The queues it holds now, as ``broker-a:0``."""
+        """Return the queues it holds now, as ``broker-a:0``."""
         asked = len(self._assigned)
         self.say("assigned")
         self.wait_for(lambda: len(self._assigned) > asked, "assigned")
         return self._assigned[-1]
 
     def wait_assigned(self, count: int, timeout_s: float = EVENT_TIMEOUT_S) -> list[str]:
-        """Polls until it holds ``count`` queues; returns them. Raises DriverError."""
+        """Poll until it holds ``count`` queues; return them. Raises DriverError."""
         deadline = time.monotonic() + timeout_s
         while len(queues := self.assigned()) != count:
             if time.monotonic() > deadline:
@@ -281,7 +281,7 @@ def run_scenario(
     timeout_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs a program to its end, or kills it after ``timeout_s``.
+    """Run a program to its end, or kill it after ``timeout_s``.
 
     Its stdin is open until then and ends when this process dies.
     """
@@ -310,7 +310,7 @@ def run_scenario(
 
 
 def reap(process: subprocess.Popen[str]) -> None:
-    """Kills a process, waits for it and closes its stdin."""
+    """Kill a process, wait for it and close its stdin."""
     process.kill()
     process.wait()
     if process.stdin is not None:

@@ -80,7 +80,7 @@ def missing_go() -> str | None:
 
 
 def binary() -> Path:
-    """The built program; builds it when its sources have changed. Raises GoBuildError."""
+    """Return the built program; build it when its sources have changed. Raises GoBuildError."""
     _CACHE.mkdir(parents=True, exist_ok=True)
     with open(_CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -138,7 +138,7 @@ def _environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 def observe(namesrv_addr: str, scenario: str, **environment: str) -> list[str]:
-    """Runs a scenario with fresh topic and group names; returns its observations in order.
+    """Run a scenario with fresh topic and group names; return its observations in order.
 
     ``environment`` has variables that the scenario reads.
     Raises DriverError with everything printed when the program fails or takes over 200 s.

@@ -104,7 +104,7 @@ def java_command(
 def observe(
     namesrv_addr: str, scenario: str, version: str = REFERENCE, *, binary: bool = False
 ) -> list[str]:
-    """Runs one scenario in a JVM of its own; see ``JavaProgram.observe``."""
+    """Run one scenario in a JVM of its own; see ``JavaProgram.observe``."""
     with JavaProgram(namesrv_addr, version, binary=binary) as program:
         return program.observe(scenario)
 
@@ -176,7 +176,7 @@ class JavaProgram(JavaDriver):
         super().__init__(version, *arguments, binary=binary, jvm=jvm, domain=domain)
 
     def begin(self, scenario: str) -> None:
-        """Runs a scenario with fresh topic and group names, as soon as its turn comes."""
+        """Run a scenario with fresh topic and group names, as soon as its turn comes."""
         if scenario not in self._begun:
             self._begun.add(scenario)
             # One length always: the suffix is part of stored sizes.
@@ -196,7 +196,7 @@ class JavaProgram(JavaDriver):
         return observed
 
     def observe_again(self, scenario: str) -> list[str]:
-        """What the clients of a scenario see in a JVM of their own."""
+        """Return what the clients of a scenario see in a JVM of their own."""
         return self._again(scenario)
 
     def on_line(self, line: str) -> None:
@@ -276,7 +276,7 @@ class JavaClients(JavaDriver):
         return tag
 
     def ended(self, tag: str) -> bool:
-        """Whether a command has come to its end."""
+        """Return whether a command has come to its end."""
         return tag in self._results
 
     def result(self, tag: str) -> str:

@@ -92,7 +92,7 @@ class Stock(JavaDriver):
         return sorted(self._found)
 
     def keys(self, *kinds: str) -> set[str]:
-        """The keys of what was acknowledged, of some kinds or of all but rolled back."""
+        """Return the keys of what was acknowledged, of some kinds or of all but rolled back."""
         return {ack.key for ack in self.acks if ack.kind in (kinds or (ack.kind,))} - {
             ack.key for ack in self.acks if ack.kind == "rollback"
         }

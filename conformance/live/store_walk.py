@@ -101,6 +101,6 @@ def java_config(store: Path) -> dict[str, str]:
 
 
 def fake_config(store: Path) -> list[str]:
-    """The same as lines for fakemq."""
+    """Return the same as lines for fakemq."""
     config = {**java_config(store), "brokerName": "broker-a"}
     return [f"{key}={value}" for key, value in config.items()]

@@ -105,7 +105,7 @@ def test_producer_notices_a_silent_broker_only_by_its_route(java: None) -> None:
 
 
 def brokers_of(producer: JavaProducer, name: str) -> set[str]:
-    """Where as many messages go as both brokers have queues."""
+    """Send a message for each queue of both brokers; return the brokers that got them."""
     return {producer.send(f"{name}-{number}").broker for number in range(2 * QUEUES)}
 
 
@@ -113,7 +113,7 @@ def brokers_of(producer: JavaProducer, name: str) -> set[str]:
 
 
 def stored_ids(cluster: fakemq.Cluster, broker: str) -> Counter[str]:
-    """The keys of the messages that a broker holds, with how many of each."""
+    """Return the keys of the messages that a broker holds, with how many of each."""
     return Counter(m.keys for m in cluster.messages(TOPIC) if m.broker == broker)
 
 

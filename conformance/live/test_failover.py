@@ -46,7 +46,7 @@ class Load:
         ]
 
     def acks(self) -> dict[Place, str]:
-        """The status of every send that was answered so far."""
+        """Return the status of every send that was answered so far."""
         acks = [ack for producer in self.producers for ack in producer.acks]
         return {(ack.queue_id, ack.queue_offset): ack.status for ack in acks}
 
@@ -84,7 +84,7 @@ def _failed(producer: JavaProducer) -> bool:
 
 
 def read_from_slave(nodes: Pair, expected: set[Place]) -> Counter[Place]:
-    """What a Java consumer gets of a new group, where only the slave is left."""
+    """Return what a Java consumer gets of a new group, where only the slave is left."""
     with JavaConsumer(nodes.namesrv_addr, TOPIC, "GNew") as consumer:
 
         def places() -> Counter[Place]:

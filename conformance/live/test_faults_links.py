@@ -69,7 +69,7 @@ class Lab(NamedTuple):
         return Sent(id, ack, time.monotonic() - began)
 
     def stored(self, id: str) -> int:
-        """How often a message is in the store."""
+        """Return how often a message is in the store."""
         return [message.keys for message in self.mq.messages(TOPIC)].count(id)
 
     def ended(self, id: str) -> bool:

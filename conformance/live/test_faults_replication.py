@@ -28,7 +28,7 @@ _UPDATE_CONSUMER_OFFSET = 15
 
 
 def ids(consumer: Consuming) -> list[str]:
-    """What a consumer was given, in the queue's order."""
+    """Return what a consumer was given, in the queue's order."""
     return [m.id for m in sorted(consumer.received, key=lambda m: m.queue_offset)]
 
 

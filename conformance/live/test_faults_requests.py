@@ -321,7 +321,7 @@ def test_expired_client_leaves_its_group_and_comes_back(
 
 
 def brokers_of(clients: JavaClients, number: int, topic: str = "Answers") -> list[str]:
-    """What a name server shows a Java client: ``broker-a=2``, …"""
+    """Return what a name server shows a Java client: ``broker-a=2``, …"""
     route = clients.do("route", f"ask{number}", topic)
     return [] if route.startswith("!") else [one.split("@")[0] for one in route.split()]
 

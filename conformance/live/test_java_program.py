@@ -70,7 +70,7 @@ def programs(request: pytest.FixtureRequest, quick_pair: QuickPair) -> Iterator[
 
 
 def wanted(request: pytest.FixtureRequest, version: str) -> list[str]:
-    """The scenarios that this process will ask for, the longest first."""
+    """Return the scenarios that this process will ask for, the longest first."""
     calls = [getattr(item, "callspec", None) for item in request.session.items]
     params = [call.params for call in calls if call is not None]
     chosen = {one.get("scenario") for one in params if one.get("programs") == version}

@@ -46,7 +46,7 @@ def send(namesrv_addr: str, ids: Iterable[str]) -> list[str]:
 
 
 def read(namesrv_addr: str, group: str, count: int) -> str:
-    """The messages that a new group gets, in the queue's order."""
+    """Return the messages that a new group gets, in the queue's order."""
     with JavaConsumer(namesrv_addr, TOPIC, group) as consumer:
         consumer.wait_for(lambda: len(consumer.received) >= count, f"{count} messages")
         received = sorted(consumer.received, key=lambda message: message.queue_offset)
@@ -54,7 +54,7 @@ def read(namesrv_addr: str, group: str, count: int) -> str:
 
 
 def swap(nodes: Pair) -> list[str]:
-    """The master dies in step with its slave, which takes its place."""
+    """Let the master die in step with its slave, which takes its place; return what happened."""
     namesrv_addr, old, new = nodes
     make_topic(nodes, TOPIC, 1)
     seen = send(namesrv_addr, ["a0", "a1"])
@@ -93,7 +93,7 @@ def test_slave_is_promoted_and_its_master_demoted(java: None, tmp_path: Path) ->
 
 
 def swap_with_one_ahead(nodes: Pair) -> list[str]:
-    """The master has two messages when it dies that its slave does not have."""
+    """Let the master die with two messages that its slave does not have; return what happened."""
     namesrv_addr, old, new = nodes
     make_topic(nodes, TOPIC, 1)
     seen = send(namesrv_addr, ["a0", "a1"])

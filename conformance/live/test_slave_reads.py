@@ -40,7 +40,7 @@ _SEND_MESSAGE = 10
 
 
 def refusal(addr: str) -> str:
-    """What a broker says to a send, without the figures of its disk."""
+    """Return what a broker says to a send, without the figures of its disk."""
     fields = texts(send_fields(TOPIC))
     header = json_header(call(addr, frame(_SEND_MESSAGE, fields, b"body")))
     return re.sub(r" *-?\d+\.\d+", " N", f"code {header['code']}: {header['remark']}")

@@ -66,12 +66,12 @@ def in_index(data: bytes) -> Fields:
 
 
 def in_checkpoint(_: bytes) -> Fields:
-    """The three store timestamps."""
+    """Return the three store timestamps."""
     yield 0, 24
 
 
 def in_config(data: bytes) -> Fields:
-    """The time of the data version; its counter is compared."""
+    """Return the time of the data version; its counter is compared."""
     for found in re.finditer(rb'"timestamp":(\d+)', data):
         yield found.start(1), found.end(1) - found.start(1)
 
@@ -88,7 +88,7 @@ SAVED_EVERY_FEW_SECONDS = re.compile(r"config/(consumer\w+|delayOffset)\.json\.b
 
 
 def compared(root: Path) -> dict[str, bytes]:
-    """The files of a store by their paths, without what is left out."""
+    """Return the files of a store by their paths, without what is left out."""
     found: dict[str, bytes] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -138,7 +138,7 @@ def test_same_traffic_makes_the_same_files(java: None, tmp_path: Path) -> None:
 
 
 def difference(one: bytes, two: bytes) -> str | None:
-    """The first bytes that are not the same, and their place."""
+    """Return the first bytes that are not the same, and their place."""
     if one == two:
         return None
     most = max(len(one), len(two))

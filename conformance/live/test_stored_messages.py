@@ -123,13 +123,13 @@ def settle(stock: Stock, node: Running) -> list[Found]:
 
 
 def in_flight(stock: Stock) -> set[str]:
-    """The kinds of messages that no consumer has taken yet."""
+    """Return the kinds of messages that no consumer has taken yet."""
     wanted = stock.keys() - stock.consumed.keys()
     return {ack.kind for ack in stock.acks if ack.key in wanted}
 
 
 def lasting(found: list[Found]) -> set[Found]:
-    """What each message has for good; where many are of one time, that finds any of them.
+    """Return what each message has for good; where many are of one time, that finds any of them.
 
     Look-ups by time go by the time of a queue's file, and where that lags behind, messages are
     found elsewhere; but what is found in a full file is found there for ever.

@@ -42,7 +42,7 @@ class Live(NamedTuple):
         return {group: self.cluster.group(group).members() for group in self.consumers}
 
     def logged(self) -> Counter[str]:
-        """What the consumers' client logs hold at WARN and above, with how many of each."""
+        """Return what the consumers' client logs hold at WARN and above, with how many of each."""
         lines = [line for one in self.consumers.values() for line in one.client_log()]
         return Counter(lines)
 

@@ -15,7 +15,7 @@ from fakemq.protocol.codes import RequestCode
 
 
 def topic_fields(topic: str, **more: object) -> dict[str, object]:
-    """The fields of UPDATE_AND_CREATE_TOPIC."""
+    """Return the fields of UPDATE_AND_CREATE_TOPIC."""
     return {
         "topic": topic,
         "defaultTopic": "TBW102",

@@ -51,7 +51,7 @@ def sql_pull(run: Run, topic: str, expression: str, offset: int = 0) -> None:
 
 
 def config_body(topic: str, expression: str, expression_type: str) -> dict[str, object]:
-    """The body of CHECK_CLIENT_CONFIG."""
+    """Return the body of CHECK_CLIENT_CONFIG."""
     return {
         "clientId": "checking@1",
         "group": "GChecking",

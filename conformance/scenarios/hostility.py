@@ -130,7 +130,7 @@ def ask_in_turn(
 
 
 def fields_of(code: int) -> list[str]:
-    """The names of the fields of a code's request header."""
+    """Return the names of the fields of a code's request header."""
     (row,) = (row for row in table.rows() if row.code == code)
     return [wire for wire, _, _ in row.request_header.field_specs()]
 

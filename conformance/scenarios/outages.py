@@ -104,7 +104,7 @@ def commit_offset(run: Run, place: str, topic: str, group: str, offset: int) -> 
 
 
 def offset_is(run: Run, place: str, topic: str, group: str, offset: int) -> bool:
-    """Whether a group has got so far, by what a broker says."""
+    """Return whether a group has got so far, by what a broker says."""
     fields = {key: str(value) for key, value in offset_fields(topic, group).items()}
     found = run.peer("consumer", place).quietly(RequestCode.QUERY_CONSUMER_OFFSET, fields)
     return found.fields.get("offset") == str(offset)

@@ -43,7 +43,7 @@ def topics(
 def register(
     name: str, addr: str = MASTER, broker_id: int = 0, **more: object
 ) -> dict[str, object]:
-    """The fields of REGISTER_BROKER."""
+    """Return the fields of REGISTER_BROKER."""
     host = addr.partition(":")[0]
     return {
         "brokerName": name,
@@ -57,7 +57,7 @@ def register(
 
 
 def unregister(name: str, addr: str = MASTER, broker_id: int = 0) -> dict[str, object]:
-    """The fields of UNREGISTER_BROKER."""
+    """Return the fields of UNREGISTER_BROKER."""
     return {
         "brokerName": name,
         "brokerAddr": addr,
@@ -165,7 +165,7 @@ def registration_switch(run: Run) -> None:
 
 
 def compressed(*names: str, counter: int) -> bytes:
-    """The compressed form of `topics`."""
+    """Return the compressed form of `topics`."""
     version = json.dumps({"counter": counter, "timestamp": LONG_AGO_MS}).encode()
     parts = [version, *(f"{name} 4 4 6 SINGLE_TAG".encode() for name in names), b"[]"]
     sized = [struct.pack(">i", len(one)) + one for one in parts]

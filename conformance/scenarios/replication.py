@@ -34,7 +34,7 @@ def first_report_beyond_the_end(run: Run) -> None:
 
 
 def _reaction(slave: socket.socket) -> str:
-    """What a master does that has nothing to send."""
+    """Return what an idle master does."""
     try:
         data = slave.recv(1 << 16)
     except TimeoutError:

@@ -19,7 +19,7 @@ FIRST_RETRY_LEVEL = 3
 
 
 def level_ms(run: Run, level: int) -> int:
-    """How long a level takes on this cluster."""
+    """Return how long a level takes on this cluster."""
     text = run.config.get("messageDelayLevel", DEFAULT_LEVELS).split()[level - 1]
     return int(text[:-1]) * UNITS_MS[text[-1]]
 

@@ -79,12 +79,12 @@ def received(namesrv_addr: str, topic: str) -> list[MessageExt]:
 
 
 def arrived(client: Client, topic: str) -> int:
-    """How many messages a topic has got so far."""
+    """Return how many messages a topic has got so far."""
     return sum(client.max_offset(queue) for queue in client.subscribe_queues(topic))
 
 
 def counted(messages: Iterable[MessageExt]) -> int:
-    """How many orders the last total of each customer comes to."""
+    """Return how many orders the last total of each customer comes to."""
     last: dict[str, int] = {}
     for message in messages:
         total = json.loads(message.body)["orders"]
@@ -94,7 +94,7 @@ def counted(messages: Iterable[MessageExt]) -> int:
 
 
 def deduplicated(messages: Iterable[MessageExt], name: str) -> list[MessageExt]:
-    """The first of those that have the same value of a property.
+    """Return the first of those that have the same value of a property.
 
     AssertionError where one lacks it, or where the same value stands for different messages.
     """
@@ -108,7 +108,7 @@ def deduplicated(messages: Iterable[MessageExt], name: str) -> list[MessageExt]:
 
 
 def wrong_totals(messages: Iterable[MessageExt], orders: Orders, micro_batches: int) -> list[str]:
-    """What deduplicated totals show that is not as it must be; nothing if all are exact.
+    """Return what deduplicated totals show that is not as it must be; nothing if all are exact.
 
     A customer's last total is what was ordered. Each micro-batch sends the totals of all customers
     it knows, so no customer has more totals than micro-batches; the most frequent one has as many.

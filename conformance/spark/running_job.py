@@ -53,7 +53,7 @@ class Checkpoint:
         return self.planned + self.committed
 
     def is_under_way(self, batch: int) -> bool:
-        """Whether a micro-batch is begun and not finished."""
+        """Return whether a micro-batch is begun and not finished."""
         return self.planned > batch >= self.committed
 
     def _next(self, log: str) -> int:
@@ -138,7 +138,7 @@ class RunningJob:
         self._process.wait()
 
     def output(self) -> str:
-        """The end of what it has printed."""
+        """Return the end of what it has printed."""
         return self._output.read_text(errors="replace")[-TAIL_CHARACTERS:]
 
 

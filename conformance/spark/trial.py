@@ -150,7 +150,7 @@ class Trial:
         self._kills += 1
 
     def _killed_in_time(self, batch: int, totals: int) -> bool:
-        """Whether the micro-batch was under way still when the job was dead."""
+        """Return whether the micro-batch was under way still when the job was dead."""
         checkpoint, enough = self._checkpoint, self._arrived() + totals
         self._wait_for(
             lambda: self._arrived() >= enough or not checkpoint.is_under_way(batch),
@@ -173,7 +173,7 @@ class Trial:
         self._away_s += time.monotonic() - gone
 
     def _micro_batch(self, first: int) -> int:
-        """Waits until one is under way, from ``first`` on, and says which."""
+        """Wait until one is under way, from ``first`` on, and return its number."""
         checkpoint = self._checkpoint
         while not checkpoint.is_under_way(batch := checkpoint.planned - 1) or batch < first:
             self._wait_for_step()
@@ -192,7 +192,7 @@ class Trial:
             self._restart()
 
     def _counted(self) -> list[MessageExt]:
-        """What has arrived once the job has no orders left."""
+        """Return what has arrived once the job has no orders left."""
         while True:
             self._job.wait_for(lambda: self._job.exit_code is not None, "end", END_TIMEOUT_S)
             if self._job.exit_code == 0:

@@ -96,14 +96,14 @@ class JavaNode:
         return self._process.pid
 
     def output(self) -> str:
-        """The tail of what the JVM has printed and logged."""
+        """Return the tail of what the JVM has printed and logged."""
         return "\n".join(
             f"--- {path.name} of {self.name}\n{path.read_text(errors='replace')[-2000:]}"
             for path in sorted(self.home.glob("*.log"))
         )
 
     def launch(self) -> None:
-        """Starts the JVM without waiting for it; ``wait_ready`` does."""
+        """Start the JVM without waiting for it; ``wait_ready`` does."""
         if self.running:
             raise JavaClusterError(f"{self.name} runs already")
         conf = self.home / "conf"
@@ -133,13 +133,13 @@ class JavaNode:
             )
 
     def is_ready(self) -> bool:
-        """Whether the port answers."""
+        """Return whether the port answers."""
         with socket.socket() as probe:
             probe.settimeout(1)
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def wait_ready(self) -> None:
-        """Polls until the node serves. Raises JavaClusterError when it ends or takes too long."""
+        """Poll until the node serves. Raises JavaClusterError when it ends or takes too long."""
         try:
             wait_until(lambda: not self.running or self.is_ready(), READY_TIMEOUT_S)
         except TimeoutError:
@@ -150,7 +150,7 @@ class JavaNode:
             raise error(f"{self.name} ended at start\n{output}")
 
     def start(self) -> None:
-        """Starts the JVM, on the same port and store as before, and waits until it serves."""
+        """Start the JVM, on the same port and store as before, and wait until it serves."""
         self.launch()
         self.wait_ready()
 
@@ -225,7 +225,7 @@ class JavaBroker(JavaNode):
         } | (_LATER if version != REFERENCE else {})
 
     def is_ready(self) -> bool:
-        """Whether it says so itself and the name server knows it."""
+        """Return whether it says so itself and the name server knows it."""
         if b"boot success" not in (self.home / "stdout.log").read_bytes():
             return False
         return self.addr.encode() in call(self._namesrv.addr, frame(_GET_BROKER_CLUSTER_INFO, {}))
@@ -264,14 +264,14 @@ class JavaCluster:
         return self.namesrv.addr
 
     def broker(self, name: str) -> JavaBroker:
-        """The master of that name. Raises KeyError naming those there are."""
+        """Return the master of that name. Raises KeyError naming those there are."""
         for broker in self.brokers:
             if broker.name == name:
                 return broker
         raise KeyError(f"no broker {name!r} among {[broker.name for broker in self.brokers]}")
 
     def create_topic(self, name: str, queues: int, perm: int = 6) -> None:
-        """Creates or changes the topic on every running master."""
+        """Create or change the topic on every running master."""
         for broker in self.brokers:
             if broker.running:
                 create_topic(broker.addr, name, queues, perm)
@@ -331,7 +331,7 @@ class JavaCluster:
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Polls every 20 ms; another process has no event to wait for. Raises TimeoutError."""
+    """Poll every 20 ms; another process has no event to wait for. Raises TimeoutError."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:

@@ -222,19 +222,19 @@ def side_by_side(
 
 
 def max_offset(addr: str, topic: str, queue_id: int = 0) -> int:
-    """Where a broker says that a queue ends."""
+    """Return where a broker says that a queue ends."""
     with RawConnection(addr) as connection:
         return Reader(connection).end(topic, queue_id)
 
 
 def gets(addr: str) -> int:
-    """How many messages a broker has given to consumers today."""
+    """Return how many messages a broker has given to consumers today."""
     _, _, body = split(call(addr, frame(_GET_BROKER_RUNTIME_INFO, {})))
     return int(json.loads(body)["table"]["msgGetTotalTodayNow"])
 
 
 def broker_ids(namesrv_addr: str, name: str = "broker-a") -> list[int]:
-    """The ids under which the name server knows brokers of a name."""
+    """Return the ids of the brokers of a name at the name server."""
     fields = {"topic": _DEFAULT_TOPIC}
     _, _, body = split(call(namesrv_addr, frame(_GET_ROUTEINFO_BY_TOPIC, fields)))
     datas = TopicRouteData.decode(body).broker_datas

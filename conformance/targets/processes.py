@@ -29,7 +29,7 @@ _GET_ROUTEINFO_BY_TOPIC = 105
 
 
 def wall_ms() -> int:
-    """The machine's time, as a Java client stamps what it receives."""
+    """Return the machine's time, with which a Java client stamps what it receives."""
     return time.time_ns() // 1_000_000
 
 
@@ -92,7 +92,7 @@ def go_and_come(
     consumer: Consuming,
     brokers: list[tuple[Callable[[], object], Callable[[], object]]],
 ) -> list[str]:
-    """Lets broker-b, then broker-a leave and return while one client sends and one consumes.
+    """Let broker-b, then broker-a leave and return while one client sends and one consumes.
 
     Their topic has the same queues on both; ``brokers`` says how each leaves and comes. Return
     observations that are the same on every correct cluster.
@@ -128,13 +128,13 @@ def _acked(producer: Producing, count: int) -> Callable[[], bool]:
 
 
 def _acked_by_two(producer: Producing) -> Callable[[], bool]:
-    """Whether two brokers have acknowledged something from now on."""
+    """Return whether two brokers have acknowledged something from now on."""
     begin = len(producer.acks)
     return lambda: len({ack.broker for ack in producer.acks[begin:]}) == 2
 
 
 def routed(namesrv_addr: str, topic: str) -> set[str]:
-    """The brokers that a name server names for a topic; none where it knows no route."""
+    """Return the brokers that a name server names for a topic; none where it knows no route."""
     answer = call(namesrv_addr, frame(_GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
     _, _, body = split(answer)
     if not body:
@@ -146,7 +146,7 @@ def routed(namesrv_addr: str, topic: str) -> set[str]:
 
 
 def real_ms_until(condition: Callable[[], bool], timeout_s: float) -> int:
-    """How many real milliseconds passed until ``condition``. Raises TimeoutError."""
+    """Return how many real milliseconds passed until ``condition``. Raises TimeoutError."""
     began = time.monotonic()
     wait_until(condition, timeout_s)
     return round((time.monotonic() - began) * 1000)
@@ -196,7 +196,7 @@ class FakemqProcess:
         self.close()
 
     def close(self) -> None:
-        """Kills the process if it still runs and removes its folder."""
+        """Kill the process if it still runs and remove its folder."""
         self.process.kill()
         self.process.wait()
         self._temporary.cleanup()
@@ -206,7 +206,7 @@ class FakemqProcess:
         return self._output.read_text()
 
     def files(self) -> list[str]:
-        """What it has written into its folder."""
+        """Return what it has written into its folder."""
         return sorted(path.relative_to(self.home).as_posix() for path in self.home.rglob("*"))
 
     def terminate(self) -> int:

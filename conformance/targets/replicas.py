@@ -152,13 +152,13 @@ def log_of(node: Node) -> dict[int, bytes]:
 
 
 def queues_of(node: Node) -> list[tuple[str, int]]:
-    """The queues that have files."""
+    """Return the queues that have files."""
     folders = (node.store / "consumequeue").glob("*/*")
     return sorted((path.parent.name, int(path.name)) for path in folders if any(path.iterdir()))
 
 
 def entries_of(node: Node, topic: str, queue_id: int, least: int, most: int) -> bytes:
-    """The entries of a queue's files from one offset to another."""
+    """Return the entries of a queue's files from one offset to another."""
     paths = sorted((node.store / "consumequeue" / topic / str(queue_id)).iterdir())
     start = least * CONSUME_QUEUE_UNIT.size - int(paths[0].name)
     data = b"".join(path.read_bytes() for path in paths)
@@ -166,7 +166,7 @@ def entries_of(node: Node, topic: str, queue_id: int, least: int, most: int) -> 
 
 
 def records_in(data: bytes) -> int:
-    """How many records a file of a log begins with."""
+    """Return how many records a file of a log begins with."""
     count = at = 0
     while at + _RECORD_HEAD.size <= len(data):
         size_bytes, magic = _RECORD_HEAD.unpack_from(data, at)
@@ -191,11 +191,11 @@ class Reader:
         return int(found["offset"])
 
     def ends(self, topic: str, queue_id: int) -> tuple[int, int]:
-        """The first offset and the next one."""
+        """Return the first offset and the next one."""
         return self._offset(_GET_MIN_OFFSET, topic, queue_id), self.end(topic, queue_id)
 
     def end(self, topic: str, queue_id: int) -> int:
-        """The next offset."""
+        """Return the next offset."""
         return self._offset(_GET_MAX_OFFSET, topic, queue_id)
 
     def wait_end(self, topic: str, queue_id: int, end: int) -> int:
@@ -204,7 +204,7 @@ class Reader:
         return self.ends(topic, queue_id)[0]
 
     def records(self, topic: str, queue_id: int, offset: int, end: int) -> list[bytes]:
-        """The records of the messages from ``offset`` to ``end``, pulled."""
+        """Return the records of the messages from ``offset`` to ``end``, pulled."""
         found: list[bytes] = []
         while len(found) < end - offset:
             header, body = self._pull(topic, queue_id, offset + len(found))
@@ -273,7 +273,7 @@ def delay_offsets(node: Node) -> Any:
 
 
 def kept_delay_offsets(node: Node) -> Any:
-    """What a broker has in its file of them; None if there is none."""
+    """Return what a broker has in its file of them; None if there is none."""
     path = node.store / "config" / "delayOffset.json"
     return fastjson.loads(path.read_bytes()) if path.exists() else None
 

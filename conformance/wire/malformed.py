@@ -35,7 +35,7 @@ def with_mark(mark: int, rest: bytes) -> bytes:
 
 
 def header(**changes: object) -> dict[str, object]:
-    """The header of a request that brokers do not know, but for some changes."""
+    """Return the header of a request that brokers do not know, but for some changes."""
     return {
         "code": NO_CODE,
         "flag": 0,

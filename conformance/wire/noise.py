@@ -135,7 +135,7 @@ class Peer:
         await self._read()
 
     async def greed(self) -> None:
-        """Asks for much, and reads nothing of it."""
+        """Ask for much, and read nothing of it."""
         self._writer.write(_GREEDY * self.chance.randrange(1, 50))
 
     async def other_protocol(self) -> None:

@@ -77,7 +77,7 @@ class Pending:
         self._display = display
 
     def has_come(self) -> bool:
-        """Whether the answer is there; takes in what has arrived."""
+        """Return whether the answer is there; take in what has arrived."""
         return self._peer.has_answer(self._opaque)
 
     def answer(self, timeout_s: float = ANSWER_TIMEOUT_S) -> Answer:
@@ -200,7 +200,7 @@ class Peer:
         self.say("nothing more")
 
     def is_closed(self) -> bool:
-        """Whether the other side has closed the connection; takes in what has arrived."""
+        """Return whether the other side has closed the connection; take in what has arrived."""
         try:
             while self._receive(0.001) is not None:
                 pass
@@ -327,7 +327,7 @@ def _text(value: object) -> str:
 
 
 def _printable(text: str) -> str:
-    """The separators of properties, and line ends, as one reads them."""
+    """Return a text with readable separators of properties and line ends."""
     return text.replace("\x01", "=").replace("\x02", " ; ").replace("\n", "\\n")
 
 

@@ -51,7 +51,7 @@ def binary_frame(
     remark: str = "",
     version: int = VERSION_4_9_7,
 ) -> bytes:
-    """The same command with RocketMQ's own header serialisation."""
+    """Return the same command with RocketMQ's own header serialisation."""
     items = b"".join(
         struct.pack(">H", len(k)) + k + struct.pack(">I", len(v)) + v
         for k, v in ((key.encode(), value.encode()) for key, value in (fields or {}).items())
@@ -71,7 +71,7 @@ def split(whole: bytes) -> tuple[int, bytes, bytes]:
 
 
 def json_header(whole: bytes) -> dict[str, object]:
-    """The header of a JSON frame."""
+    """Return the header of a JSON frame."""
     serialisation, header, _ = split(whole)
     if serialisation != 0:
         raise ValueError(f"header serialisation is {serialisation}, wanted 0 (JSON)")
@@ -89,14 +89,14 @@ class RawConnection:
 
     @classmethod
     def over(cls, connected: socket.socket) -> RawConnection:
-        """Takes over a socket that is connected already."""
+        """Take over a socket that is connected already."""
         connection = cls.__new__(cls)
         connection._socket = connected
         connection._buffer = bytearray()
         return connection
 
     def close(self) -> None:
-        """Closes at once, also under another thread's ``receive``; twice does nothing."""
+        """Close at once, also under another thread's ``receive``; twice does nothing."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -136,7 +136,7 @@ def call(address: str, whole: bytes) -> bytes:
 
 
 def create_topic(broker_addr: str, name: str, queues: int, perm: int = 6) -> None:
-    """Creates or changes a topic on one broker. Raises ValueError with what the broker says."""
+    """Create or change a topic on one broker. Raises ValueError with what the broker says."""
     fields = {
         "topic": name,
         "defaultTopic": "TBW102",

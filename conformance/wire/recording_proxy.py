@@ -34,7 +34,7 @@ class Summary(NamedTuple):
 
 
 def summary(frame: bytes) -> Summary:
-    """Reads the few header fields that tell frames apart."""
+    """Read the few header fields that tell frames apart."""
     serialisation, header, _ = split(frame)
     if serialisation == 0:
         fields = json.loads(header)

@@ -88,7 +88,7 @@ def send_v2_fields(topic: str, queue_id: int = 0, **more: object) -> dict[str, o
 
 
 def short_names(fields: Mapping[str, object]) -> dict[str, object]:
-    """The fields of a send by their one-letter names, in the order of the alphabet."""
+    """Return the fields of a send by their one-letter names, in the order of the alphabet."""
     return dict(sorted((V2_NAMES[name], value) for name, value in fields.items()))
 
 
@@ -104,7 +104,7 @@ def batch_item(body: bytes, flag: int = 0, text: str = "") -> bytes:
 
 
 def batch(*bodies: bytes, text: str = "") -> bytes:
-    """The body of a SEND_BATCH_MESSAGE whose messages have the same properties."""
+    """Return the body of a SEND_BATCH_MESSAGE whose messages have the same properties."""
     return b"".join(batch_item(body, text=text) for body in bodies)
 
 
@@ -193,7 +193,7 @@ def send_back_fields(group: str, place: int, level: int = 0, **more: object) -> 
 
 
 def group_config(group: str, **more: object) -> dict[str, object]:
-    """The body of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
+    """Return the body of UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
     return {
         "brokerId": 0,
         "consumeBroadcastEnable": True,
@@ -208,12 +208,12 @@ def group_config(group: str, **more: object) -> dict[str, object]:
 
 
 def place_of(fields: Mapping[str, str]) -> int:
-    """Where in the log a message was stored, by the answer to its sending."""
+    """Return where in the log a message was stored, by the answer to its sending."""
     return int(fields["msgId"][16:], 16)
 
 
 def places_of(records: bytes) -> list[int]:
-    """Where in the log the messages lie that were pulled."""
+    """Return where in the log the messages lie that were pulled."""
     return [message.physical_offset for message in decode_records(records)]
 
 
