@@ -3,6 +3,8 @@
 A record's fields and their places are declared in layout/record.py.
 """
 
+# Over 400 lines: records are built, checked and decoded beside the message that they hold.
+
 from __future__ import annotations
 
 import struct

@@ -54,7 +54,7 @@ class CommitLog:
         return [(queue.first_offset_of(index), file) for index, file in enumerate(queue.row)]
 
     def truncate(self, offset: int) -> list[Cut]:
-        """Have the log end at ``offset``; gives what was cut off."""
+        """Have the log end at ``offset``; return what was cut off."""
         return self._queue.truncate(offset)
 
     @property
@@ -185,7 +185,7 @@ class CommitLog:
         return (file, offset - position) if position < file.position else None
 
     def read(self, offset: int, size_bytes: int) -> memoryview | None:
-        """So many bytes, uncopied; None if they are not all there, or in two files.
+        """Return ``size_bytes`` of the log; None if they are not all there, or in two files.
 
         Source: store/CommitLog.java#getMessage (4.9.7)
         """
@@ -242,5 +242,5 @@ class CommitLog:
         return record_store_timestamp_ms(record)
 
     def delete_before(self, offset: int) -> int:
-        """Delete the files wholly before ``offset``, but never the last; gives how many."""
+        """Delete the files wholly before ``offset``, but never the last; return how many."""
         return self._queue.delete_before(offset)

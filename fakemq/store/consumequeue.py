@@ -77,7 +77,7 @@ class ConsumeQueue:
         self._queue.load(now_ms)
 
     def recover(self) -> list[Cut]:
-        """Find out where the entries end, by the last three files; gives what stood behind.
+        """Find out where the entries end, by the last three files; return what stood behind.
 
         Source: store/ConsumeQueue.java#recover (4.9.7)
         """
@@ -93,7 +93,7 @@ class ConsumeQueue:
                 return queue.truncate(end)
 
     def truncate(self, phy_offset: int) -> list[Cut]:
-        """Drop the entries of records at or behind ``phy_offset``; gives what was there.
+        """Drop the entries of records at or behind ``phy_offset``; return what was there.
 
         Source: store/ConsumeQueue.java#truncateDirtyLogicFiles (4.9.7)
         """
@@ -275,7 +275,7 @@ class ConsumeQueues:
             del self._table[topic]
 
     def destroy(self, topic: str) -> list[int]:
-        """Delete the queues of a topic; gives their ids."""
+        """Delete the queues of a topic; return their ids."""
         queues = self._table.pop(topic, _NONE)
         for queue in queues.values():
             queue.destroy()

@@ -208,7 +208,7 @@ class DirectoryFiles:
     # -- crashes ------------------------------------------------------------------------------
 
     def lose_unflushed(self, randomness: Random) -> tuple[int, int]:
-        """Take from the disk what no flush made safe; gives how many pages that may be, and are.
+        """Take from the disk what no flush made safe; return how many pages that may be, and are.
 
         As in a power failure some pages had been written all the same, in any order, and the last
         of those but for the end. Nothing is left of what a flush that was lost was to write.

@@ -148,7 +148,7 @@ def _nobody(path: str, offset: int, cut_bytes: int, why: str) -> None:
 
 
 def _copy(root: str, log_folder: str, files: MemoryFiles) -> dict[str, int]:
-    """Copy a directory's files; gives the sizes that the config must have."""
+    """Copy a directory's files; return the sizes that the config must have."""
     sizes: dict[str, int] = {}
     for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, "")):
         top = log_folder if folder == LOG else os.path.join(root, folder)

@@ -202,7 +202,7 @@ class IndexService:
         self._bad_path = ""
 
     def catch_up(self, at_most: int | None = None) -> bool:
-        """Index the records that are not indexed yet, or so many; gives whether that is all."""
+        """Index the records that are not indexed yet, or so many; return whether that is all."""
         end_offset = self._log.records_end
         if end_offset is None:
             end_offset = self._log.max_offset
@@ -216,7 +216,7 @@ class IndexService:
         self._built_to = end_offset
 
     def load(self, now_ms: int, newest_ms: int | None) -> list[Cut]:
-        """Take the files that are there, and go on where they end; gives those that were no good.
+        """Take the files that are there, and go on where they end; return those that were no good.
 
         That is one of another size, one that knows records that are gone from the log, and after a
         crash one that is newer than the checkpoint's ``newest_ms``. All behind it go with it.

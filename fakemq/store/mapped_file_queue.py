@@ -100,7 +100,7 @@ class MappedFileQueue:
         return self._first_offset + index * self.file_size_bytes
 
     def truncate(self, offset: int) -> list[Cut]:
-        """Have the row end at ``offset``, which is not behind its end; gives what was there.
+        """Have the row end at ``offset``, which is not behind its end; return what was there.
 
         Source: store/MappedFileQueue.java#truncateDirtyFiles (4.9.7)
         """
@@ -114,7 +114,7 @@ class MappedFileQueue:
         return [cut for cut in cuts if cut.cut_bytes]
 
     def drop_last(self) -> Cut | None:
-        """Delete the last file; gives what was in it, or None if there is no file."""
+        """Delete the last file; return what was in it, or None if there is no file."""
         if not self.row:
             return None
         last = self.row[-1]
@@ -144,7 +144,7 @@ class MappedFileQueue:
         return None
 
     def delete_before(self, offset: int) -> int:
-        """Delete files that end at or before ``offset``, but never the last; gives how many."""
+        """Delete files that end at or before ``offset``, but never the last; return how many."""
         count = 0
         while len(self.row) > 1 and self._first_offset + self.file_size_bytes <= offset:
             self._files.delete(self.row[0].path)  # which may fail, and then is still the first

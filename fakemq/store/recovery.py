@@ -106,7 +106,7 @@ class Recovery:
         return 0
 
     def _scan(self, index: int, *, after_crash: bool) -> tuple[int, str]:
-        """Look at every record from a file on; gives where the good ones end, and why there.
+        """Look at every record from a file on; return where the good ones end, and why there.
 
         After a crash the queues are given them. Where the last file ends with a blank, that is
         written once more by the next record.

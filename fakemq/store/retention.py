@@ -164,7 +164,7 @@ class Retention:
         return self.warn(self._files.full_reason(), "SERVICE_NOT_AVAILABLE")
 
     def warn(self, reason: str, status: str) -> str:
-        """Say once why there is no room, and how puts are refused; gives the reason."""
+        """Say once why there is no room, and how puts are refused; return the reason."""
         if not self.warned_full:
             self.warned_full = True
             text = (
@@ -187,7 +187,7 @@ class Retention:
             self.plan()
 
     def _judge(self) -> float:
-        """Refuse puts, or take them again, by how full the disk is; gives that.
+        """Refuse puts, or take them again, by how full the disk is; return that.
 
         Source: DefaultMessageStore.java#isSpaceFull, #isSpaceToDelete (4.9.7)
         """

@@ -3,6 +3,8 @@
 Source: store/DefaultMessageStore.java (4.9.7)
 """
 
+# Over 400 lines: one short method for each question that a broker asks its store.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,11 +23,10 @@ from fakemq.store.delay_levels import DelayLevels
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
-from fakemq.store.read_batch import gather
+from fakemq.store.reading import read_queue
 from fakemq.store.records import LogRecord
 from fakemq.store.results import (
     GetMessageResult,
-    GetMessageStatus,
     PutMessageResult,
     PutMessageStatus,
     QueryMessageResult,
@@ -44,23 +45,11 @@ if TYPE_CHECKING:
     from fakemq.store.message_filter import MessageFilter
     from fakemq.store.records import RecordDraft
     from fakemq.store.results import AppendMessageResult
-    from fakemq.store.writing import InnerMessage
+    from fakemq.store.writing import InnerMessage, PutListener
 
-MAX_FILTERED_BYTES = 16000
-"""How much of a consume queue one get looks at: 800 entries."""
 KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
-
-
-class PutListener(Protocol):
-    """Decides with the store when a put is safe: its disk, the replication of its broker."""
-
-    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
-        """Write into ``result`` what the sender of a message has to wait for, if for anything.
-
-        Called for each put whose records are in the log and in their queue.
-        """
 
 
 class StoreDirectory(Protocol):
@@ -263,38 +252,17 @@ class MessageStore:
         Source: store/DefaultMessageStore.java#getMessage (4.9.7)
         """
         queue = self.queues.find(topic, queue_id)
-        min_offset, max_offset = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
-        units = None
-        if queue is None or not max_offset:
-            status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
-        elif offset < min_offset:
-            status, next_offset = GetMessageStatus.OFFSET_TOO_SMALL, min_offset
-        elif offset == max_offset:
-            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
-        elif offset > max_offset:
-            status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_BADLY, max_offset
-        else:
-            units = queue.units_from(offset)
-            status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
-        if units is not None:
-            result = GetMessageResult(
-                GetMessageStatus.NO_MATCHED_MESSAGE, offset, min_offset, max_offset
-            )
-            gather(
-                result,
-                units[: max(MAX_FILTERED_BYTES, max_msg_nums * UNIT_BYTES)],
-                self.log,
-                self.config,
-                self._memory_bytes(),
-                max_msg_nums,
-                message_filter,
-            )
-            self.stats.got(result.message_count)
-            return result
-        self.stats.got(0)
-        if self.config.is_slave and not self.config.offset_check_in_slave:
-            next_offset = offset  # a slave may just be behind: it corrects nobody
-        return GetMessageResult(status, next_offset, min_offset, max_offset)
+        result = read_queue(
+            queue,
+            self.log,
+            self.config,
+            self._memory_bytes(),
+            offset,
+            max_msg_nums,
+            message_filter,
+        )
+        self.stats.got(result.message_count)
+        return result
 
     def _memory_bytes(self) -> int:
         # How far behind the log's end a record still counts as in memory.
@@ -444,7 +412,7 @@ class MessageStore:
             self.delete_consume_queue(topic)
 
     def delete_expired_files(self, phy_offset: int) -> int:
-        """Delete log files wholly before an offset, but never the last; gives how many.
+        """Delete log files wholly before an offset, but never the last; return how many.
 
         The queues' minimum offsets move with it.
         """

@@ -6,7 +6,7 @@ store/DefaultMessageStore.java#checkMessage (4.9.7)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -27,6 +27,7 @@ from fakemq.store.results import PutMessageStatus
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
+    from fakemq.store.results import PutMessageResult
 
 ENCODING_RESERVE_BYTES = 64 * 1024
 """How much larger than maxMessageSize a whole record may be."""
@@ -85,6 +86,16 @@ class InnerMessage(msgspec.Struct):
 
     def __repr__(self) -> str:
         return f"<message for {self.topic}:{self.queue_id}, {len(self.body)} bytes>"
+
+
+class PutListener(Protocol):
+    """Decides with the store when a put is safe: its disk, the replication of its broker."""
+
+    def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
+        """Write into ``result`` what the sender of a message has to wait for, if for anything.
+
+        Called for each put whose records are in the log and in their queue.
+        """
 
 
 def check_message(message: InnerMessage, max_message_size: int) -> PutMessageStatus | None:

@@ -1,4 +1,4 @@
-"""One walk over consume-queue entries: which records a get takes along."""
+"""The get path: from a queue offset to the records of the log that one get returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,50 @@ from fakemq.store.results import GetMessageResult, GetMessageStatus
 if TYPE_CHECKING:
     from fakemq.config.model import BrokerConfig
     from fakemq.store.commitlog import CommitLog
+    from fakemq.store.consumequeue import ConsumeQueue
     from fakemq.store.message_filter import MessageFilter
+
+
+MAX_FILTERED_BYTES = 16000
+"""The bytes of a consume queue that one get reads: 800 entries."""
+
+
+def read_queue(
+    queue: ConsumeQueue | None,
+    log: CommitLog,
+    config: BrokerConfig,
+    memory_bytes: int,
+    offset: int,
+    max_msg_nums: int,
+    message_filter: MessageFilter | None,
+) -> GetMessageResult:
+    """Return messages of a queue from a queue offset on, or where to continue instead.
+
+    ``memory_bytes`` is how far behind the log's end a record counts as in memory.
+    Source: store/DefaultMessageStore.java#getMessage (4.9.7)
+    """
+    min_offset, max_offset = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
+    if queue is None or not max_offset:
+        status, next_offset = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+    elif offset < min_offset:
+        status, next_offset = GetMessageStatus.OFFSET_TOO_SMALL, min_offset
+    elif offset == max_offset:
+        status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+    elif offset > max_offset:
+        status, next_offset = GetMessageStatus.OFFSET_OVERFLOW_BADLY, max_offset
+    else:
+        units = queue.units_from(offset)
+        if units is not None:
+            result = GetMessageResult(
+                GetMessageStatus.NO_MATCHED_MESSAGE, offset, min_offset, max_offset
+            )
+            units = units[: max(MAX_FILTERED_BYTES, max_msg_nums * UNIT_BYTES)]
+            gather(result, units, log, config, memory_bytes, max_msg_nums, message_filter)
+            return result
+        status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
+    if config.is_slave and not config.offset_check_in_slave:
+        next_offset = offset  # a slave may only be behind its master: it corrects no client
+    return GetMessageResult(status, next_offset, min_offset, max_offset)
 
 
 def gather(
