@@ -168,7 +168,7 @@ def test_biography_shows_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
 
 def test_biography_names_the_fault_that_applied(alone: fakemq.Cluster) -> None:
     # As a fault at a request's point does: it hits while that is handled.
-    journal = alone._core.journal
+    journal = alone.inspect(lambda core: core.journal)
     placed = alone._core.faults.place(Point("test"), None, "delay SEND_MESSAGE_V2", Scope())
 
     def hit(entry: Entry) -> None:
@@ -210,7 +210,7 @@ def test_biography_shows_a_restore(alone: fakemq.Cluster) -> None:
 def test_biography_says_so_when_the_journal_has_forgotten(
     alone: fakemq.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core = alone._core
+    core = alone.inspect(lambda core: core)
     journal = Journal(core.clock, capacity=4)
     for name in ("_events", "_times_ms", "_causes"):
         monkeypatch.setattr(core.journal, name, getattr(journal, name))
@@ -238,7 +238,7 @@ def test_ten_thousand_biographies_read_the_journal_once(
     assert read == 0, "a biography that is not read costs nothing"
     assert sum(len(message.biography) for message in messages[::10]) == 2_000
     assert read == len(alone.journal)
-    core = alone._core
+    core = alone.inspect(lambda core: core)
     core.journal.add(
         Delivered(
             node="broker-a-0",

@@ -297,11 +297,11 @@ def test_wait_for_raises_with_the_journals_tail(mq: Cluster) -> None:
 
 
 def test_wait_for_leaves_no_listener(mq: Cluster) -> None:
-    before = len(mq._core.journal._listeners)
+    before = len(mq.inspect(lambda core: core.journal)._listeners)
     mq.wait_for(lambda: True)
     with pytest.raises(ZeroDivisionError):
         mq.wait_for(lambda: 1 // 0)
-    assert len(mq._core.journal._listeners) == before
+    assert len(mq.inspect(lambda core: core.journal)._listeners) == before
 
 
 def test_run_until_moves_time_no_further_than_needed(mq: Cluster) -> None:

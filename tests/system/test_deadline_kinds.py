@@ -173,7 +173,7 @@ def store_much(scene: Scene) -> None:
 
 
 def stall_the_disk(scene: Scene) -> None:
-    disk = scene.mq._core.broker("broker-a").store.disk
+    disk = scene.mq.inspect(lambda core: core.broker("broker-a")).store.disk
     assert disk is not None
     disk.flush.stalled = True
     scene.send_without_waiting()
@@ -191,7 +191,7 @@ def delay_a_send(scene: Scene) -> None:
 
 def be_a_client(scene: Scene) -> None:
     # The client core's own heartbeats come by real time; one on memory links has this timer.
-    clock = scene.mq._core.clock
+    clock = scene.mq.inspect(lambda core: core.clock)
     clock.call_later(30_000, lambda: None, kind="heartbeat", owner="client")
 
 
@@ -266,6 +266,6 @@ def test_kind_of_deadline_is_reached(kind: str, tmp_path: Path) -> None:
         assert reached, f"fired: {[one.kind for one in fired]}"
         assert outside in {one.outside for one in reached}
         if kind == "sync_flush_timeout":
-            stall = mq._core.broker("broker-a").store.disk
+            stall = mq.inspect(lambda core: core.broker("broker-a")).store.disk
             assert stall is not None
             stall.flush.stalled = False

@@ -58,7 +58,7 @@ def test_client_receives_javas_error_when_the_disk_is_full(tmp_path: Path) -> No
         broker = mq.broker("broker-a")
         mq.seed("orders", [b"x" * 100] * 30)
         mq.clock.advance("10s")
-        store = mq._core.broker("broker-a").store
+        store = mq.inspect(lambda core: core.broker("broker-a")).store
         broker.set_disk_size(int(store.bytes_used / 0.93))
         mq.clock.advance("10s")
         with Client(mq.namesrv_addr) as client:

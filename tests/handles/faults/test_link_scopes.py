@@ -85,7 +85,7 @@ def test_dropped_connects_are_forgotten_after_failing() -> None:
         mq.faults.partition("broker-a", "broker-a-1", link="ha")
         mq.broker("broker-a-1").restart()
         mq.clock.advance("10m")
-        plan = mq._core.network.links.faults
+        plan = mq.inspect(lambda core: core.network).links.faults
         assert isinstance(plan, LinkPlan)
         assert len(mq.journal.find(FaultHit)) > 10
         assert len(plan._dials) <= 1
@@ -229,7 +229,7 @@ def test_fault_can_be_limited_to_a_number_of_connections() -> None:
 
 def test_link_without_faults_has_no_lanes() -> None:
     with fakemq.Cluster(clock="frozen") as mq:
-        links = list(mq._core.network.links)
+        links = list(mq.inspect(lambda core: core.network).links)
         assert [link.way for link in links if isinstance(link, MemoryLink)] == [None]
         fault = mq.faults.latency("broker-a", "namesrv-0", "1s")
         mq.create_topic("T1")

@@ -104,7 +104,7 @@ def test_held_slave_leaves_transfers_at_its_master() -> None:
         with lab.mq.faults.hold_slave(SLAVE):
             lab.mq.seed("orders", [bytes(1 << 20)] * 12)
             lab.mq.clock.advance("15s")
-            client = lab.mq._core.broker(SLAVE).replication().client
+            client = lab.mq.inspect(lambda core: core.broker(SLAVE)).replication().client
             assert client is not None
             assert client.end is not None
             assert 3 << 20 < client.end.unfinished_bytes < 6 << 20
@@ -184,7 +184,7 @@ def commit(mq: fakemq.Cluster, offset: int) -> None:
 
 def test_stale_sync_answer_is_taken_after_a_newer_one() -> None:
     with pair() as lab:
-        slave = lab.mq._core.broker(SLAVE)
+        slave = lab.mq.inspect(lambda core: core.broker(SLAVE))
         known = []
         fault = lab.mq.faults.reorder_metadata(SLAVE, "offsets")
         for offset in (5, 9, 9):
@@ -201,7 +201,7 @@ def test_late_topic_is_caused_by_the_fault() -> None:
         lab.mq.faults.reorder_metadata(SLAVE, "topics")
         lab.mq.create_topic("bills")
         lab.mq.clock.advance_to_next("slave_sync")
-        slave = lab.mq._core.broker(SLAVE)
+        slave = lab.mq.inspect(lambda core: core.broker(SLAVE))
         assert slave.topics.select("bills") is None
         lab.mq.create_topic("more")
         lab.mq.clock.advance_to_next("slave_sync")
@@ -234,7 +234,7 @@ def test_truncated_slave_continues_from_its_end(
         assert fault.used
         slave.restart()
         assert lab.end_of(SLAVE) == ends[2]
-        store_of = lab.mq._core.broker(SLAVE).store
+        store_of = lab.mq.inspect(lambda core: core.broker(SLAVE)).store
         assert store_of.max_offset_in_queue("orders", 0) == 2
         lab.mq.clock.advance("15s")
         assert lab.end_of(SLAVE) == lab.end_of(MASTER)

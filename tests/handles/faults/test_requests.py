@@ -210,7 +210,7 @@ def test_paused_node_handles_released_requests_after_resume(
 
 def test_held_pull_is_affected_when_answered(mq: fakemq.Cluster, peer: TcpPeer) -> None:
     opaque = peer.send(RequestCode.PULL_MESSAGE, pull_header(sys_flag=6))
-    mq.wait_for(lambda: mq._core.broker("broker-a").holds.snapshot())
+    mq.wait_for(lambda: mq.inspect(lambda core: core.broker("broker-a")).holds.snapshot())
     gate = mq.faults.park(
         "PULL_MESSAGE", at="before_reply", topic="orders", queue=0, group="billing"
     )

@@ -224,7 +224,7 @@ def test_byte_of_a_queue_entry_is_flipped(store: str) -> None:
     with ClusterLab(store=store) as lab:
         lab.send(b"one")
         (message,) = lab.mq.messages("orders")
-        store_of = lab.mq._core.broker(MASTER).store
+        store_of = lab.mq.inspect(lambda core: core.broker(MASTER)).store
         before = store_of.queue_unit("orders", 0, 0)
         lab.mq.faults.flip_byte(message, where="queue")
         after = store_of.queue_unit("orders", 0, 0)
