@@ -12,29 +12,17 @@ from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import next_tick_ms
 from fakemq.events import HandlerFailed
 from fakemq.journal.journal import Journal
-
-
-class Machine:
-    """Real time as a test says it."""
-
-    def __init__(self) -> None:
-        self.ms = 0
-
-    def wall_ms(self) -> int:
-        return 1_700_000_000_000 + self.ms
-
-    def elapsed_ms(self) -> int:
-        return self.ms
+from tests.support.time import ManualTime
 
 
 @pytest.fixture
-def machine() -> Machine:
-    return Machine()
+def machine() -> ManualTime:
+    return ManualTime()
 
 
-def test_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> None:
+def test_real_clock_follows_the_machine_and_an_offset(machine: ManualTime) -> None:
     clock = Clock(source=machine)
-    machine.ms += 5
+    machine.passed_ms += 5
     assert clock.now_ms() == 1_700_000_000_005
     clock.advance("2h")
     assert clock.now_ms() == 1_700_000_000_005 + 7_200_000
@@ -42,9 +30,9 @@ def test_real_clock_follows_the_machine_and_an_offset(machine: Machine) -> None:
     assert clock.elapsed_ms(outside=True) == 5
 
 
-def test_frozen_clock_does_not_move(machine: Machine) -> None:
+def test_frozen_clock_does_not_move(machine: ManualTime) -> None:
     clock = Clock(frozen=True, start_at_ms=1000, source=machine)
-    machine.ms += 99
+    machine.passed_ms += 99
     assert clock.now_ms() == 1000
     assert clock.elapsed_ms() == 0
     assert clock.elapsed_ms(outside=True) == 99
@@ -52,25 +40,25 @@ def test_frozen_clock_does_not_move(machine: Machine) -> None:
     assert clock.now_ms() == 2500
 
 
-def test_freezing_and_unfreezing_lose_no_time_and_fire_nothing(machine: Machine) -> None:
+def test_freezing_and_unfreezing_lose_no_time_and_fire_nothing(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     fired: list[str] = []
     clock.call_later(100, lambda: fired.append("t"), kind="kv_config_print", owner="n")
-    machine.ms += 60
+    machine.passed_ms += 60
     clock.freeze()
     frozen_at_ms = clock.now_ms()
-    machine.ms += 1000
+    machine.passed_ms += 1000
     assert clock.now_ms() == frozen_at_ms
     assert clock.fire_due() == []
     clock.unfreeze()
     assert clock.now_ms() == frozen_at_ms
     assert fired == []
-    machine.ms += 40
+    machine.passed_ms += 40
     clock.fire_due()
     assert fired == ["t"]
 
 
-def test_advance_fires_in_order_at_each_timers_own_time(machine: Machine) -> None:
+def test_advance_fires_in_order_at_each_timers_own_time(machine: ManualTime) -> None:
     clock = Clock(frozen=True, start_at_ms=0, source=machine)
     seen: list[tuple[str, int, int]] = []
 
@@ -86,7 +74,7 @@ def test_advance_fires_in_order_at_each_timers_own_time(machine: Machine) -> Non
     assert clock.now_ms() == 20
 
 
-def test_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> None:
+def test_timer_set_by_a_timer_fires_in_the_same_advance(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     ticks: list[int] = []
 
@@ -99,7 +87,7 @@ def test_timer_set_by_a_timer_fires_in_the_same_advance(machine: Machine) -> Non
     assert ticks == [10, 20, 30]
 
 
-def test_network_settles_after_every_timer(machine: Machine) -> None:
+def test_network_settles_after_every_timer(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     order: list[str] = []
     clock.settle = lambda: order.append("settle")
@@ -109,25 +97,25 @@ def test_network_settles_after_every_timer(machine: Machine) -> None:
     assert order == ["a", "settle", "b", "settle"]
 
 
-def test_liveness_of_an_outside_peer_counts_real_time(machine: Machine) -> None:
+def test_liveness_of_an_outside_peer_counts_real_time(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     fired: list[str] = []
     clock.call_later(100, lambda: fired.append("in"), kind="pull_hold", owner="n")
     clock.call_later(100, lambda: fired.append("out"), kind="pull_hold", owner="n", outside=True)
     clock.advance("2h")
     assert fired == ["in"]
-    machine.ms += 100
+    machine.passed_ms += 100
     clock.fire_due()
     assert fired == ["in", "out"]
 
 
-def test_deadline_of_an_outside_peer_follows_the_clock(machine: Machine) -> None:
+def test_deadline_of_an_outside_peer_follows_the_clock(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     timer = clock.call_later(5, lambda: None, kind="kv_config_print", owner="n", outside=True)
     assert not timer.outside
 
 
-def test_outside_peers_age_with_the_cluster_on_request(machine: Machine) -> None:
+def test_outside_peers_age_with_the_cluster_on_request(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     order: list[str] = []
     for at_ms, name, outside in ((10, "in10", False), (5, "out5", True), (15, "out15", True)):
@@ -140,13 +128,13 @@ def test_outside_peers_age_with_the_cluster_on_request(machine: Machine) -> None
     assert clock.elapsed_ms(outside=True) == 12
 
 
-def test_time_does_not_go_back(machine: Machine) -> None:
+def test_time_does_not_go_back(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     with pytest.raises(ValueError, match="time does not go back"):
         clock.advance(-1)
 
 
-def test_advancing_from_within_a_timer_is_refused(machine: Machine) -> None:
+def test_advancing_from_within_a_timer_is_refused(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
 
     def advance() -> None:
@@ -158,7 +146,7 @@ def test_advancing_from_within_a_timer_is_refused(machine: Machine) -> None:
     assert clock.advance(1) == []  # and the clock still works
 
 
-def test_next_timer_of_a_kind_is_found(machine: Machine) -> None:
+def test_next_timer_of_a_kind_is_found(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     clock.call_later(100, lambda: None, kind="kv_config_print", owner="n")
     clock.call_later(400, lambda: None, kind="broker_expiry", owner="n")
@@ -182,7 +170,7 @@ def test_next_timer_of_a_kind_is_found(machine: Machine) -> None:
     ],
 )
 def test_unknown_kind_is_refused_with_the_pending_kinds(
-    machine: Machine, wanted: str, meant: str
+    machine: ManualTime, wanted: str, meant: str
 ) -> None:
     clock = Clock(frozen=True, source=machine)
     for kind in ("broker_expiry", "txn_check", "delay_level_3", "delay_offset_persist"):
@@ -195,12 +183,12 @@ def test_unknown_kind_is_refused_with_the_pending_kinds(
     assert clock.next_of("delay_level").kind == clock.next_of("delay_level_3").kind
 
 
-def test_hold_blocks_automatic_movement_only(machine: Machine) -> None:
+def test_hold_blocks_automatic_movement_only(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     fired: list[str] = []
     clock.call_later(10, lambda: fired.append("t"), kind="kv_config_print", owner="n")
     with clock.hold("loading fixtures"):
-        machine.ms += 20
+        machine.passed_ms += 20
         assert clock.next_due_in_ms() is None
         clock.fire_due()
         assert fired == []
@@ -209,7 +197,7 @@ def test_hold_blocks_automatic_movement_only(machine: Machine) -> None:
     assert fired == ["t"]
 
 
-def test_driver_is_notified_of_earlier_deadlines_only(machine: Machine) -> None:
+def test_driver_is_notified_of_earlier_deadlines_only(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     changes: list[int] = []
     clock.on_change = lambda: changes.append(1)
@@ -220,7 +208,7 @@ def test_driver_is_notified_of_earlier_deadlines_only(machine: Machine) -> None:
     assert clock.next_due_in_ms() == 50
 
 
-def test_node_has_its_skew_and_loses_its_timers_when_killed(machine: Machine) -> None:
+def test_node_has_its_skew_and_loses_its_timers_when_killed(machine: ManualTime) -> None:
     clock = Clock(frozen=True, start_at_ms=0, source=machine)
     node = NodeClock(clock, "broker-a-0")
     fired: list[str] = []
@@ -234,7 +222,7 @@ def test_node_has_its_skew_and_loses_its_timers_when_killed(machine: Machine) ->
     assert clock.timers() == []
 
 
-def test_paused_node_fires_late_and_in_order(machine: Machine) -> None:
+def test_paused_node_fires_late_and_in_order(machine: ManualTime) -> None:
     clock = Clock(frozen=True, source=machine)
     node = NodeClock(clock, "n")
     fired: list[int] = []
@@ -255,11 +243,11 @@ def test_polling_loop_ticks_on_its_grid(elapsed_ms: int, tick_ms: int) -> None:
     assert next_tick_ms(elapsed_ms, 0, 5000, 10_000) == tick_ms
 
 
-def test_clock_knows_whether_it_shows_the_machines_time(machine: Machine) -> None:
+def test_clock_knows_whether_it_shows_the_machines_time(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     node = NodeClock(clock, "broker-a-0")
     node.skew_ms = 5  # a clock that is wrong in a world that is right
-    machine.ms += 5
+    machine.passed_ms += 5
     notified = [node.follows_real_time]
     for change in (
         clock.freeze,
@@ -301,40 +289,40 @@ def test_failing_timer_raises_to_the_caller_without_a_journal() -> None:
 # -- moments ----------------------------------------------------------------------------------
 
 
-def test_moment_takes_no_cluster_time(machine: Machine) -> None:
+def test_moment_takes_no_cluster_time(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     clock.hold_moment()
     before = clock.now_ms(), clock.elapsed_ms()
-    machine.ms += 7
+    machine.passed_ms += 7
     assert (clock.now_ms(), clock.elapsed_ms()) == before
     assert clock.elapsed_ms(outside=True) == 7
     clock.release_moment()
     assert (clock.now_ms(), clock.elapsed_ms()) == (before[0] + 7, before[1] + 7)
 
 
-def test_timer_set_in_a_moment_is_not_late(machine: Machine) -> None:
+def test_timer_set_in_a_moment_is_not_late(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     fired: list[int] = []
     clock.hold_moment()
-    machine.ms += 7
+    machine.passed_ms += 7
     clock.call_later(
         10, lambda: fired.append(clock.elapsed_ms()), kind="kv_config_print", owner="n"
     )
     clock.release_moment()
-    machine.ms += 2
+    machine.passed_ms += 2
     assert not clock.fire_due()
-    machine.ms += 1
+    machine.passed_ms += 1
     assert clock.fire_due()
     assert fired == [10]
 
 
-def test_timer_has_no_other_moment_than_its_own(machine: Machine) -> None:
+def test_timer_has_no_other_moment_than_its_own(machine: ManualTime) -> None:
     clock = Clock(source=machine)
     seen: list[tuple[int, int]] = []
 
     def fire() -> None:
         clock.hold_moment()
-        machine.ms += 3
+        machine.passed_ms += 3
         seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
         clock.release_moment()
         seen.append((clock.now_ms() - 1_700_000_000_000, clock.elapsed_ms()))
@@ -345,10 +333,10 @@ def test_timer_has_no_other_moment_than_its_own(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("move", ["advance", "freeze", "reset"])
-def test_moving_the_time_ends_the_moment(machine: Machine, move: str) -> None:
+def test_moving_the_time_ends_the_moment(machine: ManualTime, move: str) -> None:
     clock = Clock(source=machine)
     clock.hold_moment()
-    machine.ms += 7
+    machine.passed_ms += 7
     moves: dict[str, Callable[[], object]] = {
         "advance": partial(clock.advance_ms, 0),
         "freeze": clock.freeze,

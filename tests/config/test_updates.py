@@ -45,7 +45,7 @@ def test_bytes_are_read_as_latin_1_like_in_java() -> None:
     assert properties_of("regionId=é".encode()) == {"regionId": "Ã©"}
 
 
-def test_a_broken_escape_cannot_be_read() -> None:
+def test_broken_escape_cannot_be_read() -> None:
     assert properties_of(b"regionId=\\u00zz") is None
 
 

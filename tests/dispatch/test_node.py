@@ -19,7 +19,7 @@ LEGAL = {
 
 @pytest.mark.parametrize("first", NodeState)
 @pytest.mark.parametrize("second", NodeState)
-def test_a_state_follows_only_by_a_legal_transition(first: NodeState, second: NodeState) -> None:
+def test_state_follows_only_by_a_legal_transition(first: NodeState, second: NodeState) -> None:
     if (first.value, second.value) in LEGAL:
         assert first.then(second) is second
     else:
@@ -27,5 +27,5 @@ def test_a_state_follows_only_by_a_legal_transition(first: NodeState, second: No
             first.then(second)
 
 
-def test_a_node_is_up_when_it_runs_or_is_paused() -> None:
+def test_node_is_up_when_it_runs_or_is_paused() -> None:
     assert [state for state in NodeState if state.is_up] == [NodeState.RUNNING, NodeState.PAUSED]

@@ -31,6 +31,6 @@ def test_every_intercept_point_has_a_module_with_effects() -> None:
 
 
 @pytest.mark.parametrize(("name", "module"), EFFECTS.items())
-def test_an_effect_module_sets_the_intercept_of_its_point(name: str, module: str) -> None:
+def test_effect_module_sets_the_intercept_of_its_point(name: str, module: str) -> None:
     effects = vars(import_module(module))
     assert getattr(points, name).intercept in effects.values()

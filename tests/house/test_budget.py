@@ -40,7 +40,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-def test_a_cluster_starts_without_what_it_does_not_need() -> None:
+def test_cluster_starts_without_what_it_does_not_need() -> None:
     imported = set(json.loads(in_child(START)))
     heavy = {"anyio", "click", "construct", "dataclasses", "freezegun", "hypothesis", "trio"} | {
         *("javaproperties", "pathlib", "pytest", "tempfile", "uvloop", "http", "email", "json"),
@@ -90,7 +90,7 @@ def test_ready_in_time_and_small() -> None:
 
 
 @pytest.mark.slow  # it watches a process do nothing
-def test_an_idle_cluster_burns_nothing() -> None:
+def test_idle_cluster_burns_nothing() -> None:
     with process.served() as one:
         time.sleep(0.3)  # what the start left to do
         before_ms = process.cpu_ms(one.process.pid)

@@ -83,7 +83,7 @@ def test_exports_can_be_imported(module: str) -> None:
 
 
 @pytest.mark.parametrize("cluster", [fakemq.Cluster, fakemq.AsyncCluster])
-def test_a_cluster_has_its_public_names(cluster: type) -> None:
+def test_cluster_has_its_public_names(cluster: type) -> None:
     names = {name for name in dir(cluster) if not name.startswith("_")} - {"of"}
     assert names == set(CLUSTER.split())
 

@@ -84,7 +84,7 @@ def findings(place: str) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_text_uses_no_word_of_the_glossary(place: str) -> None:
+def test_text_uses_no_word_of_the_glossary(place: str) -> None:
     found = findings(place)
     assert len(found) <= STILL.get(place, 0), found
 

@@ -75,7 +75,7 @@ def test_imports_point_down() -> None:
     assert upward == UPWARD - {""}
 
 
-def test_an_exception_for_types_is_still_needed() -> None:
+def test_exception_for_types_is_still_needed() -> None:
     typing = {f"{one.source} -> {one.target}" for one in imports() if one.kind == "typing"}
     assert set(ONLY_TYPES) <= typing
 
@@ -103,6 +103,6 @@ def test_only_edges_are_asynchronous() -> None:
     assert not bad
 
 
-def test_the_protocol_does_not_import_the_operating_system() -> None:
+def test_protocol_does_not_import_the_operating_system() -> None:
     bad = [m for m in modules() if folder(m) == "protocol" and "os" in foreign_imports(m)]
     assert not bad

@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("folder", ["protocol", "fixtures"])
-def test_the_links_are_links(folder: str) -> None:
+def test_links_are_links(folder: str) -> None:
     link = ROOT / "fakemq" / folder
     assert link.is_symlink(), "mypy and ruff need symbolic links, see CONTRIBUTING.md"
     assert link.resolve() == ROOT / folder
 
 
 @pytest.mark.parametrize("folder", ["protocol", "fixtures"])
-def test_a_folder_cannot_be_imported_by_its_bare_name(folder: str) -> None:
+def test_folder_cannot_be_imported_by_its_bare_name(folder: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True
     )
@@ -30,7 +30,7 @@ def test_a_folder_cannot_be_imported_by_its_bare_name(folder: str) -> None:
     assert f"import fakemq.{folder}, not {folder}" in done.stderr
 
 
-def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:
+def test_unknown_name_of_the_package_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Klaster'"):
         fakemq.Klaster  # noqa: B018
 

@@ -21,13 +21,13 @@ def example(heading: str) -> str:
 
 
 @pytest.mark.parametrize("heading", ["## Slaves"])
-def test_an_example_runs(heading: str) -> None:
+def test_example_runs(heading: str) -> None:
     source = example(heading)
     assert source
     exec(compile(source, str(README), "exec"), {})
 
 
-def test_the_examples_of_the_laboratory_run() -> None:
+def test_examples_of_the_laboratory_run() -> None:
     section = README.read_text().partition("\n## The laboratory\n")[2].partition("\n## ")[0]
     sources = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     assert len(sources) == 3
@@ -40,7 +40,7 @@ def test_the_examples_of_the_laboratory_run() -> None:
         assert mq.broker("broker-a").clock.skew_ms == -300
 
 
-def test_the_example_of_consuming_runs() -> None:
+def test_example_of_consuming_runs() -> None:
     section = README.read_text().partition("\nIt consumes by hand")[2]
     source = section.partition("```python\n")[2].partition("```")[0]
     with fakemq.Cluster(topics={"orders": 2}) as mq:
@@ -59,7 +59,7 @@ CLOCK = [block for block in blocks("docs/clock.md") if "def test_" not in block]
 
 
 @pytest.mark.parametrize("source", CLOCK, ids=range(len(CLOCK)))
-def test_an_example_of_the_clock_runs(source: str) -> None:
+def test_example_of_the_clock_runs(source: str) -> None:
     exec(compile(source, "docs/clock.md", "exec"), {})
 
 
@@ -68,7 +68,7 @@ def test_no_example_of_the_clock_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_an_example_of_the_journal_runs(number: int) -> None:
+def test_example_of_the_journal_runs(number: int) -> None:
     sources = blocks("docs/journal.md")
     assert len(sources) == 3
     exec(compile(sources[number], "docs/journal.md", "exec"), {})

@@ -80,7 +80,7 @@ def says_why(lines: list[str], limit: int) -> bool:
     return any(re.match(rf"\s*# Over {limit} lines: \S", line) for line in lines[:TOP_LINES])
 
 
-def test_a_long_file_says_why() -> None:
+def test_long_file_says_why() -> None:
     long = {
         name: len(lines)
         for name, _, text in sources(*FOLDERS)
@@ -91,7 +91,7 @@ def test_a_long_file_says_why() -> None:
     assert not long, f"split them, or write near the top: # Over {FILE_LINES} lines: <reason>"
 
 
-def test_a_long_function_says_why() -> None:
+def test_long_function_says_why() -> None:
     long = {}
     for name, tree, text in sources(*FOLDERS):
         if is_generated(text):
@@ -178,3 +178,16 @@ def test_every_file_opens_with_a_docstring() -> None:
         if text.strip() and not ast.get_docstring(tree)
     ]
     assert not bad, "a file says on top what it is for"
+
+
+RIDDLE = re.compile(r"test_(a|an|the|what|who|whoever|whatever|it|nobody|nor|or|so|then)_")
+
+
+def test_name_of_a_test_begins_with_its_subject() -> None:
+    bad = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree, _ in sources("tests")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and RIDDLE.match(node.name)
+    ]
+    assert not bad, "test_<subject>_<does what>[_when_<condition>]"
