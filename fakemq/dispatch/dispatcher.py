@@ -128,7 +128,7 @@ class Dispatcher(Generic[NodeT]):
             self.send_answer(session, command, outcome)
 
     def send_answer(self, session: Session, command: RemotingCommand, outcome: Outcome) -> None:
-        """Answer a request, past the faults of answers; None says nothing to who asked."""
+        """Answer a request without the faults of answers; None sends no answer."""
         if isinstance(outcome, Refused):
             outcome = Reply(code=outcome.code, remark=outcome.remark)
         self._node.journal.add(

@@ -1,7 +1,7 @@
-"""Which faults are placed, and which of them applies to what happens now.
+"""Which faults are active, and which of them applies to what happens now.
 
-A fault is placed at a *point*, a kind of place in the cluster where it can have an effect. Whoever
-stands there describes what is about to happen as a `Scope` and is given the fault that applies: the
+A fault is placed at a *point*, a kind of place in the cluster where it can have an effect. Code at
+that place describes what is about to happen as a `Scope` and asks which fault applies: the
 narrowest that covers it, then the oldest.
 """
 
@@ -93,7 +93,7 @@ ALWAYS = When(None)
 
 
 class ActiveFault(Generic[ActionT]):
-    """A fault that was placed: how it came to be there, and what became of it."""
+    """A fault that was placed: how it was placed, and what has become of it."""
 
     def __init__(
         self,
@@ -142,9 +142,9 @@ class ActiveFault(Generic[ActionT]):
         return self.must_fire and not self.fired
 
     def hit(self, node: str, on: str) -> int:
-        """Write down that it has its effect, at ``node`` on what ``on`` says; gives the ``seq``.
+        """Journal that it has its effect, at ``node`` on what ``on`` says; return the ``seq``.
 
-        What follows is owed to it: ``with journal.because(placed.hit(...)):``.
+        The hit is the cause of what follows: ``with journal.because(fault.hit(...)):``.
         """
         self.fired += 1
         seq = self._plan.journal.add(FaultHit(node=node, fault=self.number, what=self.what, on=on))
@@ -179,7 +179,7 @@ class FaultPlan:
     def at(self, point: Point[ActionT]) -> list[ActiveFault[ActionT]]:
         """The faults that may have an effect at a point: always the same list, which changes.
 
-        For who looks often: as long as it is empty there is nothing to ask.
+        Callers that look often keep the list: as long as it is empty there is nothing to ask.
         """
         return self._at.setdefault(point, [])
 
@@ -221,7 +221,7 @@ class FaultPlan:
         return chosen
 
     def call(self, placed: ActiveFault[Any]) -> bool:
-        """Count one more time that a fault could have its effect; gives whether it is to."""
+        """Count one more time that a fault could have its effect; return whether it has it."""
         placed.calls += 1
         return placed.when.on_call in (None, placed.calls) and self._draw(placed)
 
@@ -232,7 +232,7 @@ class FaultPlan:
         return self._randomness.stream(f"fault {placed.number}").random() < probability
 
     def settle(self, placed: ActiveFault[Any]) -> None:
-        """Have a fault that is over out of the way."""
+        """Take a fault that is over off its point's list."""
         waiting = self.at(placed.point)
         if not placed.pending and placed in waiting:
             waiting.remove(placed)
@@ -248,7 +248,7 @@ class FaultPlan:
                 placed.remove()
 
     def clear(self) -> None:
-        """Remove every fault; what was left unused is known as such, and numbers go on."""
+        """Remove every fault; unused faults stay listed as such, and the numbering continues."""
         for placed in self._placed:
             placed.remove()
 

@@ -80,7 +80,7 @@ class MasterConnection:
         self.slave_ack_offset = offset
         if first:
             self.slave_request_offset = offset
-            # Who has nothing begins with the last file.
+            # A slave with an empty log begins with the last file.
             self._began_at = offset or end - end % self._log.file_size_bytes
             self.next_transfer_from_where = self._began_at
         return offset

@@ -140,7 +140,7 @@ class SlaveSynchronize:
     def _take_body(self, code: RequestCode, body: bytes, take: Callable[[bytes], None]) -> None:
         try:
             take(body)
-        except (ProtocolError, ValueError) as error:  # Java logs it, and goes on
+        except (ProtocolError, ValueError) as error:  # Java logs it and continues
             text = f"the master's answer to {code.name} cannot be read: {error}"
             self._broker.journal.add(Warned(node=self._broker.name, text=text))
 

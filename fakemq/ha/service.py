@@ -1,4 +1,4 @@
-"""Replication of one broker: its slaves' connections, who waits for them, its own master.
+"""Replication of one broker: its slaves' connections, the sends that wait, its own master.
 
 Source: store/ha/HAService.java (4.9.7)
 """
@@ -57,7 +57,7 @@ class HAService:
 
     def stop(self, why: str) -> None:
         """Close every connection; notify senders that wait, if the broker itself stays up."""
-        self._group_transfer.stop(tells=self._broker.state.is_up)
+        self._group_transfer.stop(notify=self._broker.state.is_up)
         for end in list(self.connections):
             end.close(why)
         if self.client is not None:

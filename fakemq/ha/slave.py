@@ -23,7 +23,7 @@ class Transfer(NamedTuple):
 
 
 class SlaveConnection:
-    """What the slave has received and not yet taken over, and what it last told the master.
+    """What the slave has received and not yet appended, and what it last reported.
 
     ``max_offset`` is where its log ends when the connection is made.
     """
@@ -40,7 +40,7 @@ class SlaveConnection:
         return len(self._received) - self._at
 
     def receive_data(self, data: bytes) -> None:
-        """Keep bytes of the master; `next_transfer` gives what they are."""
+        """Keep bytes of the master; `next_transfer` returns them decoded."""
         del self._received[: self._at]
         self._at = 0
         self._received += data

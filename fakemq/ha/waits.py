@@ -1,4 +1,4 @@
-"""Who waits for a slave: sends of a SYNC_MASTER, one after the other.
+"""Sends of a SYNC_MASTER that wait for a slave, one after the other.
 
 Source: store/ha/HAService.java#GroupTransferService (4.9.7)
 """
@@ -32,8 +32,8 @@ class _Request:
 class GroupTransferService:
     """Requests in the order they came; only the first is looked at.
 
-    So one may be told late, by up to a second, that its time is over; whoever comes behind one that
-    waits cannot be told before it.
+    So a send may be notified of its time-out late, by up to a second; a send behind one that waits
+    cannot be notified before it.
     """
 
     def __init__(self, clock: NodeClock) -> None:
@@ -63,19 +63,19 @@ class GroupTransferService:
         self._acked = acked_offset
         self._look()
 
-    def stop(self, *, tells: bool = False) -> None:
-        """Wait no more; ``tells`` those who do that it was in vain, unless they are gone."""
+    def stop(self, *, notify: bool = False) -> None:
+        """Stop waiting; with ``notify`` every send that waits is answered as timed out."""
         requests, self._requests = self._requests, deque()
         self._clock.cancel(self._timer)
         self._timer = None
         self._acked = 0
-        if tells:
+        if notify:
             for request in requests:
                 request.done(False)
 
     def _look(self) -> None:
         if self._answering:
-            return  # by what an answer brought about: the loop below goes on
+            return  # called from an answer's callback: the loop below continues
         self._answering = True
         try:
             while self._requests:

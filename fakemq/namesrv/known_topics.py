@@ -1,7 +1,7 @@
 """What brokers of the cluster registered last, so that of the next body only the new is read.
 
 A broker says all it has each time: mostly what it said before, or that and one topic more. With
-ten thousand topics, reading them all takes 20 ms, in which nobody else is answered. This is for
+ten thousand topics, reading them all takes 20 ms, in which nothing else is answered. This is for
 brokers inside the cluster, whose bodies are as `register_broker_json` writes them.
 """
 

@@ -122,6 +122,6 @@ class KvConfig:
         try:
             wrapper = KVConfigSerializeWrapper(config_table=self._config_table)
             self._file.write(wrapper.encode().decode())
-        except OSError as error:  # Java logs it, and answers success all the same
+        except OSError as error:  # Java logs it and still answers SUCCESS
             text = f"{self._file.path}: the KV config could not be written: {error.strerror}"
             self._journal.add(Warned(node=self._clock.owner, text=text))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_CODES_WARNED = 20
-"""So many unknown codes are warned of, each once; a peer could make up four billion."""
+"""How many unknown codes are warned about, each once: a peer could send four billion."""
 
 
 class NameServer:
@@ -77,7 +77,7 @@ class NameServer:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, addr: str) -> None:
-        """Begin to work at ``addr`` (``host:port``); whoever listens there calls `accept`.
+        """Begin to work at ``addr`` (``host:port``); the listener there calls `accept`.
 
         Raises NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON.
         """
@@ -94,7 +94,7 @@ class NameServer:
         self.journal.add(NodeStarted(node=self.name, addr=addr))
 
     def stop(self, how: str = "stop") -> None:
-        """Be gone, with every connection, route and timer; ``how`` goes to the journal."""
+        """Stop: close connections, forget routes, cancel timers; ``how`` goes to the journal."""
         if not self.running:
             return
         self.state = self.state.then(NodeState.STOPPED)
@@ -105,7 +105,7 @@ class NameServer:
         self.journal.add(NodeStopped(node=self.name, how=how))
 
     def pause(self) -> None:
-        """Stand still like a stopped process: sockets stay open, nothing is read or fired."""
+        """Pause as by SIGSTOP: sockets stay open, nothing is read and no timer fires."""
         if self.state is not NodeState.RUNNING:
             return
         self.state = self.state.then(NodeState.PAUSED)
@@ -115,7 +115,7 @@ class NameServer:
         self.journal.add(NodeStopped(node=self.name, how="pause"))
 
     def resume(self) -> None:
-        """Go on: what arrived and what fell due meanwhile is handled now, late."""
+        """Resume: what arrived and what fell due meanwhile is handled now, late."""
         if self.state is not NodeState.PAUSED:
             return
         self.state = self.state.then(NodeState.RUNNING)
@@ -141,7 +141,7 @@ class NameServer:
 
     @property
     def routes(self) -> RouteQuery:
-        """What it tells of its tables."""
+        """What requests read of its tables, as faults show it."""
         if self._views:
             routes: RouteQuery = VIEW.intercept(self)
             return routes

@@ -101,7 +101,7 @@ class BrokerRegistration:
         return self.master_for(broker_name, broker_id)
 
     def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
-        """What a broker that registers is told of its master."""
+        """Return the addresses of a broker's master that the answer to its registration has."""
         tables = self._tables
         broker_data = tables.broker_addr_table.get(broker_name)
         if broker_id != MASTER_ID and broker_data is not None:
@@ -191,7 +191,7 @@ class BrokerRegistration:
 
     def expire(self, broker_addr: str) -> None:
         """Forget a broker that is here and has been silent for too long, and its channel."""
-        # Java closes the channel first, but hears of that only after it has cleaned up.
+        # Java closes the channel first, but is notified only after it has cleaned up.
         channel = self._tables.broker_live_table[broker_addr].channel
         self._remove(broker_addr, "expired")
         channel.close(f"the broker {broker_addr} has not registered for 120 s")
@@ -249,7 +249,7 @@ class BrokerRegistration:
     # -- admins -------------------------------------------------------------------------------
 
     def wipe_write_perm(self, broker_name: str) -> int:
-        """Take the write bit off all queues of a broker name; gives how many topics it has.
+        """Clear the write bit of all queues of a broker name; return how many topics it has.
 
         Source: RouteInfoManager#operateWritePermOfBroker
         """
@@ -269,7 +269,7 @@ class BrokerRegistration:
         return len(touched)
 
     def _queues_of(self, broker_name: str) -> Sequence[QueueData]:
-        self.standing.clear()  # whoever asks is about to change them
+        self.standing.clear()  # the caller is about to change them
         return [
             queues[broker_name]
             for queues in self._tables.topic_queue_table.values()

@@ -1,9 +1,9 @@
-"""Six reads of topic names: GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206), GET_TOPICS_BY_CLUSTER (224),
+"""GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206), GET_TOPICS_BY_CLUSTER (224),
 GET_SYSTEM_TOPIC_LIST_FROM_NS (304), GET_UNIT_TOPIC_LIST (311), GET_HAS_UNIT_SUB_TOPIC_LIST (312),
-GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST (313).
+GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST (313): six lists of topic names.
 
-Behaviour: 206 gives every topic that has queues. 224 gives those a broker of the cluster has; an
-unknown cluster has none, and that is SUCCESS. 304 gives the names of clusters and brokers, with
+Behaviour: 206 returns every topic that has queues. 224 returns those of the cluster's brokers; an
+unknown cluster has none, and that is SUCCESS. 304 returns the names of clusters and brokers, with
 some broker's address, which the admin tool then asks for its own system topics. 311 to 313 look at
 the unit bits of the first queue data of a topic, as Java meets them.
 Ignored: the body.

@@ -1,8 +1,8 @@
-"""UNREGISTER_BROKER (104): a broker says good-bye.
+"""UNREGISTER_BROKER (104): remove a broker that is about to stop.
 
 Behaviour: SUCCESS always. Live info and filter servers go by the address, the entry among the
 addresses by name and id; the last of a name takes its queues along.
-Refused: a missing broker id: SYSTEM_ERROR. What else is missing is null, which nobody is.
+Refused: a missing broker id: SYSTEM_ERROR. Other missing fields are null, which matches no broker.
 Ignored: the body.
 
 Source: namesrv/processor/DefaultRequestProcessor.java#unregisterBroker (4.9.7)

@@ -33,7 +33,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
     """What a lane is like; as it stands here, it does nothing.
 
     Bytes come out ``latency_ms`` after they left the line, give or take ``jitter_ms``, which take
-    their time on a line of so many ``bytes_per_s``; in slices of ``slice_bytes``; not at all while
+    their time on a line of ``bytes_per_s``; in slices of ``slice_bytes``; not at all while
     it is ``blocked``.
     """
 
@@ -58,7 +58,7 @@ class _Item:
         self.put_ms = put_ms
         self.cause = cause
         self.due_ms = 0
-        self.at = 0  # so many of its bytes have come out
+        self.at = 0  # number of its bytes that have come out
 
 
 class Lane:
