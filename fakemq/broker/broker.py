@@ -3,6 +3,8 @@
 Source: broker/BrokerController.java (4.9.7)
 """
 
+# Over 400 lines: start, stop, reset and restore each visit all parts, in an order of their own.
+
 from __future__ import annotations
 
 import zlib

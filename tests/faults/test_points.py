@@ -12,8 +12,8 @@ from fakemq.faults.plan import Point
 EFFECTS = {
     "BEFORE_STORE": "fakemq.dispatch.faults",
     "BEFORE_REPLY": "fakemq.dispatch.faults",
-    "TO_CLIENT": "fakemq.broker.call_faults",
-    "CONSUMER_LIST": "fakemq.broker.lease_faults",
+    "TO_CLIENT": "fakemq.broker.faults",
+    "CONSUMER_LIST": "fakemq.broker.faults",
     "VIEW": "fakemq.namesrv.faults",
 }
 

@@ -36,13 +36,13 @@ class CallFaults(FaultPlacing):
 
     def drop_call(self, call: CallCode, **limits: Unpack[CallLimits]) -> Fault:
         """It is lost; who waits for the client's answer waits as long as ever."""
-        from fakemq.broker.call_faults import DropCall
+        from fakemq.broker.faults import DropCall
 
         return self._place_call_fault("drop call", call, DropCall(), limits)
 
     def delay_call(self, call: CallCode, by: Duration, **limits: Unpack[CallLimits]) -> Fault:
         """It is sent so much later, by the cluster's clock."""
-        from fakemq.broker.call_faults import DelayCall
+        from fakemq.broker.faults import DelayCall
 
         ms = duration_ms(by, name="delay_call")
         if ms < 0:
@@ -53,7 +53,7 @@ class CallFaults(FaultPlacing):
         self, call: CallCode, copies: int = 2, **limits: Unpack[CallLimits]
     ) -> Fault:
         """The client gets it so many times."""
-        from fakemq.broker.call_faults import DuplicateCall
+        from fakemq.broker.faults import DuplicateCall
 
         checked.whole("copies", copies, 2)
         return self._place_call_fault(
@@ -68,7 +68,7 @@ class CallFaults(FaultPlacing):
         ``times`` counts such turns. `GateFault.release`, or removing the fault, sends what is held
         in its own order; a call is gone with its client's connection, or its broker.
         """
-        from fakemq.broker.call_faults import ReorderCalls
+        from fakemq.broker.faults import ReorderCalls
 
         checked.whole("count", count, 2)
         if "on_call" in limits:
@@ -91,7 +91,7 @@ class CallFaults(FaultPlacing):
         often: When | None = None,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
-        from fakemq.broker.call_faults import CALLS
+        from fakemq.broker.faults import CALLS
         from fakemq.faults.points import TO_CLIENT
 
         code = request_code(call)

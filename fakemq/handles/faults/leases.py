@@ -41,7 +41,7 @@ class LeaseFaults(FaultPlacing):
         Members are client ids, or what stands behind their ``@``. Without ``client`` all are told
         so. Lasts until it is removed, where nothing is said of how often.
         """
-        from fakemq.broker.lease_faults import OtherList
+        from fakemq.broker.faults import OtherList
         from fakemq.faults.points import CONSUMER_LIST
 
         if (show is None) is (not hide):
@@ -92,7 +92,7 @@ class LeaseFaults(FaultPlacing):
 
     def expire_client(self, client: str, *, node: str | None = None) -> Fault:
         """Brokers put a client out and close its connection, as if it had been silent for 120 s."""
-        from fakemq.broker.lease_faults import expire_client
+        from fakemq.broker.faults import expire_client
 
         what = in_words("expire client", scope(self._core, None, node=node, client=client))
         return self._at_once(

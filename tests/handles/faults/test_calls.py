@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fakemq
-from fakemq.broker.call_faults import ClientCall, ReorderCalls
+from fakemq.broker.faults import ClientCall, ReorderCalls
 from fakemq.errors import ConfigError
 from fakemq.events import RequestHandled
 from fakemq.events.faults import FaultHit

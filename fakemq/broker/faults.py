@@ -1,21 +1,29 @@
-"""Faults of the requests that brokers send to clients: lost, late, duplicated or reordered."""
+"""Effects of the faults of a broker.
+
+1. Requests that the broker sends to clients are lost, late, duplicated or reordered.
+2. Consumer lists differ from client to client, and a test ends the lease of a client.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakemq.faults.points import TO_CLIENT
-from fakemq.faults.request_scope import request_scope
+from fakemq.faults.plan import Scope
+from fakemq.faults.points import CONSUMER_LIST, TO_CLIENT
+from fakemq.faults.request_scope import request_scope, with_instances
 from fakemq.protocol import table
 from fakemq.protocol.codes import RequestCode, code_name
 
 if TYPE_CHECKING:
+    from fakemq.broker.broker import Broker
     from fakemq.broker.client_calls import ClientCalls
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
     from fakemq.protocol.command import RemotingCommand
+
+# -- requests to clients --------------------------------------------------------------------------
 
 CALLS = (
     RequestCode.CHECK_TRANSACTION_STATE,
@@ -142,3 +150,64 @@ def intercept_call(
 
 
 TO_CLIENT.intercept = intercept_call
+
+
+# -- consumer lists and leases --------------------------------------------------------------------
+
+
+class OtherList:
+    """The members that a client sees in its group: those of ``show``, or all without ``hide``."""
+
+    def __init__(self, show: Collection[str] | None, hide: Collection[str]) -> None:
+        self._show, self._hide = show, hide
+
+    def of(self, client_ids: list[str]) -> list[str]:
+        """Return the list to show; a name that is no member is shown as a client id."""
+        if self._show is None:
+            return [one for one in client_ids if not with_instances({one}) & {*self._hide}]
+        by_name = {name: one for one in client_ids for name in with_instances({one})}
+        return [by_name.get(name, name) for name in self._show]
+
+
+def shown_list(broker: Broker, group: str, session: Session, client_ids: list[str]) -> list[str]:
+    """Return the consumer list for a client, which a fault may change."""
+    clients = frozenset(_names(broker, session))
+    what = Scope(node=broker.name, group=group, client=clients)
+    placed = broker.faults.choose(CONSUMER_LIST, what)
+    if placed is None:
+        return client_ids
+    shown = placed.action.of(client_ids)
+    if shown != client_ids:
+        # The fault is the cause of the request's answer, too.
+        on = f"the list of {group} for {session.remote_addr}"
+        broker.journal.continue_because(placed.hit(broker.name, on))
+    return shown
+
+
+def expire_client(broker: Broker, client: str) -> Callable[[], None] | None:
+    """Return what removes a client from a broker's tables; None if it is in no table."""
+    sessions = [
+        session
+        for session in broker.sessions
+        if client in _names(broker, session) and _is_member(broker, session)
+    ]
+    if not sessions:
+        return None
+
+    def act() -> None:
+        for session in sessions:
+            broker.client_expiry.expire(session)
+
+    return act
+
+
+def _names(broker: Broker, session: Session) -> set[str]:
+    return with_instances({session.remote_addr, *broker.client_ids(session)})
+
+
+def _is_member(broker: Broker, session: Session) -> bool:
+    tables = broker.producers, broker.consumers
+    return any(True for members in tables for _ in members.channels_of(session))
+
+
+CONSUMER_LIST.intercept = shown_list
