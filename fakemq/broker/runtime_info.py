@@ -32,7 +32,7 @@ def runtime_info(broker: Broker) -> dict[str, str]:
 def _store_info(broker: Broker) -> dict[str, str]:
     store, config = broker.store, broker.config
     # In whole per cent, rounded up: common/UtilAll.java#getDiskPartitionSpaceUsedPercent
-    ratio = java_double_text(store.retention.rounded_ratio())
+    ratio = java_double_text(store.disk_space.rounded_ratio())
     path = config.store_path_commit_log or f"{config.store_path_root_dir or 'memory'}/commitlog"
     return (
         store.stats.runtime_info()
@@ -103,9 +103,9 @@ def _buffer_info(broker: Broker) -> dict[str, str]:
         info["remainTransientStoreBufferNumbs"] = str(config.transient_store_pool_size)
         info["remainHowManyDataToCommit"] = _NOTHING
     info["remainHowManyDataToFlush"] = _NOTHING
-    free_bytes = round(store.retention.total_bytes * (1 - store.used_ratio()))
+    free_bytes = round(store.disk_space.total_bytes * (1 - store.used_ratio()))
     info["commitLogDirCapacity"] = (
-        f"Total : {_human(store.retention.total_bytes)}, Free : {_human(free_bytes)}."
+        f"Total : {_human(store.disk_space.total_bytes)}, Free : {_human(free_bytes)}."
     )
     return info
 

@@ -211,7 +211,7 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
             " msg properties length limit 32KB.",
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
-        full = broker.store.retention.rounded_ratio()
+        full = broker.store.disk_space.rounded_ratio()
         return Refused(
             ResponseCode.SERVICE_NOT_AVAILABLE,
             "service not available now. It may be caused by one of the following reasons: "

@@ -49,7 +49,7 @@ class BrokerView(Handle):
     def set_disk_size(self, size: Size | None) -> None:
         """Let the disk of its store be so large, as in ``"64MiB"``; None: as large as it is."""
         disk_bytes = None if size is None else size_bytes(size, name="set_disk_size")
-        self._call(lambda: self._broker.store.retention.resize_disk(disk_bytes))
+        self._call(lambda: self._broker.store.disk_space.resize(disk_bytes))
 
     def pause(self) -> None:
         """Pause, as by SIGSTOP: sockets stay open, nothing answers, no timer fires."""

@@ -85,10 +85,10 @@ def slow_flush(sim: Simulation, fault: PlannedFault) -> None:
 
 def disk_full(sim: Simulation, fault: PlannedFault) -> None:
     """Make the broker refuse new messages until the fault ends."""
-    retention = sim.core.brokers[fault.target].store.retention
+    space = sim.core.brokers[fault.target].store.disk_space
     scope = Scope(node=fault.target)
-    _place(sim, fault, DISK_FULL, None, scope, ALWAYS, lambda: retention.fill(None))
-    retention.fill(sim.placed[fault])
+    _place(sim, fault, DISK_FULL, None, scope, ALWAYS, lambda: space.fill(None))
+    space.fill(sim.placed[fault])
 
 
 def _place(

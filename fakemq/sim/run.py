@@ -72,7 +72,7 @@ class SimulationRun:
         core.start()
         for broker in core.brokers.values():
             if broker.store.disk is not None:
-                broker.store.retention.resize_disk(DISK_BYTES)
+                broker.store.disk_space.resize(DISK_BYTES)
         self._began_ms = core.clock.elapsed_ms()
         until_ms = self._began_ms + plan.quiet_at_ms
         for producer in plan.producers:

@@ -45,6 +45,7 @@ class DirectoryFiles:
     """
 
     durable = True
+    limit_bytes = 0  # others write to the same disk: `has_room` asks it now and then
 
     def __init__(self, root: str, clock: NodeClock, log_folder: str | None = None) -> None:
         self.root = os.path.abspath(root)

@@ -138,7 +138,7 @@ class Disk:
             self.flush.everything()
             flushed = True
             # Else the next start is one as after a crash, says Java.
-            if not self._store.retention.disk_full and not self.files.broken:
+            if not self._store.disk_space.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
         except StoreError as error:
             self.failed(error)

@@ -49,6 +49,8 @@ class Files(Protocol):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
 
     used_bytes: int
+    limit_bytes: int
+    """Appended bytes up to this number always have room; beyond it `has_room` decides."""
     durable: bool
     """Whether they outlive the process."""
     broken: str

@@ -59,7 +59,7 @@ class Replica:
         if phy_offset % log.file_size_bytes == 0:
             store.retention.plan()  # the file before may go some day
         else:
-            store.retention.look(now_ms)  # but whatever it says, Java's slave appends
+            store.disk_space.look(now_ms)  # but whatever it says, Java's slave appends
         if empty:
             self._dispatched_to = log.records_end = phy_offset
         if store.disk is not None:

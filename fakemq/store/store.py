@@ -20,6 +20,7 @@ from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
 from fakemq.store.delay_levels import DelayLevels
+from fakemq.store.disk_space import DiskSpace
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
@@ -93,7 +94,8 @@ class MessageStore:
         """Its directory, which registers itself; None for a store in memory."""
         self.put_listeners: list[PutListener] = []
         """Asked in this order; each adds and removes itself."""
-        self.retention = Retention(config, files, clock, journal, node)
+        self.disk_space = DiskSpace(config, files, clock, journal, node)
+        self.retention = Retention(config, self.disk_space, clock, journal, node)
         self.start_empty()
 
     def start_empty(self) -> None:
@@ -164,14 +166,14 @@ class MessageStore:
             # Java says PUT_OK to what is larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
         now_ms = self._clock.now_ms()
-        reason = self.retention.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
+        reason = self.disk_space.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
         if reason is not None:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
         try:
             appended = log.append(message, drafts, size_bytes, now_ms)
         except StoreError as error:
             failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
-            return self._refused(message, failed, self.retention.warn(str(error), failed.name))
+            return self._refused(message, failed, self.disk_space.warn(str(error), failed.name))
         if appended.wrote_offset % log.file_size_bytes == 0:
             self.retention.plan()  # a new file was begun: the file before may be deleted some day
         self.stats.put(len(drafts), size_bytes)
@@ -401,7 +403,7 @@ class MessageStore:
         """Forget the queues of a topic; its records stay in the log."""
         for queue_id in self.queues.destroy(topic):
             self.log.topic_queue_table.pop((topic, queue_id), None)
-        self.retention.warned_full = False
+        self.disk_space.warned_full = False
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
         """Forget the queues of every topic that is not one of ``topics``.
@@ -427,7 +429,7 @@ class MessageStore:
 
     def used_ratio(self) -> float:
         """How full the store is, from 0 to 1: what Java reads from its disk."""
-        return self.retention.used_ratio()
+        return self.disk_space.used_ratio()
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"

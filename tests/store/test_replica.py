@@ -160,7 +160,7 @@ def test_queues_of_a_recreated_topic_equal_those_of_javas_slave() -> None:
 def test_disk_that_fills_within_a_file_is_cleaned_at_the_next_look() -> None:
     lab, slave = StoreLab(log_bytes=FILE_BYTES), StoreLab(log_bytes=FILE_BYTES)
     slave.store.retention.start()
-    slave.store.retention.resize_disk(4 * FILE_BYTES)
+    slave.store.disk_space.resize(4 * FILE_BYTES)
     while lab.store.max_phy_offset < 3.6 * FILE_BYTES:
         lab.put(b"x" * 100)
     replica = followed(slave)

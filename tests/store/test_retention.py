@@ -101,7 +101,7 @@ def test_queues_and_index_begin_where_the_log_begins() -> None:
 
 def test_one_look_deletes_at_most_ten_files_at_intervals() -> None:
     one = lab(file_reserved_time=0)
-    one.store.retention.resize_disk(20 * FILE_BYTES)  # over 75 %: no hour has to be waited for
+    one.store.disk_space.resize(20 * FILE_BYTES)  # over 75 %: no hour has to be waited for
     fill(one, 17)
     one.advance(60_000)
     assert one.store.min_phy_offset == FILE_BYTES
@@ -114,7 +114,7 @@ def test_one_look_deletes_at_most_ten_files_at_intervals() -> None:
 
 def test_one_look_deletes_ten_files_at_once_without_an_interval() -> None:
     one = lab(file_reserved_time=0, delete_commit_log_files_interval=0)
-    one.store.retention.resize_disk(20 * FILE_BYTES)
+    one.store.disk_space.resize(20 * FILE_BYTES)
     fill(one, 17)
     one.advance(60_000)
     assert one.store.min_phy_offset == 10 * FILE_BYTES
@@ -122,7 +122,7 @@ def test_one_look_deletes_ten_files_at_once_without_an_interval() -> None:
 
 def test_old_files_are_deleted_over_75_percent_and_any_over_85() -> None:
     one = lab()
-    one.store.retention.resize_disk(10 * FILE_BYTES)
+    one.store.disk_space.resize(10 * FILE_BYTES)
     fill_to(one, 0.78)
     one.advance(2 * HOUR_MS)
     assert deleted(one) == 0
@@ -134,7 +134,7 @@ def test_old_files_are_deleted_over_75_percent_and_any_over_85() -> None:
 
 def test_only_old_files_are_deleted_over_85_percent_without_force() -> None:
     one = lab(clean_file_forcibly_enable=False)
-    one.store.retention.resize_disk(10 * FILE_BYTES)
+    one.store.disk_space.resize(10 * FILE_BYTES)
     fill(one, 9)
     one.advance(2 * HOUR_MS)
     assert deleted(one) == 0
@@ -144,7 +144,7 @@ def test_only_old_files_are_deleted_over_85_percent_without_force() -> None:
 
 def test_puts_are_refused_over_90_percent_until_there_is_room() -> None:
     one = lab(clean_file_forcibly_enable=False)
-    one.store.retention.resize_disk(4 * FILE_BYTES)
+    one.store.disk_space.resize(4 * FILE_BYTES)
     fill_to(one, 0.93)
     one.advance(999)
     assert one.put(b"").ok
@@ -156,7 +156,7 @@ def test_puts_are_refused_over_90_percent_until_there_is_room() -> None:
         "the disk of the store is 97% full: messages are refused with SERVICE_NOT_AVAILABLE"
         " until it is at most 90% full"
     )
-    one.store.retention.resize_disk(40 * FILE_BYTES)
+    one.store.disk_space.resize(40 * FILE_BYTES)
     assert not one.put(b"").ok
     one.advance(10_000)
     assert one.put(b"").ok
@@ -165,7 +165,7 @@ def test_puts_are_refused_over_90_percent_until_there_is_room() -> None:
 
 def test_full_disk_with_deletable_files_recovers() -> None:
     one = lab()
-    one.store.retention.resize_disk(10 * FILE_BYTES)
+    one.store.disk_space.resize(10 * FILE_BYTES)
     fill_to(one, 0.93)
     one.advance(1_000)
     assert not one.put(b"").ok
@@ -207,7 +207,7 @@ def test_queues_without_records_are_deleted_on_request() -> None:
 
 def test_reset_forgets_the_disk_size_and_the_full_state() -> None:
     one = lab()
-    one.store.retention.resize_disk(100)
+    one.store.disk_space.resize(100)
     one.advance(1_000)
     assert not one.put().ok
     one.store.reset()
@@ -217,14 +217,14 @@ def test_reset_forgets_the_disk_size_and_the_full_state() -> None:
 @pytest.mark.parametrize("again", [False, True])
 def test_reset_ends_a_deletion_in_progress(again: bool) -> None:
     one = lab(file_reserved_time=0)
-    one.store.retention.resize_disk(20 * FILE_BYTES)
+    one.store.disk_space.resize(20 * FILE_BYTES)
     fill(one, 17)
     one.advance(60_000)
     assert one.store.min_phy_offset == FILE_BYTES
     one.store.reset()
     fill(one, 17)
     if again:  # another one begins, and no second chain runs beside it
-        one.store.retention.resize_disk(20 * FILE_BYTES)
+        one.store.disk_space.resize(20 * FILE_BYTES)
         one.advance(60_000)
         assert one.store.min_phy_offset == FILE_BYTES
         one.advance(100)
@@ -236,7 +236,7 @@ def test_reset_ends_a_deletion_in_progress(again: bool) -> None:
 
 def test_undeletable_file_is_reported_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     one = lab(file_reserved_time=0)
-    one.store.retention.resize_disk(20 * FILE_BYTES)
+    one.store.disk_space.resize(20 * FILE_BYTES)
     count = fill(one, 17)
     delete = one.store.files.delete
     left = 2
@@ -259,7 +259,7 @@ def test_undeletable_file_is_reported_and_tried_again(monkeypatch: pytest.Monkey
     kept = one.store.messages_in_queue("orders", 0)
     assert [message.queue_offset for message in kept] == list(range(first, count))
     left = 100
-    one.store.retention.resize_disk(16 * FILE_BYTES)
+    one.store.disk_space.resize(16 * FILE_BYTES)
     one.advance(11_000)
     assert deleted(one) == 12
 
@@ -299,7 +299,7 @@ def test_queues_name_only_existing_records_after_any_history(
         elif what == "wait":
             one.advance(number * number)
         elif what == "size":
-            one.store.retention.resize_disk(number * 20 or None)
+            one.store.disk_space.resize(number * 20 or None)
         elif what == "manual":
             one.store.retention.execute_delete_files_manually()
         else:

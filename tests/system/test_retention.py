@@ -67,7 +67,7 @@ def test_client_receives_javas_error_when_the_disk_is_full(tmp_path: Path) -> No
                 client.send(Message("orders", "one more"), queue=queue)
             assert (refused.value.code, refused.value.remark) == (
                 14,
-                FULL.format(store.retention.rounded_ratio()),
+                FULL.format(store.disk_space.rounded_ratio()),
             )
             assert 0.9 < store.used_ratio() < 0.96
             assert client.pull(queue, 0).status is PullStatus.FOUND

@@ -34,7 +34,7 @@ class NodeFaults(FaultPlacing):
 
         def judge() -> None:
             filling = [one for one in plan.at(DISK_FULL) if one.scope.node == node.name]
-            node.store.retention.fill(filling[0] if filling else None)
+            node.store.disk_space.fill(filling[0] if filling else None)
 
         fault = self._place(
             DISK_FULL,
