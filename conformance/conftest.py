@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import NamedTuple
 
 import pytest
 
@@ -17,6 +16,7 @@ from conformance.targets.class_archive import use_archives
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.java_jars import missing_java
 from conformance.targets.processes import FakemqProcess
+from conformance.targets.quick_pair import QuickPair
 
 TWO_MASTERS = ("--namesrv-port", "0", "--broker-port", "0", "--masters", "2")
 QUICK = {
@@ -63,13 +63,6 @@ def fake_process() -> Iterator[FakemqProcess]:
     """``python -m fakemq`` with two masters, in a process of its own."""
     with FakemqProcess(*TWO_MASTERS) as process:
         yield process
-
-
-class QuickPair(NamedTuple):
-    """A real cluster and a fake one, with two masters each and the same ``QUICK`` properties."""
-
-    real: JavaCluster
-    fake: FakemqProcess
 
 
 @pytest.fixture(scope="module")

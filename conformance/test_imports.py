@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.test_layers import RANK
+from tests.support.imports import RANK
 
 FOLDER = Path(__file__).parent
 

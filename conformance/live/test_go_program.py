@@ -8,11 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 import fakemq
-from conformance.conftest import QuickPair
 from conformance.drivers.go_program import SCENARIOS, GoConsumer, GoProducer, binary, observe
 from conformance.live.groups import CROWDED
 from conformance.targets.java_cluster import JavaCluster
 from conformance.targets.processes import assert_same, assert_same_twice, go_and_come
+from conformance.targets.quick_pair import QuickPair
 
 # Seconds, not milliseconds: the client's own timers make single scenarios last up to 90 s, so all
 # run side by side; the first test waits for two masters too, and maybe for a build.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 import fakemq
-from conformance.conftest import QuickPair
 from conformance.drivers.java_program import (
     LITE_SCENARIOS,
     SCENARIOS,
@@ -27,6 +26,7 @@ from conformance.targets.processes import (
     go_and_come,
     together,
 )
+from conformance.targets.quick_pair import QuickPair
 from conformance.wire.raw import create_topic
 
 # Seconds, not milliseconds: two masters and a JVM for each of the clients' versions, maybe Maven.

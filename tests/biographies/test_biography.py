@@ -169,7 +169,9 @@ def test_biography_shows_what_a_slave_lacks_and_why(mq: fakemq.Cluster) -> None:
 def test_biography_names_the_fault_that_applied(alone: fakemq.Cluster) -> None:
     # As a fault at a request's point does: it hits while that is handled.
     journal = alone.inspect(lambda core: core.journal)
-    placed = alone._core.faults.place(Point("test"), None, "delay SEND_MESSAGE_V2", Scope())
+    placed = alone.inspect(
+        lambda core: core.faults.place(Point("test"), None, "delay SEND_MESSAGE_V2", Scope())
+    )
 
     def hit(entry: Entry) -> None:
         placed.hit("broker-a-0", "a send")

@@ -16,26 +16,16 @@ from fakemq.client.remoting import BlockingRemoting, local_ip, split_addr
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
-from tests.support.scripted_operation import client
-
-TIMEOUT_MS = 5_000
-
-
-class Seen(list[tuple[str, int]]):
-    """What brokers asked, answered as a client without handlers does."""
-
-    def __call__(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
-        self.append((addr, request.code))
-        return client().handle(addr, request)
+from tests.support.scripted_operation import TIMEOUT_MS, RequestsSeen
 
 
 @pytest.fixture
-def seen() -> Seen:
-    return Seen()
+def seen() -> RequestsSeen:
+    return RequestsSeen()
 
 
 @pytest.fixture
-def remoting(seen: Seen) -> Iterator[BlockingRemoting]:
+def remoting(seen: RequestsSeen) -> Iterator[BlockingRemoting]:
     remoting = BlockingRemoting(seen)
     yield remoting
     remoting.close()
@@ -48,7 +38,7 @@ def call(remoting: BlockingRemoting, addr: str, timeout_ms: int = TIMEOUT_MS) ->
 
 
 def test_requests_of_the_broker_are_handled_before_its_answer(
-    remoting: BlockingRemoting, seen: Seen
+    remoting: BlockingRemoting, seen: RequestsSeen
 ) -> None:
     with ScriptedBroker(scripts.asks_before_it_answers) as broker:
         assert call(remoting, broker.addr).code == 7

@@ -14,9 +14,9 @@ from fakemq.client.errors import (
 from fakemq.client.operation import Call, Operation, ask
 from fakemq.client.remoting_async import AsyncRemoting
 from fakemq.protocol.command import RemotingCommand
-from tests.client.test_remoting import TIMEOUT_MS, Seen
 from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr
+from tests.support.scripted_operation import TIMEOUT_MS, RequestsSeen
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def call(
 
 
 async def test_requests_of_the_broker_are_handled_before_its_answer() -> None:
-    seen = Seen()
+    seen = RequestsSeen()
     with ScriptedBroker(scripts.asks_before_it_answers) as broker:
         async with AsyncRemoting(seen) as remoting:
             assert await call(remoting, broker.addr) == 7
@@ -46,7 +46,7 @@ async def test_requests_of_the_broker_are_handled_before_its_answer() -> None:
 async def test_concurrent_requests_get_their_own_answers() -> None:
     codes: dict[int, int] = {}
     with ScriptedBroker(scripts.answers_in_reverse) as broker:
-        async with AsyncRemoting(Seen()) as remoting, anyio.create_task_group() as tasks:
+        async with AsyncRemoting(RequestsSeen()) as remoting, anyio.create_task_group() as tasks:
 
             async def one(code: int) -> None:
                 codes[code] = await call(remoting, broker.addr, code)
@@ -58,7 +58,7 @@ async def test_concurrent_requests_get_their_own_answers() -> None:
 
 async def test_time_out_closes_the_connection() -> None:
     with ScriptedBroker(scripts.stays_silent, scripts.answers) as broker:
-        async with AsyncRemoting(Seen()) as remoting:
+        async with AsyncRemoting(RequestsSeen()) as remoting:
             with pytest.raises(RemotingTimeoutError):
                 await call(remoting, broker.addr, timeout_ms=30)
             assert await call(remoting, broker.addr) == 0
@@ -68,7 +68,7 @@ async def test_time_out_closes_the_connection() -> None:
 async def test_lost_connection_fails_the_request_and_is_replaced(script: object) -> None:
     assert callable(script)
     with ScriptedBroker(script, scripts.answers) as broker:
-        async with AsyncRemoting(Seen()) as remoting:
+        async with AsyncRemoting(RequestsSeen()) as remoting:
             with pytest.raises(RemotingSendRequestError):
                 await call(remoting, broker.addr)
             assert await call(remoting, broker.addr) == 0
@@ -77,7 +77,7 @@ async def test_lost_connection_fails_the_request_and_is_replaced(script: object)
 async def test_closing_ends_open_requests() -> None:
     failures: list[RemotingError] = []
     with ScriptedBroker(scripts.stays_silent) as broker:
-        async with anyio.create_task_group() as tasks, AsyncRemoting(Seen()) as remoting:
+        async with anyio.create_task_group() as tasks, AsyncRemoting(RequestsSeen()) as remoting:
 
             async def one() -> None:
                 try:
@@ -101,6 +101,6 @@ async def test_failures_are_raised_in_the_operation() -> None:
         return -1
 
     with ScriptedBroker(scripts.answers) as broker:
-        async with AsyncRemoting(Seen()) as remoting:
+        async with AsyncRemoting(RequestsSeen()) as remoting:
             assert await remoting.run(either(refused_addr(), "nonsense", broker.addr)) == 0
             assert await remoting.run(either(refused_addr())) == -1

@@ -47,14 +47,14 @@ WORD = re.compile(
     re.IGNORECASE,
 )
 
-PROTOCOL = re.compile("QUERY_TOPIC_CONSUME_BY_WHO", re.IGNORECASE)
-"""A name of RocketMQ with such a word."""
+PUBLISHED = re.compile('QUERY_TOPIC_CONSUME_BY_WHO|"offences"', re.IGNORECASE)
+"""Names with such a word that cannot change: one is RocketMQ's, one a kind of timer."""
 
 STILL: dict[str, int] = {
     "fakemq": 183,
     "protocol": 24,
     "fixtures": 0,
-    "tests": 8,
+    "tests": 5,
     "bench": 0,
     "docs": 1,
     "README.md": 0,
@@ -78,7 +78,7 @@ def findings(place: str) -> list[str]:
     found = []
     for name in texts(place):
         for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
-            line = PROTOCOL.sub("", line)
+            line = PUBLISHED.sub("", line)
             found += [f"{name}:{number}: {match[0]}" for match in WORD.finditer(line)]
     return found
 

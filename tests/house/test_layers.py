@@ -1,13 +1,16 @@
 """Every folder of the house has a layer, and imports only what lies in lower layers.
 
-Imports inside functions obey the same rule. A module may import its own folder; two folders of
-one layer do not import each other. What a lower layer needs of a higher one is handed to it as a
-value, a callable, or an object that fits a `Protocol`.
+Imports inside functions and under ``if TYPE_CHECKING`` obey the same rule. A module may import its
+own folder; two folders of one layer do not import each other. What a lower layer needs of a higher
+one is handed to it as a value, a callable, or an object that fits a `Protocol`.
 """
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.imports import (
+    RANK,
     circles,
     folder,
     foreign_imports,
@@ -15,42 +18,6 @@ from tests.support.imports import (
     is_asynchronous,
     modules,
 )
-
-LAYERS = (
-    "protocol",
-    "errors randomness text_files",
-    "events",
-    "clock",
-    "journal config client",
-    "faults",
-    "net store",
-    "dispatch",
-    "ha",
-    "namesrv broker",
-    "core",
-    "dump biographies serving",
-    "handles",
-    "control sim",
-    "cluster",
-    "spark",
-    "fakemq journal_file",
-    "fixtures",
-    "cli __main__",
-)
-"""From the bottom up; ``fakemq`` is the package itself, with its public names."""
-
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
-
-ONLY_TYPES: dict[str, str] = {}
-"""``source -> target``: why an import that is for type checkers alone may point up."""
-
-UPWARD = {
-    line.strip()
-    for line in """
-    __main__ -> cli
-    """.splitlines()
-}
-"""What is still to be cut; this list only shrinks."""
 
 EDGES = ("client", "cluster", "control", "handles", "net.tcp", "serving")
 """Folders and modules that know an event loop, sockets or threads; all others are synchronous."""
@@ -65,23 +32,22 @@ def test_every_folder_has_a_layer() -> None:
 
 
 def test_imports_point_down() -> None:
-    upward = {
-        f"{one.source} -> {one.target}"
+    upward = [
+        f"{one.source} -> {one.target} ({one.kind})"
         for one in imports()
         if folder(one.source) != folder(one.target)
         and RANK[folder(one.target)] >= RANK[folder(one.source)]
-        and not (one.kind == "typing" and f"{one.source} -> {one.target}" in ONLY_TYPES)
-    }
-    assert upward == UPWARD - {""}
+    ]
+    assert upward == []
 
 
-def test_exception_for_types_is_still_needed() -> None:
-    typing = {f"{one.source} -> {one.target}" for one in imports() if one.kind == "typing"}
-    assert set(ONLY_TYPES) <= typing
-
-
-def test_no_module_is_in_a_circle() -> None:
-    assert len(circles({"top", "function"})) <= 0
+@pytest.mark.parametrize(
+    "kinds",
+    [{"top", "function"}, {"top", "function", "typing"}],
+    ids=["imports that run", "all imports"],
+)
+def test_no_module_is_in_a_circle(kinds: set[str]) -> None:
+    assert circles(kinds) == []
 
 
 def is_edge(module: str) -> bool:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemq.protocol import headers
 from fakemq.protocol.errors import NullFieldError, NumberFormatError
 from fakemq.protocol.header import Header, parse_bool, parse_int, parse_long
 from fakemq.protocol.headers.offset import GetMaxOffsetRequestHeader
 from fakemq.protocol.headers.send import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from fakemq.protocol.headers.transaction import EndTransactionRequestHeader
+from tests.support.headers import CLASSES
 
 JAVA_HEADERS = {
     name: fields
@@ -34,22 +32,6 @@ CONVERTERS = {
 }
 PRIMITIVES = {"int": 0, "long": 0, "boolean": False}
 INITIAL = {"true": True, "false": False, "0": 0}
-
-
-def classes() -> dict[str, type[Header]]:
-    modules = (
-        import_module(f"fakemq.protocol.headers.{module.name}")
-        for module in pkgutil.iter_modules(headers.__path__)
-    )
-    return {
-        name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__
-    }
-
-
-CLASSES = classes()
 
 
 def test_every_java_header_exists_and_no_other() -> None:

@@ -11,7 +11,7 @@ from fakemq.protocol.codes import LanguageCode
 from fakemq.protocol.command import VERSION_4_9_7, RemotingCommand, SerializeType
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.header import Header, parse_bool, parse_int, parse_long
-from tests.protocol.test_headers import CLASSES
+from tests.support.headers import CLASSES
 
 CASES = [
     line.split()

@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 
 from fakemq.dump.rows import Selection, index_rows, log_rows, queue_rows
 from fakemq.store.stored_node import find_nodes
-from tests.dump.test_command import write_store
+from tests.support.store_directory import write_store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrameReader, Row, SparkSession

@@ -123,3 +123,13 @@ def code(answer: Answer) -> int | None:
 def hold_timers(lab: BrokerLab) -> list[Timer]:
     """The pending checks of held pulls."""
     return [timer for timer in lab.clock.timers() if timer.kind == "pull_hold"]
+
+
+def sql_subscription(expression: str, version: int = 1, topic: str = TOPIC) -> dict[str, object]:
+    """A SubscriptionData with an SQL92 expression."""
+    return subscription(topic, expressionType="SQL92", subString=expression, subVersion=version)
+
+
+def subscribe(peer: Peer, *subscriptions: dict[str, object], group: str = GROUP) -> None:
+    """Send the heartbeat of one consumer, and expect that it succeeds."""
+    assert beat(peer, consumers=[consumer_data(group, subscriptions)]).code == 0

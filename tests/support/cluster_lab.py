@@ -57,11 +57,11 @@ class ClusterLab:
         return opaque
 
     def end(self, opaque: int) -> ResponseCode:
-        """How a send has ended."""
+        """Return the code of a send's response."""
         return ResponseCode(self.peer.receive(opaque).code)
 
     def send(self, body: bytes = b"x", advance: str = "0s") -> ResponseCode:
-        """Send, let time pass, and give how it ended."""
+        """Send, let time pass, and return the code of the response."""
         opaque = self.begin(body)
         self.mq.clock.advance(advance)
         return self.end(opaque)
@@ -69,10 +69,18 @@ class ClusterLab:
     def bodies(self) -> list[bytes]:
         return [message.body for message in self.mq.messages("orders")]
 
+    def stored_bodies(self, broker: str) -> list[bytes]:
+        """Return the bodies in the store of one broker."""
+        return self.mq.inspect(
+            lambda core: [
+                message.body for message in core.broker(broker).store.messages_in_queue("orders", 0)
+            ]
+        )
+
     def end_of(self, broker: str) -> int:
-        """Where a broker's log ends."""
-        return self.mq._core.broker(broker).store.max_phy_offset
+        """Return where the log of a broker ends."""
+        return self.mq.inspect(lambda core: core.broker(broker).store.max_phy_offset)
 
     def hits(self) -> list[str]:
-        """What faults have befallen."""
+        """Return what faults have acted on."""
         return [event.on for event in self.mq.journal.find(FaultHit)]

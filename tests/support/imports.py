@@ -1,4 +1,4 @@
-"""The imports of the project's own modules, read from their sources.
+"""The layers of the house, and the imports of its modules, read from their sources.
 
 An import has a kind: ``top`` (run when the module is loaded), ``function`` (run when a function is
 called) or ``typing`` (never run: under ``if TYPE_CHECKING``).
@@ -15,6 +15,33 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 LINKED = ("protocol", "fixtures")
 """Folders at the top that are imported as ``fakemq.<folder>``."""
+
+LAYERS = (
+    "protocol",
+    "errors randomness text_files",
+    "events",
+    "clock",
+    "journal config client",
+    "faults",
+    "net store",
+    "dispatch",
+    "ha",
+    "namesrv broker",
+    "core",
+    "dump biographies serving",
+    "handles",
+    "control sim",
+    "cluster",
+    "spark",
+    "fakemq journal_file",
+    "fixtures",
+    "cli",
+    "__main__",
+)
+"""From the bottom up; ``fakemq`` is the package itself, with its public names."""
+
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
+"""Folder, or module of the root → the number of its layer."""
 
 
 class Import(NamedTuple):
@@ -51,9 +78,8 @@ def folder(module: str) -> str:
 def imports() -> tuple[Import, ...]:
     """Every import of a module of ours by another, once for each kind."""
     found: dict[Import, None] = {}
-    for module, path in modules().items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for name, kind in _imported(tree, "top"):
+    for module in modules():
+        for name, kind in _names_imported(module):
             target = _module_of(name)
             if target is not None and target != module:
                 found[Import(module, target, kind)] = None
@@ -62,15 +88,15 @@ def imports() -> tuple[Import, ...]:
 
 def foreign_imports(module: str) -> set[str]:
     """The top-level packages that a module imports, ours left out."""
-    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
-    names = {name.partition(".")[0] for name, _ in _imported(tree, "top")}
+    names = {name.partition(".")[0] for name, _ in _names_imported(module)}
     return names - {"fakemq", "__future__"}
 
 
 def is_asynchronous(module: str) -> bool:
     """Whether a module has coroutines."""
-    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(_tree(module))
+    )
 
 
 def circles(kinds: set[str]) -> list[list[str]]:
@@ -80,6 +106,17 @@ def circles(kinds: set[str]) -> list[list[str]]:
         if one.kind in kinds:
             targets[one.source].add(one.target)
     return [sorted(group) for group in _strongly_connected(targets) if len(group) > 1]
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(modules()[module].read_text(encoding="utf-8"))
+
+
+@cache
+def _names_imported(module: str) -> list[tuple[str, str]]:
+    """Every dotted name that a module imports, with the kind of its import."""
+    return list(_imported(_tree(module), "top"))
 
 
 def _imported(node: ast.AST, kind: str) -> Iterator[tuple[str, str]]:

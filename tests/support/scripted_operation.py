@@ -17,6 +17,9 @@ from tests.support.time import ManualTime
 T = TypeVar("T")
 Answer = RemotingCommand | RemotingError | None
 
+TIMEOUT_MS = 5_000
+"""How long a request over a real socket may take."""
+
 NAMESRV = "ns:9876"
 A, B = "a:10911", "b:10911"
 
@@ -105,3 +108,11 @@ def client(*brokers: str, time: ManualTime | None = None, **options: object) -> 
 
 def queue(broker: str = "a", queue_id: int = 0, topic: str = "orders") -> MessageQueue:
     return MessageQueue(topic=topic, broker_name=broker, queue_id=queue_id)
+
+
+class RequestsSeen(list[tuple[str, int]]):
+    """The requests of brokers; each is answered as a client without handlers does."""
+
+    def __call__(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
+        self.append((addr, request.code))
+        return client().handle(addr, request)

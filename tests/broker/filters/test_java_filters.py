@@ -7,8 +7,7 @@ that were written by hand and makes up the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from fakemq.broker.filters.bloom import BloomFilter
 from fakemq.broker.filters.sql_expressions import Expression
@@ -17,23 +16,9 @@ from fakemq.broker.filters.sql_tokens import MQFilterError
 from fakemq.protocol.errors import NumberFormatError
 from fakemq.protocol.header import parse_int, parse_long
 from fakemq.protocol.java import java_double_text, parse_double
+from tests.support.java_filters import recorded, texts
 
-DATA = Path(__file__).parent / "data" / "java_filters.txt"
-LINES = [line.partition(" ") for line in DATA.read_text(encoding="utf-8").split("\n")]
 LETTERS = {True: "T", False: "F", None: "N"}
-
-
-def recorded(kind: str) -> list[str]:
-    lines = [line for name, _, line in LINES if name == kind]
-    assert lines, f"no {kind} in {DATA.name}"
-    return lines
-
-
-def texts(kind: str) -> Iterator[tuple[str, str]]:
-    """The JSON text that each line begins with, and the rest of the line."""
-    for line in recorded(kind):
-        text, end = json.JSONDecoder().raw_decode(line)
-        yield text, line[end + 1 :]
 
 
 PROPERTIES: list[dict[str, str]] = [json.loads(line) for line in recorded("properties")]

@@ -14,23 +14,20 @@ from fakemq.protocol import fastjson
 from fakemq.protocol.bodies.filter import ConsumerFilterTable
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import UnregisterClientRequestHeader
-from tests.broker.filters.test_java_filters import recorded
 from tests.support.broker_lab import BrokerLab
-from tests.support.clients import GROUP, TOPIC, beat, consumer_data, pull, subscription
+from tests.support.clients import (
+    GROUP,
+    TOPIC,
+    pull,
+    sql_subscription,
+    subscribe,
+    subscription,
+)
+from tests.support.java_filters import recorded
 from tests.support.peer import Peer
 from tests.support.time import START_MS
 
 DAY_MS = 24 * 3600 * 1000
-
-
-def sql(expression: str, version: int = 1, topic: str = TOPIC) -> dict[str, object]:
-    return subscription(topic, expressionType="SQL92", subString=expression, subVersion=version)
-
-
-def say(peer: Peer, *subscriptions: dict[str, object], group: str = GROUP) -> None:
-    """A heartbeat of one consumer."""
-    answer = beat(peer, consumers=[consumer_data(group, subscriptions)])
-    assert answer.code == 0
 
 
 def leave(peer: Peer, group: str = GROUP) -> None:
@@ -60,7 +57,7 @@ def clean_timers(lab: BrokerLab) -> list[int]:
 
 
 def test_heartbeat_registers_expressions_and_no_tags(broker: Broker, peer: Peer) -> None:
-    say(peer, sql("a > 5"), subscription("bills", "a || b"))
+    subscribe(peer, sql_subscription("a > 5"), subscription("bills", "a || b"))
     found = broker.filters.find(TOPIC, GROUP)
     assert found is not None
     assert found.expression.matches({"a": "6"})
@@ -83,17 +80,17 @@ def test_heartbeat_registers_expressions_and_no_tags(broker: Broker, peer: Peer)
 def test_filter_is_replaced_by_newer_versions_only(
     broker: Broker, peer: Peer, said: str, version: int, left: str | None
 ) -> None:
-    say(peer, sql("a > 5", 3))
-    say(peer, sql(said, version))
+    subscribe(peer, sql_subscription("a > 5", 3))
+    subscribe(peer, sql_subscription(said, version))
     assert expression(broker) == left
 
 
 def test_newer_version_of_the_same_expression_changes_only_the_version(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5", 1))
+    subscribe(peer, sql_subscription("a > 5", 1))
     lab.clock.advance(1)
-    say(peer, sql("a > 5", 2))
+    subscribe(peer, sql_subscription("a > 5", 2))
     found = broker.filters.find(TOPIC, GROUP)
     assert found is not None
     assert (found.data.born_time, found.data.client_version) == (START_MS, 2)
@@ -104,7 +101,7 @@ def test_newer_version_of_the_same_expression_changes_only_the_version(
 def test_unknown_expression_type_is_refused(
     lab: BrokerLab, broker: Broker, peer: Peer, expression_type: str
 ) -> None:
-    say(peer, sql("a > 5") | {"expressionType": expression_type})
+    subscribe(peer, sql_subscription("a > 5") | {"expressionType": expression_type})
     assert expression(broker) is None
     assert history(lab) == ["refused"]
 
@@ -115,10 +112,10 @@ def test_unknown_expression_type_is_refused(
 def test_filter_dies_and_returns_with_its_subscription(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"))
-    say(peer, subscription("bills"))
+    subscribe(peer, sql_subscription("a > 5"))
+    subscribe(peer, subscription("bills"))
     assert dead_time(broker) == START_MS
-    say(peer, sql("of no account, for it has the same version"))
+    subscribe(peer, sql_subscription("of no account, for it has the same version"))
     assert dead_time(broker) is None
     assert expression(broker) == "a > 5"
     assert history(lab) == ["registered", "dead", "revived"]
@@ -127,8 +124,8 @@ def test_filter_dies_and_returns_with_its_subscription(
 def test_filter_stays_alive_when_tags_replace_the_expression(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"))
-    say(peer, subscription(subVersion=2))
+    subscribe(peer, sql_subscription("a > 5"))
+    subscribe(peer, subscription(subVersion=2))
     assert history(lab) == ["registered"]
 
 
@@ -136,7 +133,7 @@ def test_filter_stays_alive_when_tags_replace_the_expression(
 def test_last_member_of_a_group_ends_its_filters(lab: BrokerLab, broker: Broker, how: str) -> None:
     first, last = lab.peer(broker.addr, "first"), lab.peer(broker.addr, "last")
     for peer in (first, last):
-        say(peer, sql("a > 5"))
+        subscribe(peer, sql_subscription("a > 5"))
     for peer in (first, last):
         assert history(lab) == ["registered"]
         if how == "unregistered":
@@ -150,7 +147,7 @@ def test_last_member_of_a_group_ends_its_filters(lab: BrokerLab, broker: Broker,
 def test_filter_stays_alive_when_its_client_is_silent(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     lab.clock.advance("70s")
     pull(peer)  # it is there, but says no more of itself
     lab.clock.advance("61s")
@@ -161,10 +158,10 @@ def test_filter_stays_alive_when_its_client_is_silent(
 def test_dead_filter_is_dropped_after_a_day_at_the_next_tick(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
+    subscribe(peer, sql_subscription("a > 5"), sql_subscription("a < 5", topic="bills"))
     assert clean_timers(lab) == []
     lab.clock.advance("3s")
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     lab.clock.advance("6s")
     leave(peer)
     due_ms = DAY_MS + 10_000
@@ -180,10 +177,10 @@ def test_dead_filter_is_dropped_after_a_day_at_the_next_tick(
 
 
 def test_later_dead_filter_is_dropped_later(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
-    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"), sql_subscription("a < 5", topic="bills"))
+    subscribe(peer, sql_subscription("a > 5"))
     lab.clock.advance("10s")
-    say(peer, sql("a < 5", topic="bills"))
+    subscribe(peer, sql_subscription("a < 5", topic="bills"))
     lab.clock.advance("10s")
     leave(peer)
     # "bills" came back to life and died again: 10 s after the other.
@@ -196,7 +193,7 @@ def test_later_dead_filter_is_dropped_later(lab: BrokerLab, broker: Broker, peer
 def test_time_until_a_dead_filter_is_dropped_is_configured(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_data_clean_time_span=0))
     peer = lab.peer(broker.addr)
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     leave(peer)
     lab.clock.advance("10s")
     assert expression(broker) is None
@@ -208,7 +205,7 @@ def test_time_until_a_dead_filter_is_dropped_is_configured(lab: BrokerLab) -> No
 def test_restarted_broker_takes_filters_for_dead_since_30_s(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     lab.clock.advance("60s")
     broker.kill()
     assert clean_timers(lab) == []
@@ -218,7 +215,7 @@ def test_restarted_broker_takes_filters_for_dead_since_30_s(
     [due_ms] = clean_timers(lab)
     assert due_ms == DAY_MS + 90_000
     peer = lab.peer(broker.addr)
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     assert dead_time(broker) is None
     lab.clock.advance(DAY_MS / 1000)
     assert expression(broker) == "a > 5"
@@ -227,10 +224,10 @@ def test_restarted_broker_takes_filters_for_dead_since_30_s(
 def test_reset_keeps_the_filters_of_connected_members(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
-    say(peer, sql("a > 5"), sql("a < 5", topic="bills"))
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"), sql_subscription("a < 5", topic="bills"))
+    subscribe(peer, sql_subscription("a > 5"))
     other = lab.peer(broker.addr, "other")
-    say(other, sql("a = 5"), group="another")
+    subscribe(other, sql_subscription("a = 5"), group="another")
     other.session.close("gone")
     lab.network.settle()
     broker.reset()
@@ -245,8 +242,8 @@ def test_reset_keeps_the_filters_of_connected_members(
 def test_filter_file_is_written_as_by_java(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(expect_consumer_num_use_filter=64))
     peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
-    say(peer, sql("a > 5", 3), group="billing")
-    say(leaving, sql("a IS NULL", 4), group="shipping")
+    subscribe(peer, sql_subscription("a > 5", 3), group="billing")
+    subscribe(leaving, sql_subscription("a IS NULL", 4), group="shipping")
     leave(leaving, "shipping")
     [line] = recorded("table")
     text = fastjson.dumps(broker.filters.persisted())
@@ -254,7 +251,7 @@ def test_filter_file_is_written_as_by_java(lab: BrokerLab) -> None:
 
 
 def test_bloom_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) -> None:
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     table = json.loads(fastjson.dumps(broker.filters.persisted()))
     bits = table["filterDataByTopic"][TOPIC]["groupFilterData"][GROUP]["bloomFilterData"]
     assert bits["bitNum"] == 112
@@ -264,7 +261,7 @@ def test_bloom_bits_are_those_of_the_default_config(broker: Broker, peer: Peer) 
 def test_filter_file_omits_expired_filters(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_data_clean_time_span=1_000))
     peer = lab.peer(broker.addr)
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     leave(peer)
     lab.clock.advance("1s")
     assert fastjson.dumps(broker.filters.persisted()) == '{"filterDataByTopic":{}}'
@@ -273,8 +270,8 @@ def test_filter_file_omits_expired_filters(lab: BrokerLab) -> None:
 def test_filter_file_is_read_again(lab: BrokerLab) -> None:
     broker = lab.broker()
     peer, leaving = lab.peer(broker.addr), lab.peer(broker.addr, "leaving")
-    say(peer, sql("a > 5"))
-    say(leaving, sql("a < 5"), group="shipping")
+    subscribe(peer, sql_subscription("a > 5"))
+    subscribe(leaving, sql_subscription("a < 5"), group="shipping")
     leave(leaving, "shipping")
     written = fastjson.dumps_pretty(broker.filters.persisted()).encode()
     lab.clock.advance("60s")
@@ -292,7 +289,7 @@ def test_filter_file_is_read_again(lab: BrokerLab) -> None:
 
 
 def test_filter_file_for_other_bits_is_not_read(lab: BrokerLab, broker: Broker, peer: Peer) -> None:
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     table = broker.filters.persisted()
     other = lab.broker(
         BrokerConfig(broker_name="other", listen_port=20911, expect_consumer_num_use_filter=64)

@@ -14,9 +14,17 @@ from fakemq.protocol.properties import RETRY_TOPIC, encode_properties_as_java
 from fakemq.protocol.subscription import build_subscription_data
 from fakemq.protocol.sysflag import PullSysFlag
 from fakemq.protocol.topics import retry_topic
-from tests.broker.filters.test_manager import say, sql
 from tests.support.broker_lab import BrokerLab, send_header
-from tests.support.clients import GROUP, TOPIC, code, long_pull, pull, subscription
+from tests.support.clients import (
+    GROUP,
+    TOPIC,
+    code,
+    long_pull,
+    pull,
+    sql_subscription,
+    subscribe,
+    subscription,
+)
 from tests.support.peer import Peer
 
 HEARTBEAT_ONLY = 0
@@ -79,14 +87,14 @@ def test_pull_takes_the_expression_of_the_heartbeat(peer: Peer) -> None:
     send(peer, a="3")
     send(peer, a="7")
     assert pull_by_heartbeat(peer).code == 24
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     assert places(pull_by_heartbeat(peer)) == [1]
     assert pull_by_heartbeat(peer, version=2).code == 25
 
 
 def test_pull_with_an_invalid_expression_has_no_filter_data(peer: Peer) -> None:
     send(peer, a="3")
-    say(peer, sql("a >"))
+    subscribe(peer, sql_subscription("a >"))
     response = pull_by_heartbeat(peer)
     assert (response.code, response.remark) == (
         27,
@@ -96,8 +104,8 @@ def test_pull_with_an_invalid_expression_has_no_filter_data(peer: Peer) -> None:
 
 def test_pull_is_refused_when_filter_data_are_older_than_the_subscription(peer: Peer) -> None:
     send(peer, a="3")
-    say(peer, sql("a > 5", 1))
-    say(peer, sql("", 2))
+    subscribe(peer, sql_subscription("a > 5", 1))
+    subscribe(peer, sql_subscription("", 2))
     response = pull_by_heartbeat(peer, version=2)
     assert (response.code, response.remark) == (
         28,
@@ -109,9 +117,9 @@ def test_pull_without_property_filters_looks_for_filter_data_first(lab: BrokerLa
     broker = lab.broker()
     peer = lab.peer(broker.addr)
     broker.create_topic(TOPIC, 1)
-    say(peer, sql("a >"))
+    subscribe(peer, sql_subscription("a >"))
     assert pull_by_heartbeat(peer).code == 27
-    say(peer, sql("a > 5", 2))
+    subscribe(peer, sql_subscription("a > 5", 2))
     response = pull_by_heartbeat(peer, version=2)
     assert (response.code, response.remark) == (
         1,
@@ -174,7 +182,7 @@ def test_reset_keeps_the_filter_of_a_waiting_consumer(
     lab: BrokerLab, broker: Broker, peer: Peer
 ) -> None:
     send(peer, a="7")
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     flags = PullSysFlag.SUSPEND
     long_pull(peer, 1, sys_flag=flags, sub_version=1)
     broker.reset()
@@ -196,7 +204,7 @@ def test_retries_are_matched_by_the_filter_of_their_original_topic(
 ) -> None:
     broker = lab.broker(BrokerConfig(enable_property_filter=True, filter_support_retry=support))
     peer = lab.peer(broker.addr)
-    say(peer, sql("a > 5"), subscription(retry_topic(GROUP)))
+    subscribe(peer, sql_subscription("a > 5"), subscription(retry_topic(GROUP)))
     for a, topic in (("7", TOPIC), ("3", TOPIC), ("x", TOPIC), ("3", "bills")):
         send(peer, topic=retry_topic(GROUP), a=a, **{RETRY_TOPIC: topic})
     send(peer, topic=retry_topic(GROUP), a="3")
@@ -206,7 +214,7 @@ def test_retries_are_matched_by_the_filter_of_their_original_topic(
 def test_retries_are_matched_by_tags_first(lab: BrokerLab) -> None:
     broker = lab.broker(BrokerConfig(filter_support_retry=True))
     peer = lab.peer(broker.addr)
-    say(peer, sql("a > 5"))
+    subscribe(peer, sql_subscription("a > 5"))
     topic = retry_topic(GROUP)
     send(peer, topic=topic, a="7", TAGS="x", **{RETRY_TOPIC: TOPIC})
     send(peer, topic=topic, a="7", TAGS="y", **{RETRY_TOPIC: TOPIC})
@@ -232,7 +240,7 @@ def test_heartbeat_tags_are_matched_by_their_hashes(
 ) -> None:
     for tags in ("a", "b", "c"):
         send(peer, TAGS=tags)
-    say(peer, subscription(expression="a") | fields)
+    subscribe(peer, subscription(expression="a") | fields)
     assert places(pull_by_heartbeat(peer)) == found
 
 

@@ -11,24 +11,19 @@ from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
-
-QUEUES = [{"brokerName": "broker-a", "queueId": n, "topic": "orders"} for n in range(2)]
-
-
-def body(client_id: str, queues: list[dict[str, object]]) -> bytes:
-    return json.dumps({"clientId": client_id, "consumerGroup": "g", "mqSet": queues}).encode()
+from tests.support.queue_locks import QUEUES, lock_body
 
 
 def test_answer_lists_the_queues_that_the_client_has_locked(peer: Peer) -> None:
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", QUEUES[:1]))
     assert (response.code, response.remark) == (0, None)
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("two", QUEUES))
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("two", QUEUES))
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[1:]}
 
 
 def test_extra_field_of_a_5_x_client_is_ignored(peer: Peer) -> None:
-    content = json.loads(body("one", QUEUES)) | {"onlyThisBroker": False}
+    content = json.loads(lock_body("one", QUEUES)) | {"onlyThisBroker": False}
     response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=json.dumps(content).encode())
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES}
 

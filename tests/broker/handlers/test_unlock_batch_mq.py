@@ -9,17 +9,17 @@ import pytest
 from fakemq.broker.broker import Broker
 from fakemq.events import HandlerFailed
 from fakemq.protocol.codes import RequestCode
-from tests.broker.handlers.test_lock_batch_mq import QUEUES, body
 from tests.support.broker_lab import BrokerLab
 from tests.support.peer import Peer
+from tests.support.queue_locks import QUEUES, lock_body
 
 
 def test_client_unlocks_its_own_queues(peer: Peer) -> None:
-    peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("one", QUEUES[:1]))
-    peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("two", QUEUES[1:]))
-    response = peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=body("one", QUEUES))
+    peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("one", QUEUES[:1]))
+    peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("two", QUEUES[1:]))
+    response = peer.ask(RequestCode.UNLOCK_BATCH_MQ, body=lock_body("one", QUEUES))
     assert (response.code, response.remark, response.body) == (0, None, b"")
-    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=body("three", QUEUES))
+    response = peer.ask(RequestCode.LOCK_BATCH_MQ, body=lock_body("three", QUEUES))
     assert json.loads(response.body) == {"lockOKMQSet": QUEUES[:1]}
 
 

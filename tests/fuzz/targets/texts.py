@@ -31,9 +31,9 @@ from fakemq.protocol.properties import (
     encode_properties_as_java,
 )
 from fakemq.protocol.subscription import SubscriptionError, build_subscription_data
-from tests.broker.filters import test_java_filters
 from tests.fuzz import golden
 from tests.fuzz.target import Target, Violation, chosen, outcome, same, sound, text_of
+from tests.support import java_filters
 
 # -- filters --------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ def short_text(data: bytes) -> None:
 
 
 def _filters() -> Iterator[bytes]:
-    for text, _ in islice(test_java_filters.texts("expression"), 0, None, 10):
+    for text, _ in islice(java_filters.texts("expression"), 0, None, 10):
         yield sound(text).encode() + b"\0a\x011\x02b\x01x\x02c\x011.5"
 
 

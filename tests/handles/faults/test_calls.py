@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,20 +22,11 @@ from fakemq.handles.faults.placing import Fault
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerRunningInfoRequestHeader
 from tests.support.broker_lab import BrokerLab, send_header
-from tests.support.clients import consumer_data
 from tests.support.tcp import TcpPeer
+from tests.support.tcp_clients import beat
 from tests.support.transactions import PRODUCERS, asked, producer, send_half
 
 NOTIFY = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
-
-
-def beat(peer: TcpPeer, client_id: str, *groups: str, produces: str = "") -> None:
-    body = {
-        "clientID": client_id,
-        "consumerDataSet": [consumer_data(group) for group in groups],
-        "producerDataSet": [{"groupName": produces}] if produces else [],
-    }
-    assert peer.ask(RequestCode.HEART_BEAT, body=json.dumps(body).encode()).code == 0
 
 
 def notices(peer: TcpPeer) -> list[str]:

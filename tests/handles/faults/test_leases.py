@@ -13,8 +13,8 @@ from fakemq.events import BrokerGone, MemberChanged, QueuesLocked, RequestHandle
 from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import GetConsumerListByGroupRequestHeader
-from tests.handles.faults.test_calls import beat
 from tests.support.tcp import TcpPeer
+from tests.support.tcp_clients import beat
 
 
 def listed(peer: TcpPeer, group: str = "g") -> list[str]:

@@ -11,8 +11,8 @@ import fakemq
 from fakemq.events import BrokerGone, RequestHandled
 from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode
-from tests.handles.faults.test_requests import SEND, bodies, send
 from tests.support.tcp import TcpPeer
+from tests.support.tcp_clients import SEND, bodies, send
 
 
 def test_held_requests_of_a_node_end_with_it(mq: fakemq.Cluster, peer: TcpPeer) -> None:

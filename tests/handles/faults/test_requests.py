@@ -21,21 +21,7 @@ from fakemq.protocol.headers.send import SendMessageResponseHeader
 from tests.support.broker_lab import send_header
 from tests.support.clients import pull_header
 from tests.support.tcp import TcpPeer, refuses
-
-SEND = RequestCode.SEND_MESSAGE_V2
-
-
-def send(peer: TcpPeer, body: bytes = b"one", **fields: Any) -> int:
-    return peer.send(SEND, send_header(**fields), body)
-
-
-def status_of(peer: TcpPeer, body: bytes = b"one", **fields: Any) -> int:
-    return peer.receive(send(peer, body, **fields)).code
-
-
-def bodies(mq: fakemq.Cluster) -> list[bytes]:
-    return [message.body for message in mq.messages("orders")]
-
+from tests.support.tcp_clients import SEND, bodies, send, status_of
 
 # -- what a reset makes of it ---------------------------------------------------------------
 

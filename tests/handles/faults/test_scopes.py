@@ -12,8 +12,8 @@ import fakemq
 from fakemq.errors import ConfigError
 from fakemq.faults.request_scope import request_scope
 from fakemq.protocol.codes import RequestCode
-from tests.handles.faults.test_requests import SEND, status_of
 from tests.support.tcp import TcpPeer
+from tests.support.tcp_clients import SEND, status_of
 
 
 def test_fault_applies_within_its_scope(mq: fakemq.Cluster, peer: TcpPeer) -> None:

@@ -17,7 +17,7 @@ from fakemq.spark.store_source import StoreReader
 from fakemq.spark.stores.options import NAME, store_options
 from fakemq.spark.stores.schema import store_fields
 from fakemq.store.stored_node import find_nodes
-from tests.dump.test_command import write_store
+from tests.support.store_directory import write_store
 
 
 def read(root: Path, **given: str) -> list[dict[str, Any]]:
