@@ -15,6 +15,7 @@ Here such a consumer is sent back instead. There are three rules:
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,17 +31,30 @@ Key: TypeAlias = tuple[str, str, int]
 """Group, topic, queue id."""
 
 
+class Reading(Enum):
+    """By which offsets a connection reads a queue: CURRENT → STALE ⇄ SENT_BACK."""
+
+    CURRENT = auto()
+    """There was no reset since it first read the queue."""
+    STALE = auto()
+    """There was a reset and no pull since; the next pull may have an offset from before."""
+    SENT_BACK = auto()
+    """There was a reset, and a pull since then was at the new offset or was sent there."""
+
+
 class Position:
     """One connection's place in one queue: ``next_offset`` is that of the last answer."""
 
-    __slots__ = ("next_offset", "outlived_reset", "stale")
+    __slots__ = ("next_offset", "reading")
 
     def __init__(self) -> None:
         self.next_offset = 0
-        self.outlived_reset = False
-        """There was a reset since the connection first read the queue."""
-        self.stale = False
-        """The connection still reads by an offset from before the reset."""
+        self.reading = Reading.CURRENT
+
+    @property
+    def outlived_reset(self) -> bool:
+        """Whether there was a reset since the connection first read the queue."""
+        return self.reading is not Reading.CURRENT
 
     def committable(self, offset: int) -> int:
         """Return the offset to commit in place of ``offset``; it is lower only after a reset."""
@@ -79,7 +93,7 @@ class PullPositions:
         ):
             position = self._table.setdefault(session, {})[key] = Position()
             position.next_offset = self._continue_at(key)
-            position.outlived_reset = position.stale = True
+            position.reading = Reading.STALE
         return position
 
     def replied(
@@ -132,4 +146,4 @@ class PullPositions:
         for positions in self._table.values():
             for key, position in positions.items():
                 position.next_offset = continue_at(key)
-                position.outlived_reset = position.stale = True
+                position.reading = Reading.STALE

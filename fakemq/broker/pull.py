@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemq.broker.checks import check_filter_type
 from fakemq.broker.filters.tags import tags_filter
 from fakemq.broker.offset_moved import store_offset_moved_event
+from fakemq.broker.positions import Reading
 from fakemq.dispatch.answers import Parked, Refused, Reply, Request
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.events.core import Delivered
@@ -95,8 +96,8 @@ def _process(
     group_config = _check_group(broker, group, request.command.code)
     _check_topic(broker, request, position)
     message_filter = _message_filter(broker, *_subscription(broker, header, group_config))
-    if position is not None and position.stale:
-        position.stale = False
+    if position is not None and position.reading is Reading.STALE:
+        position.reading = Reading.SENT_BACK
         if header.queue_offset != position.next_offset:
             return _back_to(broker, header, position.next_offset)
     result = broker.store.get_message(

@@ -6,6 +6,7 @@ Source: store/ha/HAService.java#HAClient (4.9.7)
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
@@ -19,8 +20,27 @@ if TYPE_CHECKING:
     from fakemq.net.link import Link
 
 PAUSE_MS = 5_000
-"""After an attempt that failed, or was none for want of an address."""
+"""The time between two attempts, if the first one failed or had no address."""
 _ADDRESS_MIN_LENGTH = 6
+
+
+class _State(Enum):
+    """Where a slave is on its way to its master."""
+
+    WAITING = auto()
+    """It has no connection. A timer starts the next attempt, once the address is known."""
+    CONNECTING = auto()
+    CONNECTED = auto()
+    STOPPED = auto()
+
+
+_TRANSITIONS = {
+    _State.WAITING: (_State.CONNECTING, _State.STOPPED),
+    _State.CONNECTING: (_State.WAITING, _State.CONNECTED, _State.STOPPED),
+    _State.CONNECTED: (_State.WAITING, _State.STOPPED),
+    _State.STOPPED: (),
+}
+"""State → the states that may follow: by an attempt, its result, a lost connection, and stop."""
 
 
 class HAClient:
@@ -34,28 +54,30 @@ class HAClient:
         self.replica = Replica(node.store, node.clock, node.journal, node.name, appended)
         self.master_address: str | None = None
         self.end: SlaveEnd | None = None
-        self._given = False
-        self._running = False
-        self._opening = False
+        """The open connection; None in every state but CONNECTED."""
+        self._state = _State.WAITING
+        self._is_configured = False
+        """Whether the address comes from haMasterAddress. If so, name servers do not change it."""
         self._tried_ms: dict[bool, int] = {}
+        """Whether the master is outside → when the last attempt was, by the clock of such peers."""
         self._timer: Timer | None = None
+        """Starts the next attempt."""
 
     def start(self) -> None:
-        """Connect to haMasterAddress, if that is set; else wait until a name server says where.
+        """Connect to haMasterAddress; if it is not set, wait for the address from a name server.
 
-        Source: broker/BrokerController.java#initialize (4.9.7)
+        Call this once. Source: broker/BrokerController.java#initialize (4.9.7)
         """
-        self._running = True
         self._note_try()
-        given = self._node.config.ha_master_address
-        self._given = given is not None and len(given) >= _ADDRESS_MIN_LENGTH
-        if self._given:
-            self.master_address = given
+        configured = self._node.config.ha_master_address
+        if configured is not None and len(configured) >= _ADDRESS_MIN_LENGTH:
+            self._is_configured = True
+            self.master_address = configured
             self._connect()
 
     def stop(self, why: str) -> None:
-        """Close the connection and make no other."""
-        self._running = False
+        """Close the connection and make no other. The client is not started again."""
+        self._enter(_State.STOPPED)
         self._node.clock.cancel(self._timer)
         self._timer = None
         end, self.end = self.end, None
@@ -64,11 +86,14 @@ class HAClient:
         self.replica.close()
 
     def update_master_address(self, addr: str) -> None:
-        """A name server says where the master is; a connection that is there stays.
+        """Take the master's address from a name server; an open connection stays.
 
-        It is tried when the pause ends that is for want of an address.
+        The next attempt is at the next multiple of `PAUSE_MS` after the last one: Java's loop looks
+        for an address then.
         """
-        if self._running and not self._given and addr != self.master_address:
+        if self._is_configured or self._state is _State.STOPPED:
+            return
+        if addr != self.master_address:
             self.master_address = addr
             now_ms, tried_ms = self._now_ms(), self._tried_ms[self._outside]
             self._wait_until(next_tick_ms(now_ms, tried_ms, PAUSE_MS, PAUSE_MS))
@@ -89,11 +114,20 @@ class HAClient:
             self.end.resume()
 
     def connection_closed(self) -> None:
-        """The connection is gone: have another, at once unless it was a short one."""
+        """Connect again: at once, or `PAUSE_MS` after the last attempt if that is later.
+
+        A connection that is closed while it opens is left to `_opened`.
+        """
         self.end = None
+        if self._state is _State.CONNECTED:
+            self._enter(_State.WAITING)
         self._wait_until(max(self._now_ms(), self._tried_ms[self._outside] + PAUSE_MS))
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _enter(self, state: _State) -> None:
+        assert state in _TRANSITIONS[self._state], (self._state, state)
+        self._state = state
 
     @property
     def _outside(self) -> bool:
@@ -108,7 +142,7 @@ class HAClient:
         self._tried_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def _wait_until(self, due_ms: int) -> None:
-        if not self._running or self._opening or self.end is not None:
+        if self._state is not _State.WAITING:
             return
         clock = self._node.clock
         clock.cancel(self._timer)
@@ -119,9 +153,9 @@ class HAClient:
     def _connect(self) -> None:
         self._node.clock.cancel(self._timer)
         self._timer = None
-        if self._running and not self._opening and self.master_address is not None:
+        if self._state is _State.WAITING and self.master_address is not None:
             self._note_try()
-            self._opening = True
+            self._enter(_State.CONNECTING)
             self._node.outbound.dial(self.master_address, self._make, self._opened)
 
     def _make(self, link: Link) -> SlaveEnd:
@@ -131,11 +165,19 @@ class HAClient:
         return end
 
     def _opened(self, end: SlaveEnd | None) -> None:
-        self._opening = False
-        if end is not None and not self._running:
-            end.close("no longer wanted")
+        """Take the result of an attempt. There are three cases:
+
+        1. The client was stopped meanwhile: close the connection.
+        2. The connection is open: keep it.
+        3. The attempt failed, or the connection is closed again: wait.
+        """
+        if self._state is _State.STOPPED:
+            if end is not None:
+                end.close("no longer wanted")
         elif end is not None and not end.closed:
+            self._enter(_State.CONNECTED)
             self.end = end
         else:
+            self._enter(_State.WAITING)
             self._note_try()
             self._wait_until(self._now_ms() + PAUSE_MS)

@@ -7,6 +7,7 @@ they go by the clock that its peer lives by.
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import LinkClosed, LinkOpened
@@ -27,8 +28,17 @@ PROTOCOL_WARNING = "HA"
 """The kind of warning about a peer that breaks the protocol."""
 
 
+class EndState(Enum):
+    """The state of one end: OPEN ⇄ PAUSED, and from both to CLOSED, which is final."""
+
+    OPEN = auto()
+    PAUSED = auto()
+    """The node is paused: bytes of the peer stay in the link, and nothing is sent."""
+    CLOSED = auto()
+
+
 class HAEnd:
-    """Either end of a connection: its link, its timers and its end."""
+    """Either end of a connection: its link, its state and its timers."""
 
     language = "ha"
 
@@ -36,15 +46,18 @@ class HAEnd:
         self.link = link
         self.remote_addr = link.remote_addr
         self.outside = link.outside
-        self.closed = False
+        self._state = EndState.OPEN
         self._node = node
         self._timers: dict[str, Timer] = {}
         """Kind → the one timer of that kind."""
-        self._paused = False
         self._last_write_ms = self._now_ms()
         self._node.journal.add(
             LinkOpened(node=self._node.name, peer=self.remote_addr, outside=self.outside)
         )
+
+    @property
+    def closed(self) -> bool:
+        return self._state is EndState.CLOSED
 
     @property
     def node(self) -> str:
@@ -65,7 +78,7 @@ class HAEnd:
         """The link is gone: cancel every timer."""
         if self.closed:
             return
-        self.closed = True
+        self._state = EndState.CLOSED
         for timer in self._timers.values():
             self._node.clock.cancel(timer)
         self._timers.clear()
@@ -87,11 +100,13 @@ class HAEnd:
             self.close(why)
 
     def pause(self) -> None:
-        self._paused = True
+        if self._state is EndState.OPEN:
+            self._state = EndState.PAUSED
         self.link.pause_reading()
 
     def resume(self) -> None:
-        self._paused = False
+        if self._state is EndState.PAUSED:
+            self._state = EndState.OPEN
         self.link.resume_reading()
 
     def _receive(self, data: bytes) -> None:

@@ -9,7 +9,7 @@ from fakemq.events.replication import ReportBelieved, SlaveReported, Transferred
 from fakemq.faults.plan import Scope
 from fakemq.faults.points import BELIEVE_REPORTS, TEAR_TRANSFER, WITHHOLD_ACKS
 from fakemq.ha.faults import torn_transfer, withholds
-from fakemq.ha.link import PROTOCOL_WARNING, WINDOW_BYTES, HAEnd
+from fakemq.ha.link import PROTOCOL_WARNING, WINDOW_BYTES, EndState, HAEnd
 from fakemq.ha.master import MasterConnection
 from fakemq.protocol.errors import RemoteProtocolError
 
@@ -145,7 +145,7 @@ class MasterEnd(HAEnd):
     def pump(self) -> None:
         """Send the slave what it has not been sent yet, as long as it reads."""
         self._is_to_pump = False
-        if self.closed or self._paused:
+        if self._state is not EndState.OPEN:
             return
         self._node.clock.cancel(self._timers.pop("ha_transfer", None))
         connection, batch_bytes = self.connection, self._node.config.ha_transfer_batch_size

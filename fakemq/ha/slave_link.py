@@ -8,7 +8,7 @@ from fakemq.errors import StoreError
 from fakemq.events.replication import Replicated
 from fakemq.faults.points import HOLD_SLAVE
 from fakemq.ha.faults import append_limit, hit_hold
-from fakemq.ha.link import PROTOCOL_WARNING, WINDOW_BYTES, HAEnd
+from fakemq.ha.link import PROTOCOL_WARNING, WINDOW_BYTES, EndState, HAEnd
 from fakemq.ha.slave import SlaveConnection
 from fakemq.protocol.errors import RemoteProtocolError
 
@@ -67,7 +67,7 @@ class SlaveEnd(HAEnd):
     def resume_appends(self) -> None:
         """Append what was held back, as far as faults allow it now."""
         self._is_held = False
-        if not (self.closed or self._paused):
+        if self._state is EndState.OPEN:
             self.link.resume_reading()
             self.data_received(b"")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import suppress
+from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fakemq.client.errors import (
@@ -195,15 +196,23 @@ class _RunningTask:
             self._step(request.response, request.error)
 
 
+class _RequestState(Enum):
+    """The state of a request: SENDING → WAITING → OVER, or SENDING → OVER."""
+
+    SENDING = auto()
+    """A reply that comes now is returned by `_OpenRequest.send`; the task is running."""
+    WAITING = auto()
+    """The task is suspended: a reply resumes it."""
+    OVER = auto()
+
+
 class _OpenRequest:
     """One request that waits for its response."""
 
     def __init__(self, task: _RunningTask, call: Call) -> None:
         self._task = task
         self._call = call
-        self._sent = False
-        """True once `send` has returned: only then a reply has to resume the task."""
-        self._over = False
+        self._state = _RequestState.SENDING
         self._session: Session | None = None
         self.response: RemotingCommand | None = None
         self.error: RemotingError | None = None
@@ -213,14 +222,17 @@ class _OpenRequest:
         addr, command, timeout_ms = self._call
         outbound.invoke(addr, command, timeout_ms, self._reply)
         self._session = outbound.session(addr)
-        self._sent = not self._over
-        return self._over
+        if self._state is _RequestState.OVER:
+            return True
+        self._state = _RequestState.WAITING
+        return False
 
     def _reply(self, response: RemotingCommand | None) -> None:
-        self.response, self._over = response, True
+        state, self._state = self._state, _RequestState.OVER
+        self.response = response
         if response is None:
             self.error = self._failure()
-        if self._sent:
+        if state is _RequestState.WAITING:
             self._task.answered(self)
 
     def _failure(self) -> RemotingError:
