@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _FILE_NAME_MOST_BYTES = 255
 
 
+def _ignore(record: LogRecord) -> None:
+    pass
+
+
 class LogDispatch:
     """Brings each record of one log to its consume queue and to the index."""
 
@@ -46,16 +50,20 @@ class LogDispatch:
         self._index = index
         self._journal = journal
         self._node = node
-        self.on_unusable_topic: Callable[[LogRecord], None] = _ignore
-        """Called with a record that was read from a log and whose topic no queue can have."""
 
-    def dispatch(self, record: LogRecord) -> None:
+    # The callback is passed with each call, not kept: a reference back to its owner would be a
+    # cycle, and the files of a stopped store would stay open until the garbage collector runs.
+
+    def dispatch(
+        self, record: LogRecord, on_unusable_topic: Callable[[LogRecord], None] = _ignore
+    ) -> None:
         """Bring a new record to its queue and the index, and write `Dispatched`.
 
-        The index reads the log by itself when it is asked: here it only learns which records to
-        leave out. Raise StoreError if the queue cannot take the entry.
+        ``on_unusable_topic`` is called instead if the record was read from a log and no queue can
+        have its topic. The index reads the log by itself when it is asked: here it only learns
+        which records to leave out. Raise StoreError if the queue cannot take the entry.
         """
-        self.add_to_queue(record)
+        self.add_to_queue(record, on_unusable_topic)
         phy_offset = record.phy_offset
         if not self._config.message_index_enable:
             self._index.pass_over(phy_offset, phy_offset + record.size_bytes)
@@ -69,8 +77,12 @@ class LogDispatch:
             )
         )
 
-    def add_to_queue(self, record: LogRecord) -> bool:
+    def add_to_queue(
+        self, record: LogRecord, on_unusable_topic: Callable[[LogRecord], None] = _ignore
+    ) -> bool:
         """Add a record to its queue, if it has one, and return whether it has.
+
+        ``on_unusable_topic``: as in `dispatch`.
 
         Source: store/DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
         """
@@ -79,7 +91,7 @@ class LogDispatch:
         queue = self._queues.find(record.topic, record.queue_id)
         if queue is None:
             if record.draft is None and not _can_be_a_folder(record.topic):
-                self.on_unusable_topic(record)
+                on_unusable_topic(record)
                 return False
             queue = self._queues.find_or_make(record.topic, record.queue_id)
         queue.append(
@@ -90,10 +102,6 @@ class LogDispatch:
             record.store_timestamp_ms,
         )
         return True
-
-
-def _ignore(record: LogRecord) -> None:
-    pass
 
 
 def _can_be_a_folder(topic: str) -> bool:

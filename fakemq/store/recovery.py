@@ -38,7 +38,6 @@ class Recovery:
         self._index = store.index
         self._delay_levels = store.delay_levels
         self._dispatch = store.dispatch
-        self._dispatch.on_unusable_topic = self._unusable_topic
         self._repaired = repaired
         self.dispatched = 0
         """How many records were added to the queues."""
@@ -183,7 +182,7 @@ class Recovery:
             and record.queued
         ):
             queue.destroy()  # its entries are of the topic that was deleted
-        self.dispatched += self._dispatch.add_to_queue(record)
+        self.dispatched += self._dispatch.add_to_queue(record, self._unusable_topic)
 
     def _unusable_topic(self, record: LogRecord) -> None:
         place = self._log.find_file(record.phy_offset)

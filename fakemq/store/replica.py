@@ -44,7 +44,6 @@ class Replica:
         self._appended = appended
         self._log, self._queues = store.log, store.queues
         self._dispatch = store.dispatch
-        self._dispatch.on_unusable_topic = self._unusable_topic
         self._dispatched_to = self._log.max_offset
         self._stuck_at = -1
         self._log.records_end = self._log.max_offset
@@ -120,7 +119,7 @@ class Replica:
         master's queue is longer than theirs. Java's slave does the same.
         """
         topic, queue_id = record.topic, record.queue_id
-        self._dispatch.dispatch(record)
+        self._dispatch.dispatch(record, self._unusable_topic)
         queue = self._queues.find(topic, queue_id)
         if queue is not None:  # a master goes on there, should this slave become one
             self._log.topic_queue_table[topic, queue_id] = queue.max_offset
