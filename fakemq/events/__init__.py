@@ -1,4 +1,4 @@
-"""Everything that the journal can say, one class for each kind of event.
+"""Kinds of events in the journal, one class each.
 
 The classes are plain values without behaviour. Each is loaded when its name is first used:
 ``from fakemq.events import Delivered``.
@@ -75,7 +75,7 @@ _HOMES = {
     "StoreRecovered": "store",
     "UnsyncedLost": "store",
 }
-"""The modules of the names that are not in ``core``."""
+"""Name → its module, for the names that are not in ``core``."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,17 @@
-"""Everything the journal can say, one class each.
+"""Kinds of events of nodes, requests, messages, topics and groups.
 
-Logs, assertions, failure reports, conformance diffs and the follow-one-message test all use these
-names. Times and sequence numbers are the journal's, not the event's.
+Logs, assertions, failure reports, conformance diffs and the follow-one-message test use these
+names. An event has no time and no number of its own: those are in the journal's `Entry`.
+
+Fields of the same name mean the same in all kinds:
+
+- ``peer`` is the ``host:port`` of the other end of a connection.
+- ``queue_offset`` counts messages in a consume queue, from 0.
+- ``phy_offset`` is the place of a record in the node's commit log, in bytes; ``from_phy_offset`` is
+  that of the record from which it was made. Both connect the steps of a message's biography.
+- ``msg_id`` is the unique id that the client gave the message; "" if it gave none.
+- ``code`` and ``response_code`` are numbers of the protocol.
+- ``how`` and ``why`` are short fixed texts, except `LinkClosed.why` and `StoreRepaired.why`.
 """
 
 from __future__ import annotations
@@ -15,54 +25,68 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """Something that happened at a node."""
 
     node: str
+    """The name of the node, such as ``broker-a``; ``cluster`` for the cluster as a whole."""
 
 
 # -- nodes, links and time --------------------------------------------------------------------
 
 
 class NodeStarted(Event, frozen=True, kw_only=True, gc=False):
+    """A node started; it answers requests at ``addr``."""
+
     addr: str
 
 
 class NodeStopped(Event, frozen=True, kw_only=True, gc=False):
-    """``how`` is ``stop``, ``kill``, ``pause`` or ``resume``; what a kill takes comes after it."""
+    """A node stopped, paused or resumed: ``how`` is ``stop``, ``kill``, ``pause`` or ``resume``.
+
+    A ``stop`` is written when the node has stopped; a ``kill`` before its effects. A client of a
+    simulation may also ``vanish``: none of its peers sees a connection close.
+    """
 
     how: str
 
 
 class LinkOpened(Event, frozen=True, kw_only=True, gc=False):
+    """A connection was opened, at this end of it."""
+
     peer: str
     outside: bool
+    """Whether the peer is outside the cluster."""
 
 
 class LinkClosed(Event, frozen=True, kw_only=True, gc=False):
+    """A connection was closed, at this end of it; ``why`` is a text for people."""
+
     peer: str
     why: str
 
 
 class ClockMoved(Event, frozen=True, kw_only=True, gc=False):
-    """By hand: ``how`` is ``advance``, ``freeze``, ``unfreeze``, ``rate 10``, ``reset``, ``jump``.
+    """A test changed the cluster's clock.
 
-    After a ``jump`` the wall is another, backwards maybe, and no time has passed. An ``advance``
-    that ended early is followed by ``give up``, with as much below 0 as was left of it.
+    ``how`` is ``advance``, ``freeze``, ``unfreeze``, ``rate 10``, ``reset`` or ``jump``. A ``jump``
+    moves the wall time only, forwards or backwards: no timer fires. If an ``advance`` ends early,
+    ``give up`` follows it.
     """
 
     how: str
     by_ms: int
+    """How far the time moved; for ``give up`` the rest of the advance, as a negative number."""
 
 
 class ClockSkewed(Event, frozen=True, kw_only=True, gc=False):
-    """A node's clock is ``skew_ms`` ahead of the cluster's from now on."""
+    """From now on the node's clock is ``skew_ms`` ahead of the cluster's; behind it if negative."""
 
     skew_ms: int
 
 
 class SnapshotRestored(Event, frozen=True, kw_only=True, gc=False):
-    """The brokers hold what they held when a snapshot was taken."""
+    """The brokers were restored to the state that a snapshot contains."""
 
 
 class Warned(Event, frozen=True, kw_only=True, gc=False):
-    """Something a user should read; also logged."""
+    """A warning for the user; it is logged, too."""
 
     text: str
 
@@ -71,32 +95,34 @@ class Warned(Event, frozen=True, kw_only=True, gc=False):
 
 
 class RequestReceived(Event, frozen=True, kw_only=True, gc=False):
+    """A request arrived, before any check of it."""
+
     code: int
     peer: str
     opaque: int
+    """The number that the peer gave the request, unique on its connection."""
 
 
 class RequestHandled(Event, frozen=True, kw_only=True, gc=False):
-    """The outcome left the handler; ``response_code`` is None where no answer is ever sent."""
+    """A request has its result."""
 
     code: int
     peer: str
     response_code: int | None
+    """None if the request gets no answer, as a one-way request does."""
 
 
 class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
-    """A bug of ours: a handler raised what no handler may. Fails the test that sees it.
-
-    ``code`` is None where it was no request that was being handled, but a timer or a link.
-    """
+    """A bug of fakemq: a handler raised an unexpected exception. It fails the test that sees it."""
 
     code: int | None
+    """The code of the request that was handled; None for a timer or a link."""
     error: str
     traceback: str
 
     @classmethod
     def of(cls, node: str, code: int | None, error: BaseException) -> HandlerFailed:
-        """The event of an exception that was caught."""
+        """Return the event for a caught exception."""
         import traceback  # bugs are rare, starts are not
 
         text = "".join(traceback.format_exception(error))
@@ -107,7 +133,7 @@ class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
 
 
 class BrokerRegistered(Event, frozen=True, kw_only=True, gc=False):
-    """A broker registered for the first time, or again after it was gone."""
+    """A name server has a new broker: one that registered first, or again after it was removed."""
 
     broker_name: str
     broker_id: int
@@ -115,7 +141,10 @@ class BrokerRegistered(Event, frozen=True, kw_only=True, gc=False):
 
 
 class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
-    """``why`` is ``unregistered``, ``expired`` or ``channel closed``."""
+    """A name server removed a broker.
+
+    ``why`` is ``unregistered``, ``expired`` or ``channel closed``.
+    """
 
     broker_name: str
     broker_id: int
@@ -124,7 +153,7 @@ class BrokerGone(Event, frozen=True, kw_only=True, gc=False):
 
 
 class KvConfigPrinted(Event, frozen=True, kw_only=True, gc=False):
-    """The name server's ten-minute print of its KV config, in Java's lines."""
+    """A name server printed its KV config, as every ten minutes; ``lines`` are Java's."""
 
     lines: tuple[str, ...]
 
@@ -133,29 +162,33 @@ class KvConfigPrinted(Event, frozen=True, kw_only=True, gc=False):
 
 
 class MessageChecked(Event, frozen=True, kw_only=True, gc=False):
-    """A send passed the broker's checks and goes to the store."""
+    """A message passed the broker's checks of a send; the store gets it next."""
 
     topic: str
     queue_id: int
 
 
 class LogAppended(Event, frozen=True, kw_only=True, gc=False):
+    """A record was appended to the commit log; it has ``size_bytes``."""
+
     topic: str
     queue_id: int
     queue_offset: int
     phy_offset: int
     size_bytes: int
     msg_id: str
-    """The unique id the client gave the message, or "" if it gave none."""
 
 
 class AppendRefused(Event, frozen=True, kw_only=True, gc=False):
+    """The store refused a message."""
+
     topic: str
     status: str
+    """The name of a `PutMessageStatus`, such as ``MESSAGE_ILLEGAL``."""
 
 
 class Dispatched(Event, frozen=True, kw_only=True, gc=False):
-    """Reput put the record into its consume queue and the index."""
+    """A record was added to its consume queue and to the index."""
 
     topic: str
     queue_id: int
@@ -164,71 +197,78 @@ class Dispatched(Event, frozen=True, kw_only=True, gc=False):
 
 
 class FilesExpired(Event, frozen=True, kw_only=True, gc=False):
-    """``log_files`` files of the commit log were deleted; it begins at ``min_phy_offset`` now."""
+    """The oldest ``log_files`` files of the commit log were deleted.
+
+    The log now begins at ``min_phy_offset``.
+    """
 
     log_files: int
     min_phy_offset: int
 
 
 class StoreRepaired(Event, frozen=True, kw_only=True, gc=False):
-    """Something in a store directory was not right and was cut off, dropped or passed over.
-
-    ``offset`` is that in the file, ``cut_bytes`` how much of what stood from there on is gone.
-    """
+    """A file of a store directory was damaged; the damage was cut off, deleted or skipped."""
 
     file: str
     offset: int
+    """Where in the file the damage begins, in bytes."""
     cut_bytes: int
+    """How many bytes from there on are gone."""
     why: str
 
 
 class HalfStored(Event, frozen=True, kw_only=True, gc=False):
-    """A half message came; ``topic`` and ``queue_id`` are where it goes when it is committed."""
+    """A half message was stored. A commit moves it to ``topic`` and ``queue_id``."""
 
     topic: str
     queue_id: int
     half_offset: int
+    """Its offset in the queue of half messages."""
     msg_id: str
 
 
 class TransactionEnded(Event, frozen=True, kw_only=True, gc=False):
-    """A producer said what becomes of a half message: ``how`` is ``commit`` or ``rollback``."""
+    """A producer ended the transaction of a half message: ``how`` is ``commit`` or ``rollback``."""
 
     how: str
     topic: str
     half_offset: int
     phy_offset: int | None
-    """Of the record that a commit made; None for a rollback."""
+    """The record that the commit stored; None for a rollback."""
     from_check: bool
-    """It was asked; otherwise it said so by itself."""
+    """Whether this is the reply to a check; else the producer sent it after its local work."""
     msg_id: str
 
 
 class TransactionChecked(Event, frozen=True, kw_only=True, gc=False):
-    """A half message was put back and its producer asked, for the ``times``-th time.
-
-    ``half_offset`` is its new one; ``peer`` is None if no producer of the group was connected.
-    """
+    """A half message was stored again, and a producer of its group was asked about it."""
 
     topic: str
     from_half_offset: int
+    """Its offset in the queue of half messages before."""
     half_offset: int
+    """Its new offset there."""
     times: int
+    """How many checks of the message there were, this one included."""
     group: str
     peer: str | None
+    """The asked producer; None if none of the group is connected, or the check cannot be sent."""
     msg_id: str
 
 
 class TransactionDiscarded(Event, frozen=True, kw_only=True, gc=False):
-    """A half message went to TRANS_CHECK_MAX_TIME_TOPIC, as no producer will decide it any more."""
+    """A half message was moved to TRANS_CHECK_MAX_TIME_TOPIC: it is too old, or had all checks."""
 
     topic: str
     half_offset: int
     times: int
+    """How many checks of the message there were."""
     msg_id: str
 
 
 class PullHeld(Event, frozen=True, kw_only=True, gc=False):
+    """A pull found no message and waits for one at ``queue_offset``."""
+
     topic: str
     queue_id: int
     queue_offset: int
@@ -236,7 +276,10 @@ class PullHeld(Event, frozen=True, kw_only=True, gc=False):
 
 
 class PullWoken(Event, frozen=True, kw_only=True, gc=False):
-    """``why`` is ``arrival``, ``check`` or ``timeout``."""
+    """A held pull is tried again.
+
+    ``why`` is ``arrival`` (a message came), ``check`` (a periodic look) or ``timeout``.
+    """
 
     topic: str
     queue_id: int
@@ -246,24 +289,21 @@ class PullWoken(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Scheduled(Event, frozen=True, kw_only=True, gc=False):
-    """A message for ``topic`` was stored in the queue of a delay level, to wait there.
-
-    Wherever an event names a record, ``phy_offset`` is its place in the node's commit log, and
-    ``from_phy_offset`` that of the record it was made from: the links of a message's biography.
-    """
+    """A message for ``topic`` was stored in the queue of a delay level, to wait there."""
 
     level: int
+    """The delay level, from 1."""
     schedule_offset: int
     """Its offset in the level's queue of the schedule topic."""
     phy_offset: int
     due_at_ms: int
-    """By the node's own wall clock."""
+    """When the wait ends, by the node's own wall clock, in milliseconds since the epoch."""
     topic: str
     msg_id: str
 
 
 class ScheduledDelivered(Event, frozen=True, kw_only=True, gc=False):
-    """A delayed message was due and is now in its real topic and queue."""
+    """A delayed message was due and was stored in its real topic and queue."""
 
     level: int
     schedule_offset: int
@@ -276,7 +316,10 @@ class ScheduledDelivered(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
-    """A delayed message was due and had nowhere to go: a half message, above all."""
+    """A delayed message was due and was dropped, because it has no real topic to go to.
+
+    Example: a half message, for which Java gives the delay up.
+    """
 
     level: int
     schedule_offset: int
@@ -285,50 +328,50 @@ class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
 
 
 class SentBack(Event, frozen=True, kw_only=True, gc=False):
-    """A consumer could not cope with a message, which goes to its group's retry topic.
-
-    ``level`` is the delay level that the retry waits for, ``reconsume_times`` that of the new
-    record. ``origin_msg_id`` is the offset id of the record that was first sent back.
-    """
+    """A consumer sent a message back; it was stored for the group's retry topic."""
 
     group: str
     level: int
+    """The delay level of the retry."""
     reconsume_times: int
+    """That of the new record: how often the message was sent back, this time included."""
     from_phy_offset: int
     phy_offset: int
     origin_msg_id: str
+    """The offset id of the record that was sent back first."""
     msg_id: str
 
 
 class DeadLettered(Event, frozen=True, kw_only=True, gc=False):
-    """A message was tried often enough, or is not to be tried again: it goes to the DLQ.
-
-    ``from_phy_offset`` is None where a client sent the message itself, and did not say.
-    """
+    """A message had all its retries, or its consumer wants no more: it was stored in the DLQ."""
 
     group: str
     reconsume_times: int
+    """That of the new record."""
     from_phy_offset: int | None
+    """None if the client sent the retry as a message of its own, without the old offset."""
     phy_offset: int
     origin_msg_id: str
+    """The offset id of the record that was sent back first."""
     msg_id: str
 
 
 class Delivered(Event, frozen=True, kw_only=True, gc=False):
-    """A pull answer with messages left for a consumer; ``offsets`` are theirs in the queue.
-
-    They are a range where none was left out between them: a journal keeps many.
-    """
+    """A broker sent a consumer the answer to a pull, with messages."""
 
     topic: str
     queue_id: int
     offsets: Sequence[int]
+    """The messages' offsets in the queue: a range if they follow each other, to save memory."""
     next_offset: int
+    """The offset of the consumer's next pull."""
     group: str
     peer: str
 
 
 class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
+    """A group's offset in a queue was stored: the next message to consume."""
+
     group: str
     topic: str
     queue_id: int
@@ -339,27 +382,30 @@ class OffsetCommitted(Event, frozen=True, kw_only=True, gc=False):
 
 
 class TopicChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A topic was created, updated or deleted."""
+    """A topic was changed: ``how`` is ``created``, ``updated`` or ``deleted``."""
 
     topic: str
     how: str
 
 
 class GroupChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A subscription group was created, updated or deleted."""
+    """A subscription group was changed: ``how`` is ``created``, ``updated`` or ``deleted``."""
 
     group: str
     how: str
 
 
 class MemberChanged(Event, frozen=True, kw_only=True, gc=False):
-    """A client joined or left a group; ``kind`` is ``producer`` or ``consumer``."""
+    """A client joined or left a group; ``kind`` is ``producer`` or ``consumer``.
+
+    For a join ``how`` is ``registered``; for a leave ``unregistered``, ``closed`` or ``expired``.
+    """
 
     kind: str
     group: str
     client_id: str
     peer: str
-    """The address at which the node knows the client; its pulls come from there."""
+    """The client's address on the connection of its heartbeats; its pulls come from there."""
     how: str
 
 
@@ -374,7 +420,13 @@ class FilterChanged(Event, frozen=True, kw_only=True, gc=False):
 
 
 class QueuesLocked(Event, frozen=True, kw_only=True, gc=False):
+    """A client's locks on queues were changed: ``how`` is ``locked``, ``unlocked`` or ``expired``.
+
+    Orderly consumers lock a queue before they pull from it.
+    """
+
     group: str
     client_id: str
     count: int
+    """How many queues."""
     how: str

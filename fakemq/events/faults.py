@@ -1,4 +1,4 @@
-"""What the journal says of faults."""
+"""Kinds of events of faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from fakemq.events.core import Delivered, Event
 
 
 class FaultPlaced(Event, frozen=True, kw_only=True, gc=False):
-    """A fault was placed, the ``fault``-th of the cluster; ``what`` is it in words."""
+    """A fault was placed."""
 
     fault: int
+    """The number of the fault in its cluster, from 1."""
     what: str
+    """The fault as a short text."""
 
 
 class FaultHit(Event, frozen=True, kw_only=True, gc=False):
@@ -24,25 +26,28 @@ class FaultHit(Event, frozen=True, kw_only=True, gc=False):
 
 
 class FaultRemoved(Event, frozen=True, kw_only=True, gc=False):
-    """A fault was ended by hand, such as a partition that heals."""
+    """A test ended a fault; for example, it healed a partition."""
 
     fault: int
     what: str
 
 
 class AnswerWithheld(Event, frozen=True, kw_only=True, gc=False):
-    """A fault kept a pull answer with messages back; if it leaves later, a `Delivered` says so."""
+    """A fault held back the answer to a pull, with messages.
+
+    If the answer is sent later, a `Delivered` follows.
+    """
 
     topic: str
     queue_id: int
     offsets: Sequence[int]
-    """Those of the messages in the queue."""
+    """The messages' offsets in the queue, as in `Delivered`."""
     group: str
     peer: str
 
     @classmethod
     def of(cls, delivered: Delivered) -> Self:
-        """For an answer that would have been ``delivered``."""
+        """Return the event for an answer that would have been ``delivered``."""
         return cls(
             node=delivered.node,
             topic=delivered.topic,

@@ -18,12 +18,12 @@ MODULES = (
     "fakemq.journal.journal",
     "fakemq.sim.events",
 )
-"""Where kinds of events are defined; the journal's own and the simulator's lie with them."""
+"""The modules that define kinds of events; the journal and the simulator define their own."""
 
 
 @cache
 def kinds() -> dict[str, type[Event]]:
-    """All of them, `Event` for any among them."""
+    """Return every kind by its name, and the base class `Event`, which stands for all kinds."""
     return {
         name: value
         for module in MODULES
@@ -33,7 +33,7 @@ def kinds() -> dict[str, type[Event]]:
 
 
 def kind_named(name: str) -> type[Event]:
-    """The kind of this name; ValueError names what may be meant."""
+    """Return the kind of this name; raise ValueError with a suggestion if there is none."""
     known = kinds()
     kind = known.get(name)
     if kind is None:
@@ -43,7 +43,7 @@ def kind_named(name: str) -> type[Event]:
 
 @cache
 def types_of(kind: type[Event], field: str) -> tuple[type, ...]:
-    """What the values of a field may be in events of a kind."""
+    """Return the types that a field may have in events of ``kind``, its subclasses included."""
     declared = [
         get_type_hints(one)[field]
         for one in {kind, *kinds().values()}
@@ -58,7 +58,7 @@ def _is_union(declared: object) -> bool:
 
 
 def fields_of(kind: type[Event]) -> set[str]:
-    """The names of the fields that events of a kind have; of `Event`, that any may have."""
+    """Return the names of the fields of ``kind`` and its subclasses: for `Event`, of all kinds."""
     return {
         name for one in kinds().values() if issubclass(one, kind) for name in one.__struct_fields__
     } | set(kind.__struct_fields__)

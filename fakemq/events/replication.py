@@ -1,4 +1,4 @@
-"""What the journal says of replication; all else it can say is in `fakemq.events`."""
+"""Kinds of events of replication. All offsets are places in the master's commit log, in bytes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ class SlaveReported(Event, frozen=True, kw_only=True, gc=False):
     peer: str
     offset: int
     first: bool
+    """Whether it is the first report on its connection."""
 
 
 class ReportBelieved(Event, frozen=True, kw_only=True, gc=False):
-    """The fault `Faults.believe_reports`: a slave reported first to have what its master has not.
+    """A master believed a slave's first report, which is beyond the end of the master's log.
 
-    The master's log ends at ``end_offset``; senders are answered as if a slave had all up to
-    ``offset``.
+    Only the fault `Faults.believe_reports` makes a master do so. The master's log ends at
+    ``end_offset``; senders are answered as if a slave had everything before ``offset``.
     """
 
     peer: str
@@ -34,20 +35,22 @@ class Transferred(Event, frozen=True, kw_only=True, gc=False):
 
 
 class Replicated(Event, frozen=True, kw_only=True, gc=False):
-    """A slave's log has grown by these bytes of its master's."""
+    """A slave appended its master's bytes from ``phy_offset`` up to ``end_offset`` to its log."""
 
     phy_offset: int
     end_offset: int
 
 
 class ReplicationWaited(Event, frozen=True, kw_only=True, gc=False):
-    """A request stopped waiting for a slave to have everything before ``offset``."""
+    """The wait of a send ended: a slave has everything before ``offset``, or the time is over."""
 
     offset: int
     transferred: bool
+    """Whether a slave has it; False after a time-out."""
 
 
 class MetadataSynchronized(Event, frozen=True, kw_only=True, gc=False):
-    """A slave has its master's ``topics`` or ``groups``, which were others before."""
+    """A slave replaced a table of its own by a different one of its master."""
 
     what: str
+    """``topics`` or ``groups``."""
