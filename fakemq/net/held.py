@@ -1,8 +1,8 @@
-"""What peers make a cluster hold: incomplete frames, and answers that are not read.
+"""The bytes that a cluster holds for its peers: incomplete frames, and answers that are not read.
 
-Both may last for ever: a frame may have 16 MiB, and its end may never come. Java holds it all until
-its direct memory is used up. Here the peer with most of it loses its connection when the sum is too
-large; the other peers notice nothing.
+Both may stay for ever: a frame may have 16 MiB, and its end may never arrive. Java holds the bytes
+until its direct memory is full. Here the sum has a limit. Beyond it, the peer with the most bytes
+loses its connection; the other peers notice nothing.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ class Holder(Protocol):
     """A link that holds bytes for its peer."""
 
     def measure_held_bytes(self) -> int:
-        """Return how many they are now; what the link has reported may be too much."""
+        """Return the present number of bytes; the number that the link reported may be too high."""
 
     def drop_soon(self, why: str, kind: str) -> None:
-        """Close the connection on a later turn, as a caller may be writing to it now.
+        """Close the connection on a later turn of the loop: a caller may be writing to it now.
 
         ``kind`` is as in `Endpoint.close_for_violation`.
         """
 
 
 class HeldBytes:
-    """The bytes that are held, by holder."""
+    """Counts the held bytes of each holder; one for all links of a cluster."""
 
     def __init__(self, max_bytes: int = HELD_MAX_BYTES) -> None:
         self.total_bytes = 0
         self._max_bytes = max_bytes
         self._by_holder: dict[Holder, int] = {}
+        """Holder → the bytes that it reported last; never 0."""
 
     def put(self, holder: Holder, size_bytes: int) -> None:
-        """Record that ``holder`` holds this much now; 0 forgets it."""
+        """Record how much ``holder`` holds now; 0 removes it."""
         self.total_bytes += size_bytes - self._by_holder.pop(holder, 0)
         if size_bytes:
             self._by_holder[holder] = size_bytes
@@ -43,19 +44,21 @@ class HeldBytes:
             self._relieve()
 
     def _relieve(self) -> None:
-        """Drop the holder of most bytes, until the sum is small enough.
+        """Drop the holder with the most bytes until the sum is below the limit.
 
-        What it reported may be too much, so it is measured first."""
+        Its reported number may be too high. So each holder is measured first; if it has less than
+        it reported, the number is corrected and the search starts again.
+        """
         while self.total_bytes > self._max_bytes:
             greatest = max(self._by_holder, key=self._by_holder.__getitem__)
-            said_bytes, size_bytes = self._by_holder[greatest], greatest.measure_held_bytes()
-            if size_bytes < said_bytes:
+            reported_bytes, size_bytes = self._by_holder[greatest], greatest.measure_held_bytes()
+            if size_bytes < reported_bytes:
                 self._by_holder[greatest] = size_bytes
-                self.total_bytes += size_bytes - said_bytes
+                self.total_bytes += size_bytes - reported_bytes
                 continue
             why = (
                 f"all peers make us hold {self.total_bytes} bytes; {self._max_bytes} is the most,"
-                f" and {said_bytes} of them are for this one"
+                f" and {reported_bytes} of them are for this one"
             )
             self.total_bytes -= self._by_holder.pop(greatest)
             greatest.drop_soon(why, HELD)
@@ -64,4 +67,4 @@ class HeldBytes:
         """Drop every holder: the server stops."""
         holders, self._by_holder, self.total_bytes = self._by_holder, {}, 0
         for holder in holders:
-            holder.drop_soon("nobody reads it any more", UNREAD)
+            holder.drop_soon("the server stops, and the bytes are not read", UNREAD)

@@ -64,7 +64,7 @@ class Link(Protocol):
         """Close from this end. What was written is still sent."""
 
     def pause_reading(self) -> None:
-        """Keep what arrives, and the news that the peer is gone, in the link."""
+        """Keep arriving bytes, and the peer's close, in the link."""
 
     def resume_reading(self) -> None:
         """End the pause; before this returns, the endpoint gets all that arrived meanwhile."""
@@ -84,7 +84,7 @@ class Endpoint(Protocol):
         """Take bytes of the peer."""
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
-        """Take the end of the link, which this endpoint did not ask for."""
+        """Take the loss of the link, which this endpoint has not closed."""
 
     def resume_processing(self) -> None:
         """Process what was left: the peer reads again, or it is this endpoint's turn."""
@@ -94,7 +94,10 @@ class Endpoint(Protocol):
         """The size of what is held for the peer: incomplete frames, and requests not yet done."""
 
     def close_for_violation(self, why: str, kind: str) -> None:
-        """Close the link because of what the peer does, and warn; ``kind`` is a short text."""
+        """Close the link because the peer violates a rule, and warn.
+
+        ``kind`` is a short fixed text: the number of warnings of one kind is limited.
+        """
 
     def pause(self) -> None:
         """The node is paused: leave everything in the link."""

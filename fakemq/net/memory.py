@@ -1,8 +1,8 @@
-"""Links inside a cluster: the same bytes as on a socket, carried by a queue.
+"""Links inside a cluster: a queue carries the same bytes as a socket would.
 
-Bytes written at one end reach the other when the network settles: after every timer while time is
-advanced, and by the driver's next turn otherwise. No byte is ever delivered from within a write,
-so a handler never runs inside another.
+Written bytes reach the other end when the network settles. There are two cases: 1. time is being
+advanced: it settles after every timer; 2. otherwise: on the driver's next turn. No byte is
+delivered during a write, so that no handler runs inside another.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ RECENT_MS = 3_000
 
 
 class OpenLinks:
-    """The links of a cluster, of memory or TCP, in the order in which they were opened."""
+    """The open links of a cluster, in memory and over TCP, oldest first."""
 
     def __init__(self) -> None:
         self._links: dict[OpenLink, None] = {}
         self._outside_left_ms: int | None = None
+        """The machine's elapsed time when the last outside link was closed."""
         self.faults: LinkInterceptor | None = None
-        """None until a test places a fault of links."""
+        """Applies faults to links; None until a test places the first such fault."""
 
     def add(self, link: OpenLink) -> None:
         self._links[link] = None
@@ -46,7 +47,7 @@ class OpenLinks:
                 self._outside_left_ms = real_elapsed_ms()
 
     def reach_outside(self) -> bool:
-        """Whether a peer outside has a connection, or had one a moment ago, in real time."""
+        """Return whether an outside peer has a connection, or had one in the last `RECENT_MS`."""
         if any(link.outside for link in self):
             return True
         left_ms = self._outside_left_ms
@@ -65,7 +66,7 @@ class MemoryLink:
     write_blocked = False
 
     def should_yield(self) -> bool:
-        """Return False: nodes of a cluster send each other little."""
+        """Return False: the nodes of a cluster exchange few bytes, so none has to wait."""
         return False
 
     def __init__(
@@ -85,13 +86,17 @@ class MemoryLink:
         self.remote_node = remote_node
         self.outside = outside
         self.peer: MemoryLink | None = None
+        """The other end; None after either end was closed."""
         self.endpoint: Endpoint | None = None
+        """The user of this end; None before the opening and after the close."""
         self.way: Way | None = None
-        """Where what is written goes, while a fault affects the link."""
+        """Carries the written bytes while a fault affects the link; None without a fault."""
         self.way_in: Way | None = None
-        """Where what arrives comes from meanwhile."""
-        self._kept: list[bytes | None] | None = None  # what arrived while paused
+        """The way of the other direction: the peer's `way`."""
+        self._kept: list[bytes | None] | None = None
+        """The bytes that arrived during a pause, None for the peer's close; None if not paused."""
         self._kept_bytes = 0
+        """The size of `_kept`."""
 
     def write(self, data: bytes) -> None:
         peer, way = self.peer, self.way
@@ -117,7 +122,7 @@ class MemoryLink:
             self.way_in.drop()
 
     def _part(self) -> MemoryLink | None:
-        """Part the two ends, so that neither writes to the other; return the other."""
+        """Separate the two ends, so that neither writes to the other; return the other end."""
         peer, self.peer = self.peer, None
         if peer is not None:
             peer.peer = None
@@ -126,7 +131,7 @@ class MemoryLink:
         return peer
 
     def open(self, make: Callable[[Link], EndpointT], accept: Accept) -> EndpointT:
-        """Make both ends' endpoints: ``make`` this one, which is returned, ``accept`` the other."""
+        """Make the endpoint of each end: by ``make`` here, by ``accept`` there; return this one."""
         far = self.peer = MemoryLink(
             self._network,
             self.remote_addr,
@@ -138,7 +143,7 @@ class MemoryLink:
         far.peer = self
         endpoint = self.endpoint = make(self)
         far.endpoint = accept(far)
-        if self.peer is far:  # unless an endpoint closed it at once
+        if self.peer is far:  # no endpoint has closed the link at once
             self._network.links.add(self)
         return endpoint
 
@@ -172,7 +177,7 @@ class MemoryLink:
     reset = cut
 
     def _give_up(self, held_bytes: int) -> None:
-        """Close the link: what this end writes does not arrive, and it is too much."""
+        """Close the link: a fault holds back too much of what this end wrote."""
         if self.endpoint is not None:
             why = f"{held_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
             self.endpoint.close_for_violation(why, UNREAD)
@@ -189,7 +194,7 @@ class MemoryLink:
             self._arrive(data)
 
     def _arrive(self, data: bytes | None, why: str = CLOSED_BY_PEER) -> None:
-        """Bytes of the peer, or None for their end and why it came."""
+        """Take bytes of the peer, or None for its close; ``why`` is the reason of the close."""
         endpoint = self.endpoint
         if endpoint is None:
             return  # closed from this end
@@ -203,7 +208,7 @@ class MemoryLink:
 
     def _keep(self, kept: list[bytes | None], data: bytes | None) -> None:
         if self._kept_bytes > UNREAD_MAX_BYTES and data is not None:
-            return  # on its way when the other end gave up
+            return  # written before the other end noticed that its link was closed
         kept.append(data)
         self._kept_bytes += len(data or b"")
         far = None if self.peer is None else self.peer.endpoint
@@ -214,18 +219,20 @@ class MemoryLink:
 
 
 class MemoryNetwork:
-    """The addresses of a cluster's own nodes, and the bytes on their way between them."""
+    """The addresses of a cluster's own nodes, and the bytes that are on the way between them."""
 
     def __init__(self, journal: Journal | None = None, *, links: OpenLinks | None = None) -> None:
         self._journal = journal
-        """Knows what happens because of what: bytes carry it from node to node."""
+        """Has the present cause. Bytes carry their cause from node to node."""
         self.links = OpenLinks() if links is None else links
         self._listeners: dict[str, tuple[str, Accept, Callable[[], bool]]] = {}
+        """Address → the node's name, what takes its links, and whether the node is up."""
         self._posted: deque[tuple[Cause, Callable[[], None]]] = deque()
+        """Deliveries that `settle` will make, oldest first, each with its cause."""
         self._next_port = 1
         self._settling = False
         self.on_post: Callable[[], None] = lambda: None
-        """Called when there is something to settle; the driver schedules `settle`."""
+        """Called with the first delivery of an empty queue: the driver then schedules `settle`."""
 
     def listen(
         self,
@@ -234,9 +241,9 @@ class MemoryNetwork:
         node: str | None = None,
         is_up: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Have ``accept`` take the links to ``addr``, where ``node`` (the address) lives.
+        """Pass every link to ``addr`` to ``accept``. ``node`` is the listener's name.
 
-        While ``is_up`` returns False no link is opened.
+        Without ``node`` the address is the name. No link is opened while ``is_up`` returns False.
         """
         self._listeners[addr] = (node or addr, accept, is_up)
 
@@ -247,7 +254,7 @@ class MemoryNetwork:
         return addr in self._listeners
 
     def node_at(self, addr: str) -> str | None:
-        """The node that an address is one of; None if it is none of the cluster's."""
+        """Return the name of the node that listens at ``addr``; None if no node does."""
         listener = self._listeners.get(addr)
         return None if listener is None else listener[0]
 
@@ -262,13 +269,14 @@ class MemoryNetwork:
         return MemoryLink(self, here, addr, node, remote_node).open(make, accept)
 
     def post(self, delivery: Callable[[], None]) -> None:
+        """Call ``delivery`` when the network settles, with the present cause."""
         journal = self._journal
         self._posted.append((0 if journal is None else journal.cause, delivery))
         if not self._settling and len(self._posted) == 1:
             self.on_post()
 
     def settle(self) -> None:
-        """Deliver until nothing is on its way."""
+        """Make all deliveries, also those that a delivery posts."""
         if self._settling:
             return
         self._settling, journal = True, self._journal
@@ -283,5 +291,5 @@ class MemoryNetwork:
             self._settling = False
             if journal is not None:
                 journal.cause = before
-            if self._posted:  # an error came between: the rest is for the next turn
+            if self._posted:  # a delivery raised an error: the next turn makes the others
                 self.on_post()

@@ -1,8 +1,8 @@
-"""Requests of a node to others, over one session for each address, opened on first use.
+"""Requests of a node to other nodes: one session for each address, opened on first use.
 
-An address of the cluster's own nodes is reached over memory, any other over TCP. No call waits:
-each names the function that gets the reply. That is None if the peer cannot be reached, or does not
-answer in time.
+An address of the cluster's own nodes is reached in memory, any other over TCP. No call waits: each
+takes a function that is called with the reply, or with None if the peer cannot be reached or does
+not answer in time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONNECT_TIMEOUT_MS = 3_000
 
 
 class OpenTcp(Protocol):
-    """Connect to ``host:port``; ``opened`` gets what ``make`` made, or None on failure."""
+    """Connects to ``host:port``; calls ``opened`` with the result of ``make``, None on failure."""
 
     def __call__(
         self,
@@ -46,9 +46,10 @@ class Outbound:
         self._dispatch = dispatch
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, list[Callable[[Session | None], None]]] = {}
+        """Address → the calls that wait until its session is open."""
 
     def is_inside(self, addr: str) -> bool:
-        """Whether an address is one of the cluster's own nodes'."""
+        """Return whether a node of the cluster listens at ``addr``."""
         return self._network.knows(addr)
 
     def dial(
@@ -57,7 +58,7 @@ class Outbound:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None on failure."""
+        """Connect to ``addr``; call ``opened`` with the result of ``make``, or None on failure."""
         faults = self._network.links.faults
         if faults is not None and faults.swallows(
             self._owner, addr, lambda: self.dial(addr, make, opened), lambda: opened(None)
@@ -93,11 +94,11 @@ class Outbound:
         self._with_session(addr, send)
 
     def soon(self, act: Callable[[], None]) -> None:
-        """Call ``act`` once everything that is being handled now has been."""
+        """Call ``act`` on the network's next settling, after all that is being handled now."""
         self._network.post(act)
 
     def session(self, addr: str) -> Session | None:
-        """The open session to ``addr``, if there is one."""
+        """Return the open session to ``addr``; None if there is none."""
         session = self._sessions.get(addr)
         return None if session is None or session.closed else session
 
@@ -116,7 +117,7 @@ class Outbound:
             session.pause()
 
     def resume(self) -> None:
-        for session in list(self._sessions.values()):  # what is read may open another
+        for session in list(self._sessions.values()):  # a copy: a received request may open one
             session.resume()
 
     def _with_session(self, addr: str, use: Callable[[Session | None], None]) -> None:
@@ -134,7 +135,7 @@ class Outbound:
 
     def _opened(self, addr: str, session: Session | None) -> None:
         uses = self._opening.pop(addr, None)
-        if uses is None:  # closed meanwhile: a node that is gone must not register after all
+        if uses is None:  # closed meanwhile: a stopped node must not register
             if session is not None:
                 session.close("no longer wanted")
             return

@@ -65,7 +65,7 @@ class Backpressure:
         # Returns the bytes that the link has written and the system has not taken.
         self._count_unsent = count_unsent
         self.blocked = False
-        """Whether the peer does not read what is written, or the bytes do not get there."""
+        """Whether the peer does not read what is written, or a fault holds the bytes back."""
         self.system_is_full = False
         """Whether asyncio has asked to stop writing."""
         self.unread_bytes = 0

@@ -22,13 +22,13 @@ from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 from fakemq.protocol.limits import UNWRITTEN_MAX_BYTES
 
 NO_FRAMES = "bytes that are no frames of ours"
-"""That of one that does not speak the protocol, or badly."""
+"""Kind of warning about a peer that does not follow the protocol."""
 
 _LOOK_EVERY = 8
 """How many commands are handled between looks at the time; a power of two."""
 
 COMMAND_BYTES = 300
-"""What a command that waits takes besides its bytes, more or less: many are smaller than this."""
+"""The estimated memory of a waiting command, in addition to its bytes."""
 
 CHANNEL_IDLE_MS = 120_000
 """A connection with neither read nor write for this long is closed."""
@@ -37,7 +37,7 @@ OnReply = Callable[[RemotingCommand | None], None]
 
 
 class Owner(Protocol):
-    """The node whose end of the connection this is."""
+    """The node that has this end of the connection."""
 
     name: str
     clock: NodeClock
@@ -63,14 +63,15 @@ class Session:
         self._owner = owner
         self._dispatch = dispatch
         self._connection = Connection()
+        # Opaque of a sent request → what gets its response, and the timer of its time-out.
         self._waiting: dict[int, tuple[OnReply, Timer]] = {}
-        # Collects what is written while a batch is being handled.
+        # The answers of the batch that is being handled; None between batches.
         self._out: list[bytes | memoryview] | None = None
-        self._out_bytes = 0  # of bodies
-        # Until the peer reads what it has been answered, or others have had their turn.
+        self._out_bytes = 0  # the size of their bodies
+        # Commands that wait until the peer reads its answers, or for the next turn.
         self._left: list[RemotingCommand] = []
-        self._left_bytes = 0  # as they came, at most
-        self._held_bytes = 0  # of requests whose answers come later
+        self._left_bytes = 0  # their size when they arrived, at most
+        self._held_bytes = 0  # the size of requests that are answered later
         self._last_io_ms = self._elapsed_ms()
         self._idle_timer = self._watch_idle(CHANNEL_IDLE_MS)
         owner.journal.add(LinkOpened(node=owner.name, peer=self.remote_addr, outside=self.outside))
@@ -82,7 +83,7 @@ class Session:
     # -- bytes in -----------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        """Handle bytes of the peer; one that violates the protocol loses its connection."""
+        """Handle bytes of the peer; close the connection if they violate the protocol."""
         if self.closed:
             return
         self._last_io_ms = self._owner.clock.elapsed_ms(outside=self.outside)
@@ -99,7 +100,7 @@ class Session:
         self._handle(commands)
 
     def resume_processing(self) -> None:
-        """Handle the commands that were left for the peer to read, or for another's turn."""
+        """Handle the commands that waited, for the peer to read or for the next turn."""
         if self._left and not self.closed:
             self._handle(self._left)
 
@@ -142,14 +143,17 @@ class Session:
 
     @property
     def unfinished_bytes(self) -> int:
-        """The size of what is held: an incomplete frame, and requests that are not done."""
+        """The size of what is held: an incomplete frame, and requests without their answers."""
         size_bytes = self._connection.unfinished_bytes + self._held_bytes
         if self._left:
             size_bytes += self._left_bytes + COMMAND_BYTES * len(self._left)
         return size_bytes
 
     def hold(self, size_bytes: int) -> Callable[[], None]:
-        """Count bytes of a request to its peer until the returned function is called, once."""
+        """Count bytes of a request as held for the peer, until the returned function is called.
+
+        Call that function once.
+        """
         self._held_bytes += size_bytes
 
         def release() -> None:
@@ -276,7 +280,7 @@ class Session:
             self.link.close()
 
     def close_for_violation(self, why: str, kind: str) -> None:
-        """Close the connection because of what the peer does, and warn."""
+        """Close the connection because the peer violates a rule, and warn about it."""
         if not self.closed:
             why, owner = shortened(why), self._owner
             text = f"closed the connection of {self.remote_addr}: {why}"
@@ -286,11 +290,11 @@ class Session:
     # -- a paused node ------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Leave what arrives unread, as the sockets of a stopped process do."""
+        """Leave arriving bytes unread, as a stopped process does."""
         self.link.pause_reading()
 
     def resume(self) -> None:
-        """Read what arrived meanwhile, and notice if the peer has gone."""
+        """Handle the bytes that arrived during the pause, and the peer's close if there was one."""
         self.link.resume_reading()
 
     # -- idleness -----------------------------------------------------------------------------
@@ -299,7 +303,8 @@ class Session:
         return self._owner.clock.elapsed_ms(outside=self.outside)
 
     def _watch_idle(self, delay_ms: int) -> Timer:
-        # One timer that looks when it fires, instead of one moved by every byte.
+        # The timer checks the last use when it fires. It is not moved with every byte: that would
+        # cost a call for each.
         return self._owner.clock.call_later(
             delay_ms, self._check_idle, kind="channel_idle", outside=self.outside
         )

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from fakemq.net.faults.lane import Act, MakeWay, Way
 
 _READ_BYTES = 1 << 18
-_CATCH_UP_READS = 256  # more than a system keeps for one socket; a flood must not hold us
-_LINGER_S = 1.0  # how long a peer may read what it was sent before its connection was closed
+_CATCH_UP_READS = 256
+"""How many reads end a pause, at most: more than a system keeps for one socket. The limit is for a
+peer that never stops sending."""
+_LINGER_S = 1.0
+"""How long a peer may read the rest after this end has closed the connection, in seconds."""
 
 
 class _Inbox(threading.local):
@@ -43,10 +46,10 @@ _inbox = _Inbox()
 
 
 class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
-    """A link over an asyncio transport; a slow reader is not read from until it reads.
+    """A link over an asyncio transport.
 
-    ``make`` returns the endpoint, or None for a connection that is to be closed at once. The size
-    of what is held for the peer is reported to ``held``.
+    While the peer does not read, nothing is read from it. ``make`` returns the endpoint, or None
+    to refuse the connection. ``held`` gets the number of bytes that are held for the peer.
     """
 
     outside = True
@@ -59,8 +62,8 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
     ) -> None:
         self._make = make
         self._links = OpenLinks() if links is None else links
-        # While a fault delays bytes: what is written goes through the one, what arrives through the
-        # other. Without a fault both are None, and cost one look.
+        # They carry written and arriving bytes while a fault affects the link. Without a fault both
+        # are None, which costs one comparison.
         self._outward: Way | None = None
         self._inward: Way | None = None
         self.endpoint: EndpointT | None = None
@@ -68,9 +71,12 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._pressure = Backpressure(self, held or HeldBytes(), self._count_unsent)
         self._turn = TurnScheduler(self._watch, self._continue, _soon)
         self._state = LinkState.OPEN
-        self._paused = False  # by the node
-        self._lost_why: str | None = None  # while paused
-        self._linger: asyncio.TimerHandle | None = None  # aborts what the peer does not read
+        self._paused = False
+        """Whether the node is paused."""
+        self._lost_why: str | None = None
+        """Why the connection was lost during a pause; the endpoint gets it at the end."""
+        self._linger: asyncio.TimerHandle | None = None
+        """Aborts a closed connection whose peer does not read the rest."""
 
     def _enter(self, state: LinkState) -> None:
         """Move to ``state``, unless the link is there already or beyond."""
@@ -98,7 +104,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._account()
 
     def _account(self) -> None:
-        """Report how much is held; drop a peer that has left too much unread."""
+        """Report how much is held; drop a peer that does not read for too long."""
         pressure = self._pressure
         if pressure.unread_bytes > UNREAD_MAX_BYTES:
             self.measure_held_bytes()  # the count so far may be too high
@@ -129,7 +135,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return self._turn.is_over()
 
     def drop_soon(self, why: str, kind: str) -> None:
-        """Close the connection on the loop's next turn, as a caller may be writing to it now."""
+        """Close the connection on the loop's next turn: a caller may be writing to it now."""
         if self._state is not LinkState.DROPPING:
             self._enter(LinkState.DROPPING)
             _soon(partial(self._drop, why, kind))
@@ -155,7 +161,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._inward.drop()
 
     def _shut(self) -> None:
-        """Close the transport; its peer has `_LINGER_S` to read the rest."""
+        """Close the transport; the peer has `_LINGER_S` to read the rest."""
         transport = self._transport
         transport.close()
         if self._linger is None and (unsent_bytes := transport.get_write_buffer_size()):
@@ -184,7 +190,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._turn.ends_ms = 0
 
     def _catch_up(self) -> None:
-        """Read now what the system has kept: the loop does so only after a timer that is late."""
+        """Read what the system has kept, now: the loop would run late timers before it reads."""
         sock = self._transport.get_extra_info("socket")
         for _ in range(_CATCH_UP_READS):
             is_full = self._inward is not None and self._inward.full
@@ -233,7 +239,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._transport.resume_reading()
 
     def _end(self, why: str) -> None:
-        """Tell the endpoint that the connection is lost, after all bytes that came before."""
+        """Report the loss to the endpoint, after all bytes that arrived before."""
         if self._inward is None or self.endpoint is None:
             self._lose(why)
         else:
@@ -258,7 +264,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             return
         self._links.add(self)
         if self._paused:
-            # asyncio (3.11) begins to read after this call, whether paused or not.
+            # asyncio (3.11) starts to read after this call, although reading was paused in it.
             _soon(self._pause_again)
 
     def _pause_again(self) -> None:
@@ -300,7 +306,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._linger.cancel()
         why = CLOSED_BY_PEER if exc is None else str(exc)
         if self._paused and self.endpoint is not None:
-            self._lost_why = why  # a stopped process notices when it runs again
+            self._lost_why = why  # a paused node notices it when it is resumed
         else:
             self._end(why)
 
@@ -313,7 +319,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._unblock()
 
     def _block(self) -> None:
-        """Stop reading: the peer does not read what it is sent, or it does not get there."""
+        """Stop reading: the peer does not read, or a fault holds its bytes back."""
         self._pressure.block()
         self._account()
         self._watch()
@@ -376,7 +382,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         return not (self._paused or self._pressure.blocked or self._turn.waiting)
 
     def _sent(self) -> None:
-        if self._pressure.blocked:  # on the next turn, as the endpoint may be writing now
+        if self._pressure.blocked:  # on the next turn: the endpoint may be writing now
             _soon(self._unblock)
 
     def _taken(self) -> None:
@@ -395,6 +401,6 @@ def _at_once(act: Callable[[], None]) -> None:
 
 def _addr(name: object) -> str:
     if not isinstance(name, tuple):
-        return "unknown:0"  # after a peer that vanished at once, asyncio has no name for it
+        return "unknown:0"  # asyncio has no address of a peer that disconnected at once
     # A socket for both families shows an IPv4 peer's address as ::ffff:1.2.3.4.
     return format_host((name[0].removeprefix("::ffff:"), name[1]))

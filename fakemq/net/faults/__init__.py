@@ -1,1 +1,1 @@
-"""What faults of links do to the bytes that connections carry."""
+"""Effects of link faults on the bytes of connections."""

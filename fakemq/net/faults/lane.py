@@ -21,34 +21,35 @@ if TYPE_CHECKING:
     from fakemq.net.session import Owner
 
 FULL_BYTES = 256 * 1024
-"""As much as the sockets of a connection keep; with more the sender has to wait."""
+"""About what the two sockets of a connection keep; with more the sender has to wait."""
 _PIECES_A_SECOND = 20
+"""How many pieces a line of low bandwidth delivers in a second: it cuts each write."""
 _PIECES_MAX = 1000
-"""Into how many pieces a line of low bandwidth cuts what is written at once."""
+"""Into how many pieces one write is cut, at most."""
 
 Act = Callable[[], None]
 
 
 class Conditions(msgspec.Struct, frozen=True, gc=False):
-    """What a lane is like; as it stands here, it does nothing.
-
-    Bytes come out ``latency_ms`` after they left the line, give or take ``jitter_ms``, which take
-    their time on a line of ``bytes_per_s``; in slices of ``slice_bytes``; not at all while
-    it is ``blocked``.
-    """
+    """How a lane treats bytes; with the defaults it delivers them at once."""
 
     latency_ms: int = 0
+    """How long bytes take after they left the line."""
     jitter_ms: int = 0
+    """By how much the latency varies, up and down."""
     bytes_per_s: int | None = None
+    """The bandwidth of the line; None for no limit."""
     slice_bytes: int | None = None
+    """The receiver gets at most so many bytes in one piece; None for no limit."""
     blocked: bool = False
+    """Whether nothing comes out."""
 
 
 CLEAR = Conditions()
 
 
 class _Item:
-    """Bytes on their way, or what is to be done when those before them have arrived."""
+    """Bytes on the way, or an action for the time when all bytes before it have arrived."""
 
     __slots__ = ("act", "at", "cause", "data", "due_ms", "put_ms")
 
@@ -58,15 +59,17 @@ class _Item:
         self.put_ms = put_ms
         self.cause = cause
         self.due_ms = 0
-        self.at = 0  # number of its bytes that have come out
+        self.at = 0  # how many of its bytes have come out
 
 
 class Lane:
-    """Bytes on their way in one direction, by ``clock``; ``owner`` is whose its timers are.
+    """The bytes on the way in one direction.
 
-    ``deliver`` gets what comes out, and the ``cause`` that was put in with it. Nothing comes out
-    while not ``ready``; call `deliver_due` when that ends. ``moved`` is called when something has
-    come out. ``spread`` returns a number between minus and plus its argument, for jitter.
+    - ``clock`` has the lane's timers; ``owner`` is the name under which they are listed.
+    - ``deliver`` is called with the bytes that come out, and with the cause they were put in with.
+    - ``ready`` returns whether the receiver takes bytes. Call `deliver_due` when it does again.
+    - ``moved`` is called when bytes have come out.
+    - ``spread`` returns a random number between minus and plus its argument, for jitter.
     """
 
     def __init__(
@@ -86,26 +89,31 @@ class Lane:
         self._moved = moved
         self._spread = spread
         self._items: deque[_Item] = deque()
+        """Oldest first."""
         self._timer: Timer | None = None
+        """Due when the oldest item is due."""
         self._moving = False
+        """Whether `deliver_due` is running: a receiver may call it again from inside."""
         self._line_free_us = 0
+        """When a line of low bandwidth has sent all before, in microseconds of elapsed time."""
         self._last_due_ms = 0
+        """When the newest item is due: later ones are not due before it."""
         self.conditions = CLEAR
         self.held_bytes = 0
-        """How much is on its way."""
+        """The number of bytes on the way."""
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is on its way."""
+        """Whether no byte and no action is on the way."""
         return not self._items and not self._moving
 
     @property
     def full(self) -> bool:
-        """Whether more is on its way than its sender should add to."""
+        """Whether so much is on the way that the sender should wait."""
         return self.held_bytes > FULL_BYTES
 
     def put(self, data: bytes, cause: Cause = 0, then: Act | None = None) -> None:
-        """Have bytes go this way, and call ``then`` once they have come out."""
+        """Send bytes through the lane, and call ``then`` when they have come out."""
         self.held_bytes += len(data)
         for piece in self._pieces(data) if data else ():
             self._add(_Item(piece, None, self._now_ms(), cause))
@@ -118,7 +126,7 @@ class Lane:
         self.put(b"", then=act)
 
     def set(self, conditions: Conditions) -> None:
-        """Be like this from now on, for what is on its way, too."""
+        """Change the conditions, also for the bytes that are on the way."""
         if conditions == self.conditions:
             return
         self.conditions = conditions
@@ -128,13 +136,13 @@ class Lane:
         self.deliver_due()
 
     def drop(self) -> None:
-        """Lose what is on its way."""
+        """Lose everything that is on the way."""
         self._items.clear()
         self.held_bytes = 0
         self._wake_at(None)
 
     def deliver_due(self) -> None:
-        """Deliver what is due, as far as the receiver takes it."""
+        """Deliver the bytes that are due, as long as the receiver takes them."""
         if self._moving:
             return
         self._moving, due_ms = True, None
@@ -166,7 +174,7 @@ class Lane:
         self._deliver(piece, item.cause)
 
     def _pieces(self, data: bytes) -> list[bytes]:
-        """What is written at once, as a narrow line brings it: bit by bit."""
+        """Return one write as the pieces in which a line of low bandwidth delivers it."""
         bytes_per_s = self.conditions.bytes_per_s
         if bytes_per_s is None:
             return [data]
@@ -178,10 +186,11 @@ class Lane:
         self._items.append(item)
 
     def _schedule(self, item: _Item) -> None:
-        """Say when it is due: not before what went before it."""
+        """Set when an item is due: not before the items in front of it."""
         now, us = self.conditions, item.put_ms * 1000
         if now.bytes_per_s is not None:
             us = max(us, self._line_free_us)
+            # A minus before and behind the floor division rounds up.
             us += -((item.at - len(item.data)) * 1_000_000 // now.bytes_per_s)
             self._line_free_us = us
         late_ms = now.latency_ms
@@ -205,38 +214,38 @@ class Lane:
             )
 
     def __repr__(self) -> str:
-        return f"<lane of {self._owner}, {self.held_bytes} bytes on their way>"
+        return f"<lane of {self._owner}, {self.held_bytes} bytes on the way>"
 
 
 class Way(Protocol):
-    """A lane, as the link has it whose bytes go that way."""
+    """A lane, as the link uses it."""
 
     @property
     def held_bytes(self) -> int:
-        """How much is on its way."""
+        """The number of bytes on the way."""
 
     @property
     def full(self) -> bool:
-        """Whether that is more than its sender should add to."""
+        """Whether so much is on the way that the sender should wait."""
 
     def put(self, data: bytes, /) -> None:
-        """Have bytes go this way."""
+        """Send bytes this way."""
 
     def after(self, act: Act, /) -> None:
         """Call ``act`` once all that was put in before has come out."""
 
     def deliver_due(self) -> None:
-        """The receiver takes bytes again."""
+        """Deliver the bytes that are due: the receiver takes bytes again."""
 
     def drop(self) -> None:
-        """Lose what is on its way: the receiver is gone."""
+        """Lose everything that is on the way: the receiver is gone."""
 
 
 class MakeWay(Protocol):
-    """Makes a way for what the link's own end writes (``outward``), or for what comes to it.
+    """Makes the way of the bytes that this end writes (``outward``), or of those that arrive here.
 
-    ``take`` gets what comes out, and ``soon`` calls what must not run within what happens now;
-    ``ready`` and ``moved`` are the lane's.
+    ``take`` is called with the bytes that come out, by ``soon``: on a later turn if the link needs
+    that. ``ready`` and ``moved`` are those of `Lane`.
     """
 
     def __call__(
@@ -259,37 +268,43 @@ class OpenLink(Protocol):
 
     @property
     def node(self) -> str:
-        """The node of the cluster that has this end."""
+        """The name of the node that has this end."""
 
     @property
     def remote_node(self) -> str | None:
-        """The one that has the other; None if that is outside."""
+        """The name of the node that has the other end; None if that is outside."""
 
     @property
     def session(self) -> Endpoint | None:
         """The endpoint at this end, while it is open."""
 
     def wire(self, make: MakeWay) -> None:
-        """Have the bytes of both directions go by ways from now on."""
+        """Send the bytes of both directions by ways from now on."""
 
     def unwire(self) -> None:
-        """Have them go directly again; the ways are empty."""
+        """Send them directly again. The caller makes sure that both ways are empty."""
 
     def cut(self, why: str, caused_by: Callable[[Act], None]) -> None:
-        """End the connection at both ends, soon; ``caused_by`` calls what notifies them."""
+        """Close the connection at both ends, on a later turn.
+
+        ``caused_by`` calls what notifies the endpoints, with the right cause.
+        """
 
     def reset(self, why: str, caused_by: Callable[[Act], None]) -> None:
-        """As `cut`, by RST where there is one."""
+        """Do as `cut`, but close a TCP connection by RST."""
 
 
 class LinkInterceptor(Protocol):
-    """What applies faults to links, in a cluster that has such faults."""
+    """Applies faults to the links of a cluster."""
 
     def opened(self, link: OpenLink) -> None:
-        """A link was opened."""
+        """Take a new link; apply the faults that cover it."""
 
     def end(self) -> None:
-        """Let everything through from now on."""
+        """Let all bytes and connects through from now on."""
 
     def swallows(self, source: Owner, addr: str, again: Act, fail: Act) -> bool:
-        """Whether a node's connect gets no answer; if so it is tried ``again``, or is to fail."""
+        """Return whether a partition leaves a node's connect without an answer.
+
+        If so, ``again`` is called when the partition ends, or ``fail`` after the time-out.
+        """

@@ -1,8 +1,9 @@
 """Faults of links: which connections a fault affects, and when.
 
-A connection is one call of every fault that covers it, and a fault hits it once: with the first
+For a fault that covers it, a connection counts as one call. The fault hits it once: with the first
 bytes, or the first close, that it holds back, slows down or cuts. A connection has lanes only while
-a fault affects it; else its bytes go directly. A partition also hits each connect that it swallows.
+a fault affects it; otherwise its bytes go directly. A partition also hits each connect that it
+leaves without an answer.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class LinkedCluster(Protocol):
 
 
 class LinkPlan:
-    """The wires of one cluster, and the connects that a partition has swallowed."""
+    """The wires of one cluster, and the connects that a partition left without an answer."""
 
     def __init__(self, core: LinkedCluster) -> None:
         self._core = core
@@ -74,6 +75,7 @@ class LinkPlan:
         self.randomness = core.randomness
         self._wires: dict[OpenLink, Wire] = {}
         self._dials: list[tuple[Timer, Passing, Act]] = []
+        """Each unanswered connect: its time-out, its direction, and what tries it again."""
         core.network.links.faults = self
 
     def caused_by(self, cause: Cause, act: Act) -> None:
@@ -96,9 +98,9 @@ class LinkPlan:
         *,
         must_fire: bool = True,
     ) -> ActiveFault[ActionT]:
-        """Place a fault, for those connections that are open, too.
+        """Place a fault; it also affects the connections that are open now.
 
-        Without ``when`` it is for as many connections as are open, or for one if none is.
+        Without ``when`` it affects as many connections as are open now; if none is, one.
         """
         if when is None:
             when = When(max(1, self._count_open(scope)))
@@ -249,11 +251,11 @@ class LinkPlan:
 
 
 def node_names(core: LinkedCluster) -> set[str]:
-    """The nodes of a cluster."""
+    """Return the names of a cluster's nodes."""
     return {*core.brokers, *(one.name for one in core.name_servers)}
 
 
 def plan_of(core: LinkedCluster) -> LinkPlan:
-    """The one plan of a cluster, made when it is first needed."""
+    """Return the one plan of a cluster; make it at the first call."""
     faults = core.network.links.faults
     return faults if isinstance(faults, LinkPlan) else LinkPlan(core)

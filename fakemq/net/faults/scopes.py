@@ -1,4 +1,4 @@
-"""Which links a fault is for, and what its kinds are."""
+"""The scopes of link faults: from which end to which end, in which language."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ CLIENTS = "clients"
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """How late bytes are, give or take ``jitter_ms``."""
+    """How late bytes are; the time varies by up to ``jitter_ms``, up and down."""
 
     latency_ms: int
     jitter_ms: int
 
 
 Names: TypeAlias = frozenset[str]
-"""All that one end of a link is called: its node, address, host, client ids, or `CLIENTS`."""
+"""All names of one end of a link: its node, address, host and client ids, and `CLIENTS`."""
 
 
 class Passing(Scope, frozen=True, kw_only=True, gc=False):
-    """Bytes from one end of a link to the other; ``language`` is what is spoken on it."""
+    """Bytes from one end of a link to the other; ``language`` is ``remoting`` or ``ha``."""
 
     source: Names
     target: Names
     language: str
 
     def back(self) -> Passing:
-        """The other direction."""
+        """Return the other direction."""
         return Passing(source=self.target, target=self.source, language=self.language)
 
 
@@ -52,7 +52,11 @@ class LinkScope(Scope, frozen=True, kw_only=True, gc=False):
 
     @property
     def narrowness(self) -> int:
-        """One client is narrower than its host, and that than all; so is one way, one language."""
+        """A greater number for a narrower scope: of several faults, the narrowest one acts.
+
+        A client or node is narrower than a host, and a host than all clients. After the ends,
+        one language is narrower than both, and after that, one way than both ways.
+        """
         ends = sum(map(_narrowness, (self.source, self.target)))
         return 4 * ends + 2 * (self.language is not None) + self.one_way
 
@@ -75,11 +79,11 @@ def _narrowness(end: str) -> int:
 
 
 def inside(node: str, addr: str) -> Names:
-    """What a node of the cluster is called at its end of a link."""
+    """Return the names of a node of the cluster at its end of a link."""
     return frozenset((node, addr))
 
 
 def outside(addr: str) -> Names:
-    """What a peer outside is called."""
+    """Return the names of an outside peer."""
     host = addr.rpartition(":")[0].removeprefix("[").removesuffix("]")
     return frozenset((CLIENTS, addr, host))

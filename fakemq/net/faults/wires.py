@@ -1,4 +1,4 @@
-"""A connection that faults affect: what happens to its bytes."""
+"""A connection that faults affect: how each fault acts on its bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class WireOwner(Protocol):
-    """What a wire needs of the plan that made it."""
+    """The plan that made a wire, as the wire uses it."""
 
     clock: Clock
     plan: FaultPlan
@@ -58,7 +58,8 @@ class Direction:
         self.passing = passing
         self.lane = lane
         self._wire = wire
-        self._passed_bytes: dict[ActiveFault[Any], int] = {}  # by what cuts
+        self._passed_bytes: dict[ActiveFault[Any], int] = {}
+        """Each fault that cuts → how many bytes it has let through."""
 
     @property
     def held_bytes(self) -> int:
@@ -119,7 +120,7 @@ class Direction:
         return hit_seq if hit_seq > last_seq else journal.cause or hit_seq
 
     def refresh(self) -> None:
-        """Set the lane to what the active faults say."""
+        """Set the lane's conditions to those of the active faults."""
         acting = partial(self._wire.acting, passing=self.passing)
         latency, bandwidth, slices = acting(LATENCY), acting(BANDWIDTH), acting(SLICE)
         late = Latency(0, 0) if latency is None else latency.action
@@ -142,11 +143,14 @@ class Wire:
         self.journal = faults.plan.journal
         self._link = link
         self._active: list[ActiveFault[Any]] = []
+        """The faults that chose this connection."""
         self._asked: set[ActiveFault[Any]] = set()
+        """The faults that had to choose: each connection counts once."""
         self._hits: dict[ActiveFault[Any], int] = {}
+        """Fault → the ``seq`` of its `FaultHit`."""
         self._near_names = passing.source
         self.over = False
-        """Nothing more passes."""
+        """Whether a fault has ended the connection: no more bytes pass."""
         self._language = passing.language
         self._far_names = passing.target
         self._directions: dict[bool, Direction] = {}
@@ -217,7 +221,7 @@ class Wire:
         self._faults.ask_all(self)
 
     def acting(self, point: Point[Any], passing: Passing) -> ActiveFault[Any] | None:
-        """The fault of a kind that acts on one direction: the narrowest, then the oldest."""
+        """Return the fault of a kind that acts on one direction: the narrowest, then the oldest."""
         able = [
             placed
             for placed in self._active
@@ -230,7 +234,7 @@ class Wire:
         return placed.placed and (placed in self._hits or times is None or placed.fired < times)
 
     def hit(self, placed: ActiveFault[Any]) -> int:
-        """Journal that a fault affects this connection; return the ``seq`` of the first time."""
+        """Add a `FaultHit` to the journal, the first time only; return its ``seq``."""
         seq = self._hits.get(placed)
         if seq is None:
             text = " – ".join(self.text)
@@ -240,19 +244,19 @@ class Wire:
     # -- its life -----------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Set the lane to what the active faults say."""
+        """Set both lanes' conditions to those of the active faults."""
         for direction in list(self._directions.values()):
             direction.refresh()
         self.unwire_if_idle()
 
     def reset_if_due(self) -> None:
-        """Reset the connection if a fault says so."""
+        """Reset the connection if a fault demands it."""
         placed = None if self.over else self.acting(RESET, self._passing(True))
         if placed is not None:
             self._end(placed, self.hit(placed), self._link.reset)
 
     def cut(self, placed: ActiveFault[Any], cause: Cause) -> None:
-        """End the connection; all that was to arrive has arrived."""
+        """End the connection, after all bytes before the cut have arrived."""
         self._end(placed, cause, self._link.cut)
 
     def _end(
