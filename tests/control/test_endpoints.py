@@ -274,7 +274,7 @@ def test_every_placing_of_a_fault_is_a_kind(http_client: Http) -> None:
     for kind in kinds.values():
         assert "Unpack" not in kind["call"]
         assert kind["doc"]
-    assert kinds["silence"]["doc"].startswith("The broker stops talking to a name server")
+    assert kinds["silence"]["doc"].startswith("Stop the requests of a broker to a name server")
 
 
 @pytest.mark.parametrize(

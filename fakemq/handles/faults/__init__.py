@@ -25,7 +25,10 @@ R = TypeVar("R")
 
 
 class Placing(Generic[FamilyT, P, R]):
-    """A method of `Faults` that is carried out by the family of faults that has it."""
+    """A method of `Faults` that calls the method of the same name of one fault family.
+
+    Example: ``mq.faults.park(...)`` calls ``RequestFaults(running).park(...)``.
+    """
 
     def __init__(
         self, family: Callable[[Running], FamilyT], method: Callable[Concatenate[FamilyT, P], R]
@@ -41,13 +44,19 @@ class Placing(Generic[FamilyT, P, R]):
     def __get__(self, faults: Faults, owner: type) -> Callable[P, R]: ...
 
     def __get__(self, faults: Faults | None, owner: type) -> object:
-        if faults is None:  # as help(Faults) reads it
+        # help(Faults) reads the attribute from the class: it shows the family's own signature.
+        if faults is None:
             return self.method
         return MethodType(self.method, self.family(faults._running))
 
 
 class Faults(Handle):
-    """Faults placed by name. The table below says which family places which fault."""
+    """`mq.faults`: one method per kind of fault, and the faults that were placed.
+
+    A fault placed here acts until it is used up or removed; each method returns its `Fault`. The
+    table below names the family that implements each method; the family's docstring has the rules
+    that its methods share.
+    """
 
     # requests
     error = Placing(RequestFaults, RequestFaults.error)
@@ -107,23 +116,23 @@ class Faults(Handle):
     show_addr = Placing(NameServerFaults, NameServerFaults.show_addr)
 
     def all(self) -> list[Fault]:
-        """Every fault since the start or the last reset, oldest first."""
+        """Return every fault placed since the start or the last reset, oldest first."""
         return [Fault(self._running, placed) for placed in self._core.faults.all()]
 
     def placed(self) -> list[Fault]:
-        """Every fault that has not been removed."""
+        """Return the faults that have not been removed."""
         return [fault for fault in self.all() if fault.placed]
 
     def pending(self) -> list[Fault]:
-        """Every fault that may still have an effect."""
+        """Return the faults that may still have an effect."""
         return [fault for fault in self.all() if fault.pending]
 
     def unused(self) -> list[Fault]:
-        """Every fault that was to have an effect and never had."""
+        """Return the faults that had to have an effect (``must_fire``) and never had one."""
         return [fault for fault in self.all() if fault._placed.unused]
 
     def clear(self) -> None:
-        """Remove every fault; those that were to have an effect and had none stay `unused`."""
+        """Remove every fault. One that had to have an effect and had none stays in `unused`."""
         self._call(self._core.faults.clear)
 
     if not TYPE_CHECKING:

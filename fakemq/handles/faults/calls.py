@@ -1,4 +1,4 @@
-"""Faults of what brokers ask of clients, as tests place them."""
+"""The faults of `mq.faults` for calls: requests that brokers send to clients."""
 
 from __future__ import annotations
 
@@ -22,26 +22,33 @@ CallCode: TypeAlias = RequestCode | int | str
 
 
 class CallLimits(Where, Often, total=False):
-    """What a fault of calls is limited to, and how often it has its effect."""
+    """The limits of a call fault: where it acts, and how often."""
 
 
 class CallFaults(FaultPlacing):
-    """What happens to requests that brokers send to clients: checks, notices, replies.
+    """Faults of calls: of the requests that brokers send to clients, such as transaction checks.
 
     ``call`` is one of CHECK_TRANSACTION_STATE (39), NOTIFY_CONSUMER_IDS_CHANGED (40),
     RESET_CONSUMER_CLIENT_OFFSET (220), GET_CONSUMER_STATUS_FROM_CLIENT (221),
     GET_CONSUMER_RUNNING_INFO (307), CONSUME_MESSAGE_DIRECTLY (309) and
-    PUSH_REPLY_MESSAGE_TO_CLIENT (326). Raises as `RequestFaults` does.
+    PUSH_REPLY_MESSAGE_TO_CLIENT (326), by member, name or number. ``limits`` are those of `Where`
+    and `Often`; a fault acts once by default.
+
+    Each method raises ConfigError for arguments that contradict each other or can never apply, and
+    LookupError for a node that does not exist.
     """
 
     def drop_call(self, call: CallCode, **limits: Unpack[CallLimits]) -> Fault:
-        """It is lost; who waits for the client's answer waits as long as ever."""
+        """Lose the call. A caller that waits for the client's answer waits until its own timeout.
+
+        Example: ``mq.faults.drop_call("CHECK_TRANSACTION_STATE")`` loses the next check.
+        """
         from fakemq.broker.faults import DropCall
 
         return self._place_call_fault("drop call", call, DropCall(), limits)
 
     def delay_call(self, call: CallCode, by: Duration, **limits: Unpack[CallLimits]) -> Fault:
-        """It is sent so much later, by the cluster's clock."""
+        """Send the call later; ``by`` is a time of the cluster's clock: ``"3s"``, or 3000 (ms)."""
         from fakemq.broker.faults import DelayCall
 
         ms = duration_ms(by, name="delay_call")
@@ -52,7 +59,7 @@ class CallFaults(FaultPlacing):
     def duplicate_call(
         self, call: CallCode, copies: int = 2, **limits: Unpack[CallLimits]
     ) -> Fault:
-        """The client gets it so many times."""
+        """Send the call ``copies`` times; 2 is the smallest number."""
         from fakemq.broker.faults import DuplicateCall
 
         checked.whole("copies", copies, 2)
@@ -63,10 +70,11 @@ class CallFaults(FaultPlacing):
     def reorder_calls(
         self, call: CallCode, count: int = 2, **limits: Unpack[CallLimits]
     ) -> GateFault:
-        """Calls are held until ``count`` are there, and then sent, the last first.
+        """Hold calls until there are ``count`` of them, then send them in reverse order.
 
-        ``times`` counts such turns. `GateFault.release`, or removing the fault, sends what is held
-        in its own order; a call is gone with its client's connection, or its broker.
+        ``times`` counts such groups of ``count`` calls, not single calls. `GateFault.release`, or
+        removing the fault, sends the held calls in their original order. A held call is lost when
+        its client's connection or its broker ends. ConfigError for ``on_call``.
         """
         from fakemq.broker.faults import ReorderCalls
 
@@ -74,7 +82,7 @@ class CallFaults(FaultPlacing):
         if "on_call" in limits:
             raise ConfigError("reorder_calls takes several calls: say times= or always=True")
         often = when(parted(limits)[1])
-        if often.times is not None:
+        if often.times is not None:  # the plan counts single calls, the test counts groups
             often = When(often.times * count, None, often.probability)
         action = ReorderCalls(count)
         fault = self._place_call_fault(

@@ -1,4 +1,4 @@
-"""Faults of membership, as tests place them: other consumer lists, leases that end at once."""
+"""The faults of `mq.faults` for membership: false consumer lists, leases that expire at once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ NodeT = TypeVar("NodeT", "Broker", "NameServer")
 
 
 class LeaseFaults(FaultPlacing):
-    """Who is believed to be there, and for how long.
+    """Faults of membership: which clients and brokers a node considers alive.
 
-    What expires here does so at the placing, once; LookupError if there is nothing to expire.
+    The ``expire_`` methods act when they are called, once; they raise LookupError if there is
+    nothing to expire. All methods raise LookupError for a node that does not exist.
     """
 
     def consumer_list(
@@ -36,16 +37,19 @@ class LeaseFaults(FaultPlacing):
         hide: Collection[str] = (),
         **often: Unpack[Often],
     ) -> Fault:
-        """A client is told of other members of its group: ``show``, or all but those to ``hide``.
+        """Answer GET_CONSUMER_LIST_BY_GROUP with other members of ``group``.
 
-        Members are client ids, or what stands behind their ``@``. Without ``client`` all are told
-        so. Lasts until it is removed, where nothing is said of how often.
+        The list holds exactly the members in ``show``, or the true members without those in
+        ``hide``; ConfigError unless one of the two is given. A member is a client id
+        (``"10.0.0.7@orders"``) or its part behind the ``@``. ``client`` limits the fault to the
+        requests of one client; by default every client gets the other list. Lasts until it is
+        removed unless ``often`` says otherwise.
         """
         from fakemq.broker.faults import OtherList
         from fakemq.faults.points import CONSUMER_LIST
 
         if (show is None) is (not hide):
-            raise ConfigError("consumer_list: one of show= and hide= says what is other")
+            raise ConfigError("consumer_list: expected one of show= and hide=")
         for name, members in (("show", show or ()), ("hide", hide)):
             if isinstance(members, str):
                 raise ConfigError(f"{name}={members!r}: expected a list of client ids")
@@ -69,7 +73,11 @@ class LeaseFaults(FaultPlacing):
         queue: int | None = None,
         client: str | None = None,
     ) -> Fault:
-        """Queue locks of a group run out now: any member may take them."""
+        """End queue locks of a group now: any member may take them.
+
+        ``topic``, ``queue`` (a queue number) and ``client`` (the holder) select some of the locks;
+        ``node`` selects one broker. LookupError if no lock matches.
+        """
 
         def picks(queue_of: MessageQueue, client_id: str) -> bool:
             return (
@@ -91,7 +99,10 @@ class LeaseFaults(FaultPlacing):
         return self._at_once(what, f"locks of {group}", self._brokers(node), act)
 
     def expire_client(self, client: str, *, node: str | None = None) -> Fault:
-        """Brokers put a client out and close its connection, as if it had been silent for 120 s."""
+        """Remove a client from the brokers and close its connection, as after 120 s of silence.
+
+        ``client`` is a client id, ``node`` selects one broker. LookupError if no broker has it.
+        """
         from fakemq.broker.faults import expire_client
 
         what = in_words("expire client", scope(self._core, None, node=node, client=client))
@@ -100,8 +111,11 @@ class LeaseFaults(FaultPlacing):
         )
 
     def expire_broker(self, broker: str, *, namesrv: str | int | None = None) -> Fault:
-        """Name servers forget a broker, as if it had been silent for 120 s; its next registration
-        brings it back."""
+        """Remove a broker from the name servers, as after 120 s of silence.
+
+        The broker's next registration adds it again. ``namesrv`` selects one name server by number,
+        name or address. LookupError if no name server has the broker.
+        """
         addr = self._core.broker(broker).addr
 
         def act(name_server: NameServer) -> Callable[[], object] | None:
@@ -123,14 +137,17 @@ class LeaseFaults(FaultPlacing):
         nodes: list[NodeT],
         act: Callable[[NodeT], Callable[[], object] | None],
     ) -> Fault:
-        """Place a fault that has its effect at once, at those of ``nodes`` for which it has one."""
+        """Place a fault that acts now, at each of ``nodes`` where there is something to act on.
+
+        ``act`` returns the change to make at a node, or None if the node has nothing to change.
+        """
         core = self._core
 
         def place() -> Fault:
             acts = [(node.name, done) for node in nodes if (done := act(node)) is not None]
             if not acts:
                 names = ", ".join(node.name for node in nodes)
-                raise LookupError(f"{what}: there is no such thing at {names}")
+                raise LookupError(f"{what}: found none at {names}")
             fault = self._place(EXPIRE_NOW, None, what, Scope(), ONCE)
             for name, done in acts:
                 with core.journal.because(fault._placed.hit(name, of)):

@@ -1,11 +1,15 @@
-"""Faults of links: what happens to the connections between two ends.
+"""The faults of `mq.faults` for links: for the connections between two ends.
 
-An end is a node (``"broker-a"``, ``"broker-a-1"``, ``"namesrv-0"``), ``"clients"`` for every peer
-outside the cluster, a client id, or an outside peer's host or ``host:port``. A fault is for every
-connection between its ends, open or yet to come. To it a connection is one call: it hits when it
-first has an effect there, and goes on having it. With ``one_way`` it is for what goes from the
-first end to the second only; ``link`` is ``"ha"`` or ``"remoting"`` where only one of them is
-meant. Removing a fault lets go on at once what it kept back.
+An end is one of:
+
+1. a node: ``"broker-a"`` (the master), ``"broker-a-1"``, ``"namesrv-0"``;
+2. ``"clients"``: every peer outside the cluster;
+3. one peer outside: a client id, a host, or ``host:port``.
+
+A fault acts on every connection between its ends, open now or opened later. It counts connections,
+not bytes: it fires once for a connection, at its first effect there, and then keeps its effect on
+that connection. ``times=2``, for example, affects two connections. When a fault is removed, the
+bytes that it held back are delivered at once.
 """
 
 from __future__ import annotations
@@ -25,34 +29,41 @@ if TYPE_CHECKING:
 
 ActionT = TypeVar("ActionT")
 LANGUAGES = ("ha", "remoting")
+"""The values of ``link=``: the two protocols that connections of a cluster speak."""
 
 
 class LinkLimits(Often, total=False):
-    """Which connections of a link are meant, and how many; all, where nothing is said."""
+    """The limits of a link fault: which connections it acts on, and on how many; by default all."""
 
     one_way: bool
-    """Only what goes from the first end to the second."""
+    """True: only bytes from the first end to the second."""
     link: Literal["ha", "remoting"]
-    """Only replication, or only requests and their responses."""
+    """``"ha"``: only replication; ``"remoting"``: only requests and their responses."""
 
 
 class HoldFault(Fault):
-    """Bytes that are kept back until `release`."""
+    """A fault that holds bytes back until `release`."""
 
     def release(self) -> None:
-        """Let go on what was kept back, and what comes; as `remove`."""
+        """Deliver the held bytes and hold no more; the same as `remove`."""
         self.remove()
 
 
 class LinkFaults(FaultPlacing):
-    """Faults of links, placed by name."""
+    """Faults of links, between an end ``a`` and an end ``b``; see the module for what an end is.
+
+    ``limits`` are those of `LinkLimits`. Each method raises LookupError for an end that does not
+    exist, and ConfigError for ends that never have a connection (unless ``must_fire=False``) and
+    for arguments that contradict each other.
+    """
 
     def partition(self, a: str, b: str, **limits: Unpack[LinkLimits]) -> Fault:
-        """Let nothing through, as a firewall that drops: connections stay and are silent.
+        """Let no byte through, like a firewall that drops packets: connections stay open.
 
-        What is sent arrives when it heals, if the connection is still there. A node's connects get
-        no answer and fail after 3 s; those of outside peers to a node succeed, as their kernels
-        have it, and are silent.
+        Bytes that were sent arrive when the fault is removed, if the connection is still open. New
+        connections: 1. one that a node opens gets no answer and fails after 3 s; 2. one that an
+        outside peer opens to a node succeeds, because the peer's kernel accepts it, but carries
+        nothing.
         """
         from fakemq.faults.points import PARTITION
 
@@ -64,7 +75,7 @@ class LinkFaults(FaultPlacing):
             fault.remove()
 
     def hold(self, a: str, b: str, **limits: Unpack[LinkLimits]) -> HoldFault:
-        """Keep back what is sent until ``release()``; connections are made as ever."""
+        """Hold the bytes that are sent until ``release()``; new connections still open."""
         from fakemq.faults.points import HOLD_LINK
 
         fault = self._place_link(HOLD_LINK, None, "hold", (a, b), limits)
@@ -79,7 +90,11 @@ class LinkFaults(FaultPlacing):
         jitter: Duration = 0,
         **limits: Unpack[LinkLimits],
     ) -> Fault:
-        """Have bytes arrive so much later, each way, give or take ``jitter``; in their order."""
+        """Deliver bytes later by ``latency`` ± ``jitter`` in each direction, and keep their order.
+
+        Both are durations of the cluster's clock, such as ``"30ms"``. ConfigError unless
+        ``latency`` > 0 and 0 <= ``jitter`` <= ``latency``.
+        """
         from fakemq.faults.points import LATENCY, Latency
 
         late_ms = duration_ms(latency, name="latency")
@@ -92,24 +107,27 @@ class LinkFaults(FaultPlacing):
         return self._place_link(LATENCY, Latency(late_ms, jitter_ms), what, (a, b), limits)
 
     def bandwidth(self, a: str, b: str, bytes_per_s: Size, **limits: Unpack[LinkLimits]) -> Fault:
-        """Let so many bytes through a second, such as ``"64KiB"``, each way of each connection."""
+        """Let ``bytes_per_s`` bytes through a second, in each direction of each connection.
+
+        A number, or a text such as ``"64KiB"``; at least 1.
+        """
         from fakemq.faults.points import BANDWIDTH
 
         size = checked.whole("bandwidth", size_bytes(bytes_per_s, name="bandwidth"), 1)
         return self._place_link(BANDWIDTH, size, f"bandwidth {size} B/s", (a, b), limits)
 
     def slice(self, a: str, b: str, *, bytes: int = 1, **limits: Unpack[LinkLimits]) -> Fault:
-        """Hand on so many bytes at a time, one piece right after the other."""
+        """Deliver bytes in pieces of ``bytes`` bytes, each piece right after the one before."""
         from fakemq.faults.points import SLICE
 
         size = checked.whole("bytes", bytes, 1)
         return self._place_link(SLICE, size, f"slice of {size} B", (a, b), limits)
 
     def cut(self, a: str, b: str, *, after_bytes: Size, **limits: Unpack[LinkLimits]) -> Fault:
-        """End a connection after so many more bytes from ``a`` to ``b``, which arrive.
+        """Close a connection after ``after_bytes`` bytes from ``a`` to ``b``; these bytes arrive.
 
-        Of connections that are made later, after their first so many bytes. Once, unless something
-        else is said.
+        The count begins now for an open connection, and at its first byte for a later one. Acts
+        once, on one connection, unless ``limits`` say otherwise.
         """
         from fakemq.faults.points import CUT
 
@@ -118,11 +136,14 @@ class LinkFaults(FaultPlacing):
         return self._place_link(CUT, size, f"cut after {size} B", (a, b), limits, When(1))
 
     def reset(self, a: str, b: str, **limits: Unpack[LinkLimits]) -> Fault:
-        """End connections with RST: all that are open, or the first to carry anything."""
+        """Reset connections (TCP RST): all that are open, or if none is, the next to carry bytes.
+
+        ConfigError with ``one_way``: a reset always ends both directions.
+        """
         from fakemq.faults.points import RESET
 
         if checked.flag("one_way", limits.get("one_way", False)):
-            raise ConfigError("a reset ends both ways of a connection: leave out one_way")
+            raise ConfigError("a reset ends both directions of a connection: leave out one_way")
         return self._place_link(RESET, None, "reset", (a, b), limits, None)
 
     # -- inside -------------------------------------------------------------------------------
@@ -142,10 +163,10 @@ class LinkFaults(FaultPlacing):
         limits: LinkLimits,
         usually: When | None = ALWAYS,
     ) -> Fault:
-        """Place a fault, for those connections that are open, too.
+        """Place a fault and let it act on the connections that are already open.
 
-        Where ``limits`` do not say how often, it is ``usually``; None is as often as connections
-        are open, and once if none is.
+        ``usually`` is how often it acts if ``limits`` do not say; None means once for each open
+        connection, and once if none is open.
         """
         from fakemq.net.faults.links import plan_of
 
@@ -198,13 +219,16 @@ def _require_link(core: ClusterCore, source: str, target: str, link: str | None)
     else:
         return
     raise ConfigError(
-        f"{source} – {target}: there is {what} between them; brokers talk to name servers, and to"
-        " those of their own brokerName. With must_fire=False it is placed all the same"
+        f"{source} – {target}: there is {what} between them; brokers connect to name servers and to"
+        " brokers of their own brokerName. With must_fire=False the fault is placed nevertheless"
     )
 
 
 def _end(core: ClusterCore, end: str) -> str:
-    """What the connections of an end call it. LookupError for what is none."""
+    """Return the name that connections have for an end. LookupError if it is no end.
+
+    A node's address becomes the node's name; the address of an outside peer stays as it is.
+    """
     from fakemq.net.faults.scopes import CLIENTS
 
     checked.text("the end of a link", end)

@@ -1,4 +1,4 @@
-"""Faults of name servers, as tests place them: what they hear, when, and what they show."""
+"""The faults of `mq.faults` for name servers: registrations they miss, false routes they show."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     from fakemq.namesrv.faults import View
 
 Namesrv: TypeAlias = str | int | None
-"""A name server by number, name (``namesrv-0``) or address; None: each of them."""
+"""A name server by number (0), name (``"namesrv-0"``) or address; None: every name server."""
 
 _REGISTRATIONS = frozenset({RequestCode.REGISTER_BROKER, RequestCode.UNREGISTER_BROKER})
 
 
 class NameServerFaults(FaultPlacing):
-    """What goes between brokers and name servers, and what name servers show to clients.
+    """Faults between brokers and name servers, and of the routes that name servers show.
 
-    These last until they are removed, where nothing is said of how often. LookupError for a broker
-    or name server that is not here, ConfigError for what makes no sense.
+    They last until they are removed unless ``often`` says otherwise. ``namesrv`` selects one name
+    server. Each method raises LookupError for a broker or name server that does not exist, and
+    ConfigError for a value out of range.
     """
 
     def silence(self, broker: str, *, namesrv: Namesrv = None, **often: Unpack[Often]) -> Fault:
-        """The broker stops talking to a name server; its sockets stay, clients are served."""
+        """Stop the requests of a broker to a name server, such as registrations.
+
+        The broker's connections stay open and it serves its clients.
+        """
         from fakemq.faults.points import SILENCE
 
         node = self._core.broker(broker).name
@@ -51,9 +55,10 @@ class NameServerFaults(FaultPlacing):
         namesrv: Namesrv = None,
         must_fire: bool = True,
     ) -> Fault:
-        """A name server believes what brokers say so much later, by the cluster's clock.
+        """Let registrations take effect later, ``by`` a time of the cluster's clock (``"30s"``).
 
-        Brokers are answered at once; registering, renewing and unregistering alike lag behind.
+        The name server answers brokers at once. First registrations, renewals and unregistrations
+        are all late. ``broker`` limits the fault to one broker.
         """
         from fakemq.faults.points import BEFORE_STORE
         from fakemq.namesrv.faults import Lag
@@ -73,17 +78,21 @@ class NameServerFaults(FaultPlacing):
         )
 
     def stale_routes(self, *, namesrv: Namesrv = None, must_fire: bool = True) -> Fault:
-        """A name server shows what it knows now, whatever it hears from now on."""
+        """Freeze the routes that a name server shows at their present state.
+
+        It still takes registrations, and shows their effect once the fault is removed. ConfigError
+        without ``namesrv`` if there are several name servers.
+        """
         from fakemq.namesrv.faults import Stale
 
         one = self._name_servers(namesrv)
         if len(one) != 1:
-            raise ConfigError("stale_routes: say which name server's, as in namesrv=0")
+            raise ConfigError("stale_routes: name one name server, as in namesrv=0")
         view = self._call(lambda: Stale(one[0].tables))
         return self._view(f"stale routes{self._at(namesrv)}", view, namesrv, must_fire)
 
     def hide_broker(self, broker: str, *, namesrv: Namesrv = None, must_fire: bool = True) -> Fault:
-        """A name server does not show a node, ``broker-a-1``, or all of ``broker-a``."""
+        """Hide one node (``"broker-a-1"``) or every node of a brokerName (``"broker-a"``)."""
         from fakemq.namesrv.faults import HiddenBroker
 
         config = self._core.broker(broker).config
@@ -99,7 +108,7 @@ class NameServerFaults(FaultPlacing):
         namesrv: Namesrv = None,
         must_fire: bool = True,
     ) -> Fault:
-        """A name server shows no queues of a topic, or none at one broker."""
+        """Hide all queues of a topic, or those at one ``broker``."""
         return self._queues(f"hide topic {topic}", topic, 0, broker, namesrv, must_fire)
 
     def show_queues(
@@ -111,7 +120,10 @@ class NameServerFaults(FaultPlacing):
         namesrv: Namesrv = None,
         must_fire: bool = True,
     ) -> Fault:
-        """A name server shows so many queues of a topic; fewer than there are hides the last."""
+        """Show ``queues`` (1 or more) read and write queues of a topic, instead of the true number.
+
+        A smaller number than the true one hides the queues with the highest numbers.
+        """
         if checked.whole("queues", queues, 0) == 0:
             raise ConfigError("queues=0: expected 1 or more; see hide_topic")
         return self._queues(
@@ -121,7 +133,7 @@ class NameServerFaults(FaultPlacing):
     def show_addr(
         self, broker: str, addr: str, *, namesrv: Namesrv = None, must_fire: bool = True
     ) -> Fault:
-        """A name server shows another address, ``host:port``, of a broker."""
+        """Show ``addr`` (``"host:port"``) as the address of a broker."""
         from fakemq.namesrv.faults import OtherAddress
 
         host, _, port = checked.text("addr", addr).rpartition(":")

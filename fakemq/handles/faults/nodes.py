@@ -1,4 +1,4 @@
-"""Faults of nodes and their stores."""
+"""The faults of `mq.faults` for brokers' stores: full disks, failed flushes, damaged records."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 class NodeFaults(FaultPlacing):
-    """Faults of a node's store. A bare brokerName means the master.
+    """Faults of a broker's store.
 
-    All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
+    ``broker`` is a node's name (``"broker-a-1"``); a bare brokerName (``"broker-a"``) means its
+    master. A fault stays placed when its broker restarts. A fault with ``often`` acts once by
+    default; see `Often`. Each method raises LookupError for a broker that does not exist.
     """
 
     def disk_full(self, broker: str, *, must_fire: bool = True) -> Fault:
-        """The disk of the broker's store is full: lasts until it is removed.
+        """Fill the disk of the broker's store until the fault is removed.
 
-        Messages are refused with SERVICE_NOT_AVAILABLE, and old files go whatever their age, as in
-        4.9.7. A slave goes on appending what its master sends.
+        As in 4.9.7, the broker refuses messages with SERVICE_NOT_AVAILABLE and deletes its oldest
+        files, also those that have not expired. A slave still appends what its master sends.
         """
         node, plan = self._core.broker(broker), self._core.faults
 
@@ -51,10 +53,11 @@ class NodeFaults(FaultPlacing):
     def tear_last_write(
         self, broker: str, *, kept_bytes: int | None = None, **often: Unpack[Often]
     ) -> Fault:
-        """A kill leaves of the log's last record its first bytes only, half by default: once.
+        """Let a kill leave only the first bytes of the log's last record.
 
-        The next start cuts it off, whatever was said of it to its sender. One that is torn behind
-        its body may be taken for whole, as by RocketMQ: nothing sums up topic and properties.
+        ``kept_bytes`` bytes of the record stay, by default half of it. The next start removes the
+        torn record, even if its sender got SEND_OK. A record that is torn behind its body may pass
+        as whole, as in RocketMQ: no checksum covers its topic and properties. Acts once by default.
         """
         from fakemq.faults.points import TEAR_LAST_WRITE  # few tests do this
 
@@ -65,10 +68,10 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, TEAR_LAST_WRITE, kept_bytes, what, often)
 
     def lose_flush(self, broker: str, **often: Unpack[Often]) -> Fault:
-        """A flush of the log is said to be done and is not, as by a disk whose cache lies: once.
+        """Let a flush of the log report success without writing, like a disk with a false cache.
 
-        What it was to make safe is gone after `kill(lose_unsynced=True)`, unless a later flush has
-        reached it. ConfigError for a store in memory, which flushes nothing.
+        Its bytes are lost after ``kill(lose_unsynced=True)`` unless a later flush writes them. Acts
+        once by default. ConfigError for a store in memory, which flushes nothing.
         """
         from fakemq.faults.points import FLUSH  # few tests do this
 
@@ -76,10 +79,10 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, FLUSH, "lost", f"lose a flush of {node.name}", often)
 
     def fail_flush(self, broker: str, **often: Unpack[Often]) -> Fault:
-        """A flush of the log fails, once: who waits is told FLUSH_DISK_TIMEOUT.
+        """Let a flush of the log fail: producers that wait for it get FLUSH_DISK_TIMEOUT.
 
-        Later sends are refused until the broker's next start, though the fault be removed.
-        ConfigError for a store in memory.
+        The broker refuses later sends until its next start, even after the fault was removed. Acts
+        once by default. ConfigError for a store in memory.
         """
         from fakemq.faults.points import FLUSH  # few tests do this
 
@@ -87,10 +90,11 @@ class NodeFaults(FaultPlacing):
         return self._of_node(node, FLUSH, "failed", f"fail a flush of {node.name}", often)
 
     def slow_flush(self, broker: str, delay: Duration, **often: Unpack[Often]) -> Fault:
-        """A flush of the log takes so much of the cluster's time: once.
+        """Let a flush of the log last ``delay`` of the cluster's time, such as ``"2s"``.
 
-        With SYNC_FLUSH whoever sends meanwhile waits for it, and is told FLUSH_DISK_TIMEOUT after
-        syncFlushTimeout, 5 s. ConfigError for a store in memory.
+        With SYNC_FLUSH, producers that send during the flush wait for it and get FLUSH_DISK_TIMEOUT
+        after syncFlushTimeout (5 s by default). Acts once by default. ConfigError for a store in
+        memory, and for a delay of 0 or less.
         """
         from fakemq.faults.points import SLOW_FLUSH  # few tests do this
 
@@ -108,14 +112,19 @@ class NodeFaults(FaultPlacing):
         byte: int | None = None,
         broker: str | None = None,
     ) -> Fault:
-        """Flip a byte of a stored message at once, at its master or at ``broker``: happens once.
+        """Flip the bits of one byte of a stored message now, at its master or at ``broker``.
 
-        ``message`` is one that ``mq.messages`` gave, its id, or its place: ``topic``, ``queue_id``
-        and ``offset``, with several masters ``broker``, too. LookupError if there is none.
-        ``where`` is its record in the ``log``, its entry in the ``queue`` or that of its last key
-        in the ``index``; ``byte`` counts from the beginning of that. By default it is the first of
-        the body, the last of the tags' hash, and the last of the key's hash. What has flipped stays
-        so when the fault is removed.
+        ``message`` is a message that ``mq.messages`` returned, its id, or its place as a mapping:
+        ``{"topic": "orders", "queue_id": 0, "offset": 7}``, with several masters also ``broker``.
+        ``where`` is one of
+
+        1. ``"log"``: the message's record; by default its first body byte flips;
+        2. ``"queue"``: its entry in the consume queue; by default the last byte of the tags' hash;
+        3. ``"index"``: the index entry of its last key; by default the last byte of the key's hash.
+
+        ``byte`` selects another byte, counted from 0 at the beginning of that record or entry. The
+        byte stays flipped when the fault is removed. LookupError if there is no such message,
+        ConfigError if the broker has its store on disk and does not run.
         """
         from fakemq.core.flips import PLACES, flip, found  # few tests do this
 

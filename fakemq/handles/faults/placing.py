@@ -1,4 +1,4 @@
-"""What every family of faults needs to place one, and the handle that each placing returns."""
+"""What the families of faults share: how often a fault acts, placing one, the handle `Fault`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,29 @@ UsuallyT = TypeVar("UsuallyT")
 
 
 class Often(TypedDict, total=False):
-    """How often a fault has its effect; once, where nothing is said."""
+    """How often a fault acts: once, unless one of these says otherwise.
+
+    At most one of ``times``, ``on_call`` and ``always`` may be given. An occasion below is an event
+    that the fault covers, such as a request of its code to its node.
+    """
 
     times: int
-    """So many times, the first ones."""
+    """Act on the first ``times`` occasions."""
     on_call: int
-    """The n-th time that it could, counted from 1, and only then."""
+    """Act on this occasion only, counted from 1: ``on_call=3`` acts on the third."""
     always: bool
-    """Until it is removed."""
+    """Act on every occasion until the fault is removed."""
     probability: float
-    """Each time that it could with this probability, drawn from the cluster's seed."""
+    """Act on an occasion with this probability (above 0, at most 1), drawn from the cluster's seed.
+    Without ``times`` or ``on_call`` it applies to every occasion."""
     must_fire: bool
-    """False: a test may leave it unused."""
+    """False: a test does not fail if the fault never acts."""
 
 
 def when(often: Often) -> When:
-    """How often, checked. Raises ConfigError for what makes no sense together.
+    """Check how often a fault acts, and return it as a `When`.
 
-    TypeError, as for any unknown argument, for what is none of `Often`.
+    Raise ConfigError for values out of range or in contradiction, TypeError for an unknown key.
     """
     require_known(often, Often.__annotations__)
     times, on_call = often.get("times"), often.get("on_call")
@@ -48,60 +53,67 @@ def when(often: Often) -> When:
             checked.whole(name, number, 1)
     if probability is not None:
         checked.share("probability", probability)
+    # There are two cases:
+    # 1. no limit: always=True, or a probability alone, which applies to every occasion;
+    # 2. a limit: times= or on_call=, or nothing, which means once.
     if on_call is None and times is None and (always or probability is not None):
         return When(None, None, probability)
     return When(1 if times is None else times, on_call, probability)
 
 
 def require_known(options: Iterable[str], known: Collection[str]) -> None:
-    """TypeError, as for any unknown argument, for an option of a fault that is not ``known``."""
+    """Raise TypeError, as Python does for an unknown argument, for an option not in ``known``."""
     for name in options:
         if name not in known:
             raise TypeError(f"a fault has no {name}={did_you_mean(name, known)}")
 
 
 def when_said(often: Often, usually: UsuallyT) -> When | UsuallyT:
-    """As `when`, but ``usually`` where nothing is said of how often."""
+    """Return `when` of ``often``, or ``usually`` if ``often`` does not say how often."""
     return when(often) if often.keys() - {"must_fire"} else usually
 
 
 def lasting(often: Often) -> When:
-    """As `when`, but until the fault is removed where nothing is said."""
+    """Return `when` of ``often``, or `ALWAYS` (until removed) if it does not say how often."""
     return when_said(often, ALWAYS)
 
 
 class Fault(Handle):
-    """A fault that was placed; ``remove``, or leaving its ``with`` block, ends it."""
+    """A fault that was placed. `remove`, or the end of its ``with`` block, ends it.
+
+    Example: ``with mq.faults.partition("broker-a", "clients"): ...``
+    """
 
     def __init__(self, running: Running, placed: ActiveFault[Any]) -> None:
         super().__init__(running)
         self._placed = placed
         self.number = placed.number
+        """Counts the faults of a cluster from 1, in the order of their placing."""
         self.what = placed.what
-        """It in words."""
+        """The fault in words, as in the journal: ``"drop PULL_MESSAGE, node=broker-a-0"``."""
 
     @property
     def fired(self) -> int:
-        """How often it had its effect."""
+        """How often the fault has acted."""
         return self._placed.fired
 
     @property
     def used(self) -> bool:
-        """Whether it has ever had an effect."""
+        """Whether the fault has acted at least once."""
         return self.fired > 0
 
     @property
     def placed(self) -> bool:
-        """Whether it has not been removed."""
+        """Whether the fault has not been removed yet."""
         return self._placed.placed
 
     @property
     def pending(self) -> bool:
-        """Whether it may still have an effect."""
+        """Whether the fault may still act: not removed, and not used up."""
         return self._placed.pending
 
     def remove(self) -> None:
-        """End the fault; again does nothing."""
+        """End the fault. A second call does nothing."""
         if self.placed:
             self._call(self._placed.remove)
 
@@ -122,7 +134,7 @@ class Fault(Handle):
 
 
 class FaultPlacing(Handle):
-    """What every family of faults has: the way to place one."""
+    """The base of the families of faults: it can place one in the running cluster."""
 
     def _place(
         self,
@@ -135,6 +147,10 @@ class FaultPlacing(Handle):
         must_fire: bool = True,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
+        """Place a fault at ``point`` and return its handle.
+
+        ``what`` is its text in the journal; ``on_end`` is called when the fault is removed.
+        """
         checked.flag("must_fire", must_fire)
 
         def place() -> ActiveFault[ActionT]:
@@ -145,5 +161,8 @@ class FaultPlacing(Handle):
         return Fault(self._running, self._call(place))
 
     def _name_servers(self, namesrv: str | int | None) -> list[NameServer]:
-        """The name server of a name, number or address, or all; LookupError if there is none."""
+        """Return the name server with a name, number or address, or all for None.
+
+        LookupError if there is none.
+        """
         return self._core.name_servers_called(namesrv)

@@ -1,4 +1,4 @@
-"""Faults of replication, in its own words."""
+"""The faults of `mq.faults` for replication between a master and its slaves."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ METADATA = {
     "delays": "GET_ALL_DELAY_OFFSET",
     "groups": "GET_ALL_SUBSCRIPTIONGROUP_CONFIG",
 }
-"""What a slave asks its master for, and by which requests."""
+"""The tables that a slave copies from its master → the request by which it gets them."""
 
 
 class ReplicationFaults(FaultPlacing):
-    """Faults of slaves and their masters. A bare brokerName means the master.
+    """Faults of replication, at a slave or at a master.
 
-    All of it outlives restarts. "Once" is where nothing is said of how often; see `Often`.
+    ``broker`` is a node's name (``"broker-a-1"``); a bare brokerName (``"broker-a"``) means its
+    master. A fault stays placed when nodes restart. A fault with ``often`` acts once by default;
+    see `Often`. Each method raises LookupError for a broker that does not exist, and ConfigError
+    for a master where a slave is expected.
     """
 
     def hold_slave(
         self, broker: str, *, at_offset: int | None = None, must_fire: bool = True
     ) -> Fault:
-        """The slave appends nothing beyond an offset of the log, or beyond its end as it is now.
+        """Let the slave append nothing beyond ``at_offset``, by default the present end of its log.
 
-        It stays connected and says how far it is; a transfer that goes further is cut. Lasts until
-        it is removed; then the slave takes what has come meanwhile. Of several the smallest offset
-        counts.
+        ``at_offset`` is a byte offset of the commit log. The slave stays connected and reports its
+        offset to the master; of a transfer that crosses the offset it appends only the part before.
+        Lasts until the fault is removed; then the slave appends what it received meanwhile. With
+        several such faults the smallest offset counts.
         """
         from fakemq.faults.points import HOLD_SLAVE  # few tests do this
 
@@ -55,10 +59,11 @@ class ReplicationFaults(FaultPlacing):
         )
 
     def withhold_acks(self, broker: str, *, must_fire: bool = True) -> Fault:
-        """No master hears this slave say what it has; or a master hears no slave of its own.
+        """Let a master receive no acknowledgement: of this slave, or of all slaves of this master.
 
-        The slaves have the bytes and stay connected, and sends to a SYNC_MASTER end with
-        FLUSH_SLAVE_TIMEOUT. Lasts until it is removed; then the masters know what was last said.
+        The slaves store the bytes and stay connected; sends to a SYNC_MASTER end with
+        FLUSH_SLAVE_TIMEOUT. Lasts until the fault is removed; then the masters receive the last
+        acknowledgement of each slave.
         """
         from fakemq.faults.points import WITHHOLD_ACKS  # few tests do this
 
@@ -76,35 +81,37 @@ class ReplicationFaults(FaultPlacing):
         )
 
     def tear_transfer(self, broker: str, *, at_byte: int, **often: Unpack[Often]) -> Fault:
-        """A transfer to this slave, or of this master, breaks off: once. The slave connects again.
+        """Break a transfer to this slave, or of this master, after ``at_byte`` bytes of its frame.
 
-        ``at_byte`` counts from the frame's beginning, its 12 bytes of header first. A frame that is
-        shorter arrives whole, and the connection ends behind it.
+        The connection ends there, and the slave connects again. ``at_byte`` counts from 0 at the
+        frame's 12-byte header. A shorter frame arrives whole before the connection ends. Acts once
+        by default.
         """
         from fakemq.faults.points import TEAR_TRANSFER  # few tests do this
 
         checked.whole("at_byte", at_byte, 0)
         scope = self._towards(broker)
-        who = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
-        what = f"tear a transfer {who} at byte {at_byte}"
+        of = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
+        what = f"tear a transfer {of} at byte {at_byte}"
         must_fire = often.get("must_fire", True)
         return self._place(TEAR_TRANSFER, at_byte, what, scope, when(often), must_fire=must_fire)
 
     def reorder_metadata(
         self, broker: str, what: str | None = None, **often: Unpack[Often]
     ) -> Fault:
-        """The master's answer to a look of this slave is overtaken by that to its next look: once.
+        """Deliver the master's answer to a metadata request of this slave after the next answer.
 
-        It comes behind that one, 10 s late: the slave has the newer state first and then the older,
-        until it looks once more. ``what`` is ``topics``, ``offsets``, ``delays`` or ``groups``;
-        without it, it is any of them, the next if once.
+        A slave requests the master's tables every 10 s. The delayed answer arrives 10 s late, right
+        after the newer one, so that the slave has the older state until its next request. ``what``
+        selects a table: ``"topics"``, ``"offsets"``, ``"delays"`` or ``"groups"``; by default any
+        table. Acts once by default.
         """
         from fakemq.faults.points import REORDER_METADATA  # few tests do this
         from fakemq.protocol.codes import RequestCode
 
         node = self._slave(broker)
         if what is not None and what not in METADATA:
-            raise ConfigError(f"what={what!r}: a slave looks at {', '.join(METADATA)}")
+            raise ConfigError(f"what={what!r}: expected one of {', '.join(METADATA)}")
         code = None if what is None else RequestCode[METADATA[what]]
         text = f"reorder metadata of {node.name}: {what or 'all'}"
         must_fire = often.get("must_fire", True)
@@ -120,10 +127,12 @@ class ReplicationFaults(FaultPlacing):
         at_once: bool = False,
         must_fire: bool = True,
     ) -> Fault:
-        """The slave's log loses what is behind an offset, or its last bytes, with its next end.
+        """Cut the end off the slave's log at its next stop or kill, once.
 
-        That is its next stop or kill, and happens once. It starts without the record that was cut,
-        and goes on from there. ``at_once`` kills it and starts it again.
+        ``to_offset`` is the byte offset where the log then ends; ``lose_bytes`` is the number of
+        bytes to cut instead; exactly one of them is given. The slave starts without the record that
+        was cut through, and replicates again from there. ``at_once=True`` kills the slave and
+        starts it again now.
         """
         from fakemq.faults.points import TRUNCATE_SLAVE  # few tests do this
 
@@ -150,11 +159,12 @@ class ReplicationFaults(FaultPlacing):
         return fault
 
     def believe_reports(self, broker: str, *, must_fire: bool = True) -> Fault:
-        """The broker believes what slaves that connect from now on report first, as 4.9.7 does.
+        """Let the broker accept the first offset that a slave reports without a check, as 4.9.7.
 
-        One that reports an end beyond the master's own has senders told SEND_OK of what no slave
-        has, until the broker's next restart, as there. Lasts until it is removed; what was believed
-        stays so.
+        A slave that connects from now on and reports an offset beyond the end of the master's log
+        makes the master answer SEND_OK for messages that no slave has, until the master restarts;
+        RocketMQ 4.9.7 has this defect. Without the fault the master checks the offset. Lasts until
+        the fault is removed; an offset that was accepted before stays accepted.
         """
         from fakemq.faults.points import BELIEVE_REPORTS  # few tests have slaves that lie
 
@@ -174,6 +184,6 @@ class ReplicationFaults(FaultPlacing):
         return node
 
     def _towards(self, broker: str) -> Scope:
-        """Transfers and reports of one slave; or all of one master."""
+        """Return the scope of the transfers and reports of one slave, or of all of one master."""
         node = self._core.broker(broker)
         return Scope(peer=node.name) if node.config.is_slave else Scope(node=node.name)

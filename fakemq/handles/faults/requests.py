@@ -1,4 +1,4 @@
-"""Faults of requests, as tests place them: by code, at a point, scoped."""
+"""The faults of `mq.faults` for requests: by request code, point and scope."""
 
 from __future__ import annotations
 
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from fakemq.handles.running import Running
 
 At: TypeAlias = Literal["before_store", "before_reply", "before_replicate"]
-"""Where a fault meets a request: as it comes, with nothing done; when it was handled and its answer
-is about to leave; when its answer has left and no slave has heard of it."""
+"""The point where a fault acts on a request:
+
+1. ``before_store``: the request has arrived, and the node has done nothing;
+2. ``before_reply``: the node has handled the request, and its answer is about to leave;
+3. ``before_replicate``: the answer has left, and no slave has received the message.
+"""
 
 Request: TypeAlias = RequestCode | int | str
 
+# The requests that store a message, so that there is something to replicate.
 _STORED_BY = frozenset(
     {
         *(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE),
@@ -37,19 +42,21 @@ _STORED_BY = frozenset(
         *(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
     }
 )
+# The answers to a send, besides SUCCESS, that say where the message was stored.
 _SENT = frozenset(
     {
         *(ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.FLUSH_SLAVE_TIMEOUT),
         ResponseCode.SLAVE_NOT_AVAILABLE,
     }
 )
+# The answers to a pull, besides SUCCESS, that say from where to pull next.
 _PULLED = frozenset(
     {
         *(ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY),
         ResponseCode.PULL_OFFSET_MOVED,
     }
 )
-_TOLD_BY_HEADERS: dict[int, frozenset[ResponseCode]] = {
+_WITH_HEADERS: dict[int, frozenset[ResponseCode]] = {
     RequestCode.SEND_MESSAGE: _SENT,
     RequestCode.SEND_MESSAGE_V2: _SENT,
     RequestCode.SEND_BATCH_MESSAGE: _SENT,
@@ -58,7 +65,7 @@ _TOLD_BY_HEADERS: dict[int, frozenset[ResponseCode]] = {
     RequestCode.PULL_MESSAGE: _PULLED,
     RequestCode.LITE_PULL_MESSAGE: _PULLED,
 }
-"""Answers besides SUCCESS whose header clients read.
+"""Request code → the answers besides SUCCESS whose header clients read.
 
 Source: client/impl/MQClientAPIImpl.processSendResponse, processPullResponse (4.9.7)
 """
@@ -72,22 +79,28 @@ _TO_CLIENTS_ONLY = {
 
 
 class Limits(Where, Often, total=False):
-    """What a fault of requests is limited to, where it meets them, and how often."""
+    """The limits of a request fault: for which requests, at which point, and how often."""
 
     at: At
+    """The point where it acts; ``before_store`` by default."""
 
 
 class Gate(Protocol):
-    """Where something waits."""
+    """A place where requests, answers or calls wait."""
 
     @property
-    def waiting(self) -> int: ...
+    def waiting(self) -> int:
+        """How many wait now."""
 
-    def release(self) -> int: ...
+    def release(self) -> int:
+        """Let all that wait continue, oldest first; return their number."""
 
 
 class GateFault(Fault):
-    """A gate: what came to it waits until `release`; removing the fault lets it through, too."""
+    """A fault that lets requests, answers or calls wait until `release`.
+
+    To remove the fault also releases them.
+    """
 
     def __init__(self, running: Running, placed: ActiveFault[Any], gate: Gate) -> None:
         super().__init__(running, placed)
@@ -95,20 +108,27 @@ class GateFault(Fault):
 
     @property
     def waiting(self) -> int:
-        """How much waits now."""
+        """How many requests, answers or calls wait now."""
         return self._call(lambda: self._gate.waiting)
 
     def release(self) -> int:
-        """Let all that waits go on, oldest first; gives how much that was."""
+        """Let everything that waits continue, oldest first. Return how many there were."""
         return self._call(self._gate.release)
 
 
 class RequestFaults(FaultPlacing):
-    """Faults of requests to brokers and name servers.
+    """Faults of the requests that clients and nodes send to brokers and name servers.
 
-    ``request`` is a code of `RequestCode` by member, name or number; `Where` limits a fault to a
-    node, topic, queue, group or client, `Often` says how often it has its effect, once by default.
-    Raises ConfigError for what makes no sense, LookupError for a node that is not here.
+    ``request`` is a code of `RequestCode`: a member, a name (``"PULL_MESSAGE"``) or a number.
+    ``limits`` are those of three groups: 1. `Where` limits the fault to a node, topic, queue, group
+    or client; 2. ``at`` is the point of `At`, by default ``"before_store"``; 3. `Often` says how
+    often the fault acts, by default once.
+
+    Each method raises ConfigError for arguments that contradict each other or can never apply, and
+    LookupError for a node that does not exist.
+
+    Example: ``mq.faults.drop("SEND_MESSAGE_V2", topic="orders", at="before_reply")`` stores the
+    next message to ``orders`` and loses the answer.
     """
 
     def error(
@@ -119,10 +139,15 @@ class RequestFaults(FaultPlacing):
         remark: str | None = None,
         **limits: Unpack[Limits],
     ) -> Fault:
-        """The answer is an error; before_store, which is the default, nothing was done.
+        """Answer with an error.
 
-        ConfigError there for a code whose answers have a header that clients read, such as
-        FLUSH_DISK_TIMEOUT of a send: nothing was done that it could tell of.
+        ``code`` is a code of `ResponseCode` by member, name or number; ``remark`` is the error
+        text. At ``before_store`` the node does not handle the request; at ``before_reply`` it has
+        handled it, and only the answer changes.
+
+        ConfigError at ``before_store`` for a code whose answers have a header that clients read,
+        such as FLUSH_DISK_TIMEOUT of a send: the header says where the message was stored, and no
+        message was.
         """
         from fakemq.dispatch.faults import Answer
 
@@ -145,14 +170,17 @@ class RequestFaults(FaultPlacing):
         body: bytes | str | None = None,
         **limits: Unpack[Limits],
     ) -> Fault:
-        """The answer is another: before_store all of it, before_reply what is given here.
+        """Answer with another response.
 
-        ``fields`` are the header's, by their names on the wire, such as ``queueOffset``.
+        ``code``, ``remark``, ``fields`` (header fields by their names on the wire, such as
+        ``{"queueOffset": 7}``) and ``body`` are parts of the response; at least one is given. At
+        ``before_store`` they are the whole response, and the node does not handle the request. At
+        ``before_reply`` they replace these parts of the node's own response.
         """
         from fakemq.dispatch.faults import Answer
 
         if code is None and remark is None and fields is None and body is None:
-            raise ConfigError("reply: one of code=, remark=, fields= and body= says what is other")
+            raise ConfigError("reply: expected at least one of code=, remark=, fields= and body=")
         texts = {} if fields is None else checked.fields("fields", fields)
         data = None if body is None else checked.content("body", body)
         if remark is not None:
@@ -163,7 +191,10 @@ class RequestFaults(FaultPlacing):
         )
 
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
-        """It goes on so much later by the cluster's clock, or its answer leaves later."""
+        """Handle the request later, or at ``before_reply`` send its answer later.
+
+        ``by`` is a time of the cluster's clock, such as ``"3s"`` or 3000 (ms).
+        """
         from fakemq.dispatch.faults import Delay
 
         ms = duration_ms(by, name="delay")
@@ -172,19 +203,19 @@ class RequestFaults(FaultPlacing):
         return self._place_request_fault(f"delay by {ms} ms", request, Delay(ms), limits)
 
     def drop(self, request: Request, **limits: Unpack[Limits]) -> Fault:
-        """It is lost before it is handled; before_reply, only its answer is."""
+        """Lose the request before it is handled, or at ``before_reply`` only its answer."""
         from fakemq.dispatch.faults import Drop
 
         return self._place_request_fault("drop", request, Drop(), limits)
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
-        """It is lost, or its answer, and its connection is closed."""
+        """Lose the request, or at ``before_reply`` its answer, and close its connection."""
         from fakemq.dispatch.faults import Close
 
         return self._place_request_fault("close connection", request, Close(), limits)
 
     def park(self, request: Request, **limits: Unpack[Limits]) -> GateFault:
-        """It waits, or its answer does, until the fault is told to `GateFault.release` it."""
+        """Let the request, or at ``before_reply`` its answer, wait until `GateFault.release`."""
         from fakemq.dispatch.faults import Park
 
         gate = Park()
@@ -192,10 +223,12 @@ class RequestFaults(FaultPlacing):
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
-        """The node dies on the spot, as by kill -9, and is down until it is restarted.
+        """Kill the node when the request comes, as by ``kill -9``; it is down until a restart.
 
-        before_store it has not handled the request; before_reply it has, and nobody is told;
-        ``at="before_replicate"`` an ASYNC_MASTER has told the sender, and no slave has the message.
+        1. At ``before_store`` the node has not handled the request.
+        2. At ``before_reply`` it has handled the request, and its answer is lost.
+        3. At ``before_replicate`` an ASYNC_MASTER has answered, and no slave has the message; only
+           for requests that store a message.
         """
         from fakemq.dispatch.faults import Kill
 
@@ -206,9 +239,9 @@ class RequestFaults(FaultPlacing):
         return self._place_request_fault("kill", request, Kill(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
-        """The node stands still, as by SIGSTOP, until it is told to resume.
+        """Pause the node when the request comes, as by SIGSTOP, until its ``resume()``.
 
-        It goes on with the request then, or with its answer.
+        It then continues with the request, or at ``before_reply`` with its answer.
         """
         from fakemq.dispatch.faults import Pause
 
@@ -253,21 +286,21 @@ class RequestFaults(FaultPlacing):
             return BEFORE_STORE if at == "before_store" else BEFORE_REPLY
         if what != "kill":
             raise ConfigError(
-                f"{what} at before_replicate: the answer has left; only kill makes a difference"
+                f"{what} at before_replicate: the answer has left; only kill has an effect there"
             )
         if code not in _STORED_BY:
             raise ConfigError(f"at before_replicate: a {code_name(code)} stores no message")
         role = None if node is None else self._core.broker(node).config.broker_role
         if role not in (None, "ASYNC_MASTER"):
             raise ConfigError(
-                f"at before_replicate: {node} is no ASYNC_MASTER; others answer when slaves have"
-                " what was sent, or have no slaves"
+                f"at before_replicate: {node} is no ASYNC_MASTER; a SYNC_MASTER answers after its"
+                " slaves have the message, and a slave has no slaves"
             )
         return BEFORE_REPLICATE
 
 
 def _parted(limits: Limits) -> tuple[Where, Often, str]:
-    """Where, how often and at which point; TypeError for what none of them knows."""
+    """Split the limits: where, how often, at which point. TypeError for an unknown limit."""
     at = limits.get("at", "before_store")
     if at not in get_args(At):
         hint = did_you_mean(str(at), get_args(At), lists=False)
@@ -277,7 +310,7 @@ def _parted(limits: Limits) -> tuple[Where, Often, str]:
 
 
 def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
-    """Where and how often; TypeError, as for any unknown argument, for what neither knows."""
+    """Split the limits: where, and how often. TypeError for an unknown limit."""
     require_known(limits, [*Where.__annotations__, *Often.__annotations__])
     where = Where(**{n: of for n, of in limits.items() if n in Where.__annotations__})  # type: ignore[typeddict-item]  # checked by `scope`
     often = Often(**{n: of for n, of in limits.items() if n in Often.__annotations__})  # type: ignore[typeddict-item]  # checked by `when`
@@ -285,9 +318,12 @@ def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
 
 
 def _require_error(request: int, code: int, name: str) -> None:
-    """Refuse a code whose answers have a header that clients read, which no error has."""
-    if code == ResponseCode.SUCCESS or code in _TOLD_BY_HEADERS.get(request, ()):
+    """Raise ConfigError for a code whose answers have a header that clients read.
+
+    An error has no such header, and a client fails on its absence.
+    """
+    if code == ResponseCode.SUCCESS or code in _WITH_HEADERS.get(request, ()):
         raise ConfigError(
             f"{name} is no error of a {code_name(request)}: clients read the header of its answer,"
-            f" and there is none before_store; see reply(…, code={name!r}, at='before_reply')"
+            f" and before_store there is none; see reply(…, code={name!r}, at='before_reply')"
         )

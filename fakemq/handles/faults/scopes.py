@@ -1,4 +1,4 @@
-"""The limits that a test gives a fault: codes, nodes, topics; checked, as a `Scope`."""
+"""The limits of a fault (codes, nodes, topics), checked and turned into a `Scope`."""
 
 from __future__ import annotations
 
@@ -22,30 +22,41 @@ CodeT = TypeVar("CodeT", bound=IntEnum)
 
 
 class Where(TypedDict, total=False):
-    """What a fault is limited to; what is not said is not limited."""
+    """For which requests a fault acts; a limit that is not given does not limit."""
 
     node: str | None
-    """A broker or a name server; a bare brokerName means its master."""
+    """The broker or name server that gets the request; a bare brokerName means its master."""
     topic: str | None
+    """The topic that the request names."""
     queue: int | None
+    """The queue number that the request names."""
     group: str | None
+    """The producer or consumer group that the request names."""
     client: str | None
-    """A client id, or what stands behind its ``@``, known from the client's first heartbeat on; or
-    an address ``host:port``. At a name server also the name or address of a broker."""
+    """The client that sends the request, in one of three forms:
+
+    1. a client id (``"10.0.0.7@orders"``) or its part behind the ``@``, known from the client's
+       first heartbeat on;
+    2. the address ``"host:port"`` of its connection;
+    3. at a name server also the name or address of a broker.
+    """
 
 
 def request_code(value: RequestCode | int | str) -> int:
-    """A request code by member, number or name; a number need not be one of 4.9.7's.
+    """Return a request code given as member, name or number.
 
-    Of an int32, as in a header of JSON: clients may ask what no node knows.
+    A number may be unknown to 4.9.7, since clients may send such a code; it is an int32 from 0 on,
+    as in a JSON header. ConfigError for anything else.
     """
     return _code(RequestCode, value, "request code", 2**31 - 1)
 
 
 def response_code(value: ResponseCode | int | str) -> int:
-    """A response code by member, number or name; a number need not be one of 4.9.7's.
+    """Return a response code given as member, name or number.
 
-    Of an int16, as in a binary header: who asks says which kind of header the answer has.
+    A number may be unknown to 4.9.7. It is an int16 from 0 on, as in a binary header: the client's
+    request decides whether the response has a JSON or a binary header. ConfigError for anything
+    else.
     """
     return _code(ResponseCode, value, "response code", 2**15 - 1)
 
@@ -61,20 +72,23 @@ def _code(codes: type[CodeT], value: CodeT | int | str, what: str, most: int) ->
 
 
 def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
-    """A scope, checked: ConfigError for what cannot be, LookupError for a node that is not here."""
-    for said in ("topic", "group", "client", "node"):
-        value = where.get(said)
+    """Check the limits and return them as a `Scope` for requests of ``code`` (None: of any code).
+
+    Raise ConfigError for a limit that can never apply, LookupError for a node that does not exist.
+    """
+    for limit in ("topic", "group", "client", "node"):
+        value = where.get(limit)
         if value is not None and not (isinstance(value, str) and value):
-            raise ConfigError(f"{said}={value!r}: expected a name")
+            raise ConfigError(f"{limit}={value!r}: expected a name")
     queue = where.get("queue")
     if queue is not None:
         checked.whole("queue", queue, 0)
     if code is not None:
-        _require_said(code, where)
+        _require_named(code, where)
     name = where.get("node")
     node = None if name is None else node_called(core, name)
     if code is not None and node is not None:
-        _require_asked(code, node)
+        _require_receiver(code, node)
     return Scope(
         code=code,
         node=None if node is None else node.name,
@@ -85,31 +99,33 @@ def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
     )
 
 
-def _require_said(code: int, where: Where) -> None:
-    """Refuse a scope that no request of this code can be in."""
-    said = fields_of(code)
+def _require_named(code: int, where: Where) -> None:
+    """Raise ConfigError for a limit by a field that requests of this code do not have."""
+    fields = fields_of(code)
     for name in ("topic", "queue", "group"):
-        if where.get(name) is not None and name not in said:
-            has = f"; it says {' and '.join(sorted(said))}" if said else ""
-            raise ConfigError(f"a {code_name(code)} says no {name}: {name}= can never apply{has}")
+        if where.get(name) is not None and name not in fields:
+            has = f"; it names {' and '.join(sorted(fields))}" if fields else ""
+            raise ConfigError(f"a {code_name(code)} names no {name}: {name}= can never apply{has}")
 
 
-def _require_asked(code: int, node: Broker | NameServer) -> None:
-    """Refuse a node that no request of this code goes to; what no node knows may go to any."""
+def _require_receiver(code: int, node: Broker | NameServer) -> None:
+    """Raise ConfigError for a node that gets no request of this code.
 
+    A code that no kind of node handles passes: clients may send it to any node.
+    """
     if isinstance(node, Broker):
-        others = broker_handles.find(code) is None and name_server_handles.find(code) is not None
-        who = "name servers"
+        wrong = broker_handles.find(code) is None and name_server_handles.find(code) is not None
+        receivers = "name servers"
     else:
-        others = name_server_handles.find(code) is None and code in list(RequestCode)
-        who = "brokers"
-    if others:
+        wrong = name_server_handles.find(code) is None and code in list(RequestCode)
+        receivers = "brokers"
+    if wrong:
         name = code_name(code)
-        raise ConfigError(f"a {name} is for {who}: node={node.name!r} can never apply")
+        raise ConfigError(f"a {name} is for {receivers}: node={node.name!r} can never apply")
 
 
 def node_called(core: ClusterCore, name: str) -> Broker | NameServer:
-    """The broker or name server called ``name``; LookupError with the names there are."""
+    """Return the broker or name server ``name``; LookupError, with all names, if there is none."""
     for name_server in core.name_servers:
         if name_server.name == name:
             return name_server
@@ -123,6 +139,6 @@ def node_called(core: ClusterCore, name: str) -> Broker | NameServer:
 
 
 def in_words(what: str, of: Scope, *more: str) -> str:
-    """A fault as the journal and failures call it."""
+    """Return a fault's text for the journal and for errors: ``"drop PULL_MESSAGE, topic=t"``."""
     limits = [f"{name}={value}" for name, value in of.given() if name != "code"]
     return ", ".join([what, *limits, *more])

@@ -182,7 +182,7 @@ def test_reordering_loses_nothing(count: int, calls: list[int], released_after: 
         (lambda f: f.duplicate_call(40, 1), "copies=1"),
         (lambda f: f.reorder_calls(40, on_call=2), "takes several calls"),
         (lambda f: f.delay_call(40, "-2s"), "from now on"),
-        (lambda f: f.drop_call(40, topic="orders"), "says no topic"),
+        (lambda f: f.drop_call(40, topic="orders"), "names no topic"),
     ],
 )
 def test_contradicting_options_are_refused(mq: fakemq.Cluster, place: Any, why: str) -> None:

@@ -244,7 +244,7 @@ def test_asynchronous_cluster_has_the_same_methods(three: fakemq.Cluster) -> Non
     ("place", "why"),
     [
         (lambda f: f.lag_registrations("0s"), "more than nothing"),
-        (lambda f: f.stale_routes(), "say which name server's"),
+        (lambda f: f.stale_routes(), "name one name server"),
         (lambda f: f.show_queues("orders", 0), "see hide_topic"),
         (lambda f: f.show_addr("broker-a", "here"), "expected host:port"),
     ],
