@@ -1,1 +1,1 @@
-"""What time it is, and what is due."""
+"""Time: clocks, timers, and the texts of durations and dates."""

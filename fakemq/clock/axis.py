@@ -62,7 +62,7 @@ class Axis:
         return 0 if self.at_ms is None else self.target_ms() - self.at_ms
 
     def real_ms_until(self, at_ms: int) -> int:
-        """Return how many real milliseconds a running axis needs to reach ``at_ms``."""
+        """Return after how many real milliseconds a running axis is at ``at_ms``."""
         if self.rate == 1:
             return max(0, at_ms - self.target_ms())
         exact_ms = (at_ms - self._passed_ms - self._rest_ms) / self.rate

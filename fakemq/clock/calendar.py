@@ -1,4 +1,4 @@
-"""Given times as people at this machine read them; nothing here knows what time it is.
+"""Texts of times, in the machine's time zone. Nothing here reads a clock.
 
 Source: common/UtilAll.java (4.9.7)
 """
@@ -9,33 +9,33 @@ from time import localtime, mktime, strftime
 
 
 def human_time(timestamp_ms: int) -> str:
-    """17 digits, ``yyyyMMddHHmmssSSS``. Source: UtilAll.java#timeMillisToHumanString (4.9.7)"""
+    """Return ``yyyyMMddHHmmssSSS``. Source: UtilAll.java#timeMillisToHumanString (4.9.7)"""
     return _format("%Y%m%d%H%M%S", timestamp_ms)
 
 
 def time_text(timestamp_ms: int) -> str:
-    """``yyyy-MM-dd#HH:mm:ss:SSS``. Source: UtilAll.java#YYYY_MM_DD_HH_MM_SS_SSS (4.9.7)"""
+    """Return ``yyyy-MM-dd#HH:mm:ss:SSS``. Source: UtilAll.java#YYYY_MM_DD_HH_MM_SS_SSS (4.9.7)"""
     return _format("%Y-%m-%d#%H:%M:%S:", timestamp_ms)
 
 
 def human_time2(timestamp_ms: int) -> str:
-    """``yyyy-MM-dd HH:mm:ss,SSS``. Source: UtilAll.java#timeMillisToHumanString2 (4.9.7)"""
+    """Return ``yyyy-MM-dd HH:mm:ss,SSS``. Source: UtilAll.java#timeMillisToHumanString2 (4.9.7)"""
     return _format("%Y-%m-%d %H:%M:%S,", timestamp_ms)
 
 
 def next_morning_ms(timestamp_ms: int) -> int:
-    """The midnight after. Source: UtilAll.java#computeNextMorningTimeMillis (4.9.7)"""
+    """Return the next midnight. Source: UtilAll.java#computeNextMorningTimeMillis (4.9.7)"""
     day = localtime(timestamp_ms // 1000)
     return int(mktime((day.tm_year, day.tm_mon, day.tm_mday + 1, 0, 0, 0, 0, 0, -1))) * 1000
 
 
 def hour_of_day(timestamp_ms: int) -> int:
-    """From 0 to 23."""
+    """Return the hour of the day, from 0 to 23."""
     return localtime(timestamp_ms // 1000).tm_hour
 
 
 def next_hour_ms(timestamp_ms: int) -> int:
-    """When the hour after begins."""
+    """Return when the next hour begins."""
     at = localtime(timestamp_ms // 1000)
     past_ms = (at.tm_min * 60 + at.tm_sec) * 1000 + timestamp_ms % 1000
     return timestamp_ms - past_ms + 3_600_000

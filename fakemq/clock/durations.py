@@ -1,4 +1,4 @@
-"""What people write for times and sizes, as whole milliseconds and bytes."""
+"""Durations, sizes and dates as users write them, as whole milliseconds and bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
     """Return a duration as whole milliseconds; ``name`` says in errors what it was for.
 
     A sign is allowed (``"-5s"``, for clock skews); a bare number counts seconds, in text too. Finer
-    than a millisecond is rounded. Raises ConfigError for anything else, NaN and infinity included.
+    than a millisecond is rounded. Raise ConfigError for anything else, also for NaN and infinity.
     """
     if isinstance(value, str):
         milliseconds = _text_ms(value)
@@ -51,7 +51,7 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
     else:
         seconds = getattr(value, "total_seconds", None)
         milliseconds = seconds() * 1000 if callable(seconds) else None
-    # The comparison is false for NaN as well, so one test refuses everything without an integer.
+    # The comparison is false for NaN too, so this one test refuses every float without an integer.
     if milliseconds is None or not -_LONGEST_MS <= milliseconds <= _LONGEST_MS:
         raise ConfigError(
             f'{name}={value!r}: expected a duration such as "2h", "1m30s", "500ms",'
@@ -61,7 +61,7 @@ def duration_ms(value: Duration, *, name: str = "duration") -> int:
 
 
 def span_ms(value: Duration, *, name: str) -> int:
-    """As `duration_ms`, of what cannot be below 0: a timeout, a bound."""
+    """Return a duration as `duration_ms` does; raise ConfigError also if it is negative."""
     ms = duration_ms(value, name=name)
     if ms < 0:
         raise ConfigError(f"{name}={value!r}: expected a duration that is not below 0")
@@ -69,7 +69,7 @@ def span_ms(value: Duration, *, name: str) -> int:
 
 
 def _text_ms(text: str) -> float | None:
-    """Return the milliseconds that the text says, None if it says none."""
+    """Return the milliseconds of a text; None if it is no duration."""
     body = text.strip().lower()
     sign = -1 if body.startswith("-") else 1
     body = body.removeprefix("-") if sign < 0 else body.removeprefix("+")
@@ -102,7 +102,7 @@ def _number(digits: str) -> float | None:
 def size_bytes(value: Size, *, name: str = "size") -> int:
     """Return a size as bytes: KiB, MiB, GiB, TiB are powers of 1024, KB, MB, GB, TB of 1000.
 
-    Raises ConfigError for what is no size, is negative, or is not a whole number of bytes.
+    Raise ConfigError for anything else, a negative size, and parts of a byte.
     """
     size: float | None = None
     if isinstance(value, str):
@@ -122,7 +122,7 @@ def size_bytes(value: Size, *, name: str = "size") -> int:
 def instant_ms(value: Instant, *, name: str = "instant") -> int:
     """Return a point in time as milliseconds since 1970; without an offset it means UTC.
 
-    Raises ConfigError for text that is not ISO 8601 and for years the calendar does not have.
+    Raise ConfigError for a text that is not ISO 8601, and for a year outside 1 to 9999.
     """
     from datetime import UTC, datetime, timedelta
 

@@ -1,8 +1,13 @@
-"""Every kind of timer of 4.9.7 that matters to a client, and the domain it belongs to.
+"""The kinds of timers, and the domain of each: which time it counts.
 
-*Deadlines* follow the cluster's clock. *Liveness* is what peer I/O resets or what covers a peer's
-RPC: for a peer inside the cluster it follows the clock too, for one outside it counts real time.
-Java's polling loops are deadlines here, rounded to Java's grid where a client can see it.
+There are two domains:
+
+1. *Deadlines* count the cluster's clock.
+2. *Liveness* timers watch a peer: its I/O resets them, or they are the time-out of a request to it.
+   For a peer inside the cluster they count the cluster's clock, for one outside real time.
+
+Each timer of 4.9.7 that a client can notice has a kind. A polling loop of Java is a deadline here,
+rounded to Java's grid if a client can see the difference.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from fakemq.errors import did_you_mean
 
 
 class Domain(Enum):
-    """Which time a timer counts."""
+    """The time that a timer counts."""
 
     DEADLINE = "deadline"
     LIVENESS = "liveness"
@@ -70,18 +75,18 @@ A kind of which there are several has a number: ``delay_level_3`` is a ``delay_l
 
 
 def base_kind(kind: str) -> str:
-    """The kind without its number, if it has one: the row of `DOMAINS`."""
+    """Return a kind without its number, if it has one: the row of `DOMAINS`."""
     row, _, number = kind.rpartition("_")
     return row if number.isdecimal() else kind
 
 
 def domain_of(kind: str) -> Domain:
-    """The domain of a kind, numbered or not; KeyError if it has no row."""
+    """Return the domain of a kind, with or without a number; raise KeyError if it has no row."""
     return DOMAINS[base_kind(kind)]
 
 
 def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) -> int:
-    """The first tick at or after ``elapsed_ms`` of a loop begun at ``start_ms``.
+    """Return the first tick at or after ``elapsed_ms``, of a loop that began at ``start_ms``.
 
     Ticks are at ``start_ms + first_ms + n * period_ms``: Java's polling grid.
     """
@@ -92,7 +97,7 @@ def next_tick_ms(elapsed_ms: int, start_ms: int, first_ms: int, period_ms: int) 
 
 
 class Timer:
-    """A callback that is due at ``due_ms`` on its timeline's elapsed axis."""
+    """A callback that is due at ``due_ms`` of its axis."""
 
     __slots__ = ("_callback", "domain", "due_ms", "kind", "outside", "owner", "seq")
 
@@ -119,11 +124,11 @@ class Timer:
         return self._callback is not None
 
     def cancel(self) -> None:
-        """Never fire; cancelling what fired or was cancelled does nothing."""
+        """Cancel the timer; one that has fired or was cancelled stays as it is."""
         self._callback = None
 
     def take(self) -> Callable[[], None] | None:
-        """The callback, which will not be given again; None if cancelled."""
+        """Return the callback, the first time only; None if it was cancelled."""
         callback, self._callback = self._callback, None
         return callback
 
@@ -153,21 +158,21 @@ class Timeline:
         heapq.heappush(self._heap, timer)
 
     def next_due_ms(self) -> int | None:
-        """When the first pending timer is due; None if there is none."""
+        """Return when the first pending timer is due; None if there is none."""
         heap = self._heap
         while heap and not heap[0].pending:
             heapq.heappop(heap)
         return heap[0].due_ms if heap else None
 
     def pop_due(self, until_ms: int) -> Timer | None:
-        """The first pending timer due at or before ``until_ms``, removed; None if there is none."""
+        """Remove and return the first timer due by ``until_ms``; None if there is none."""
         due_ms = self.next_due_ms()
         if due_ms is None or due_ms > until_ms:
             return None
         return heapq.heappop(self._heap)
 
     def pending(self) -> list[Timer]:
-        """Pending timers in firing order."""
+        """Return the pending timers in firing order."""
         return sorted(timer for timer in self._heap if timer.pending)
 
     def clear(self) -> None:
@@ -175,10 +180,10 @@ class Timeline:
 
 
 def pending_of(kind: str, timers: list[Timer]) -> list[Timer]:
-    """Those of ``timers`` that are of ``kind``, numbered or not; at least one.
+    """Return the timers of ``kind``, with any number or none; at least one.
 
-    Raises LookupError if there is none, naming the kinds that are pending, and those that may be
-    meant by a kind that there is not.
+    Raise LookupError if there is none. Its text has the kinds that are pending, and a suggestion
+    for an unknown kind.
     """
     pending = [timer for timer in timers if kind in (timer.kind, base_kind(timer.kind))]
     if not pending:

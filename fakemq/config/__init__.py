@@ -1,1 +1,1 @@
-"""What a cluster shall be: RocketMQ's keys, files and options. Nothing here starts anything."""
+"""Configuration of a cluster: RocketMQ's keys, files and options. Nothing here starts a node."""

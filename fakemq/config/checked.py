@@ -1,6 +1,6 @@
-"""Checks of values that users give: each returns the value, or raises ConfigError.
+"""Checks of users' values: each function returns the value, or raises ConfigError.
 
-The error names the value and what would be right.
+The error contains the value and describes valid ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fakemq.protocol.topics import topic_name_error
 
 
 def whole(name: str, value: object, low: int | None, high: int | None = None) -> int:
-    """Return a whole number within limits; ConfigError for anything else, True included."""
+    """Return a whole number within limits; raise ConfigError for anything else, also for True."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -33,7 +33,7 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
 
 
 def flag(name: str, value: object) -> bool:
-    """Return True or False; values that only count as one are refused."""
+    """Return a bool; raise ConfigError for other values, such as 1."""
     if not isinstance(value, bool):
         raise ConfigError(f"{name}={value!r}: expected True or False")
     return value
@@ -86,7 +86,7 @@ def path_text(name: str, value: str | os.PathLike[str] | None) -> str | None:
 
 
 def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
-    """Return name → queues, from such a mapping or from ``NAME:QUEUES`` texts."""
+    """Return topic → number of queues, from such a mapping or from ``NAME:QUEUES`` texts."""
     if not isinstance(topics, Mapping):
         pairs: dict[str, int] = {}
         for text in [topics] if isinstance(topics, str) else topics:

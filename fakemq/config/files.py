@@ -1,7 +1,7 @@
 """Reading configs: ``.properties`` files and mappings of the same keys, checked with their places.
 
-Java ignores an unknown key and a value it cannot read, both silently, and a test against a broker
-set up wrongly passes for the wrong reason; here they are a warning and an error.
+Java silently ignores an unknown key and a value that it cannot read. A test could then pass against
+a broker with a wrong config. Here an unknown key is a warning, and a wrong value an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WHOSE: dict[type[Config], str] = {BrokerConfig: "broker's", NamesrvConfig: "nam
 
 
 class Settings:
-    """What one source sets, checked: values by attribute, and where each stands."""
+    """The checked settings of one source: values by attribute, and the place of each."""
 
     __slots__ = ("name", "values", "where")
 
@@ -43,7 +43,7 @@ class Settings:
 
 
 def warn_user(message: str) -> None:
-    """Give a ConfigWarning: the way for Python; the command line prints instead."""
+    """Issue a ConfigWarning. Python uses this; the command line prints the text instead."""
     warnings.warn(message, ConfigWarning, stacklevel=2)
 
 
@@ -57,9 +57,9 @@ def load(
 ) -> Settings:
     """Read and check one source for a broker or a name server.
 
-    ``name`` is what errors call a mapping (a file is called by its path). An unknown key is one
-    warning, with ``strict`` a ConfigError; a value that cannot be is always a ConfigError, as is a
-    file that cannot be read.
+    ``name`` is the name of a mapping in errors; that of a file is its path. An unknown key is a
+    warning, or with ``strict`` a ConfigError. Raise ConfigError also for an invalid value and for
+    a file that cannot be read.
     """
     if isinstance(source, Mapping):
         entries = iter([(name, str(key), text_of(value)) for key, value in source.items()])
@@ -82,7 +82,7 @@ def load(
 
 
 def _file_entries(path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield place, key and text of each line that sets something."""
+    """Yield place, key and text of each line with a setting."""
     from javaproperties import KeyValue, parse
 
     try:
@@ -96,14 +96,14 @@ def _file_entries(path: str) -> Iterator[tuple[str, str, str]]:
             if isinstance(element, KeyValue):
                 yield f"{path}:{line}", element.key, element.value
             line += element.source.replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    except ValueError as error:  # only what javaproperties says of \uXXXX reaches this
+    except ValueError as error:  # javaproperties raises this only for a wrong \uXXXX
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"{path}:{line}: {error}; expected \\u and four hex digits") from None
 
 
 def _hint(name: str, kind: type[Config]) -> str:
-    """Say where an unknown key belongs, or which key it may stand for."""
+    """Return a hint for an unknown key: where it belongs, or which key may be meant."""
     for other, whose in _WHOSE.items():
         if other is not kind and name in keys_of(other):
             return f"it belongs in a {whose} file ({_java_class(keys_of(other)[name])})"

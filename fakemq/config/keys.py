@@ -5,9 +5,9 @@ Java's long (an int is 32 bits), ``str | None`` is a String that starts as null.
 follows from the attribute's (``broker_name`` is ``brokerName``); ``JAVA_NAMES`` has those where it
 does not. Nothing is computed here, so importing it costs next to nothing.
 
-Where Java's default depends on the machine, the table has one that does not: the local host for
-addresses, ``broker-a`` for the host name, None for folders (nothing is written there), and what
-four processors give for thread pools, which fakemq does not have.
+Some of Java's defaults depend on the machine. The table has fixed values for them: the local host
+for addresses, ``broker-a`` for the host name, None for folders (nothing is written there), and for
+thread pools, which fakemq does not have, the values of a machine with four processors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JAVA_NAMES = {
     "use_tls": "useTLS",
 }
 FIELD_NAMES = {"enable_batch_push": "isEnableBatchPush"}
-"""Fields whose name is not the one their setter reads: Java prints this and reads the other."""
+"""Fields whose setter has another name: Java prints the field's name and reads the setter's."""
 
 
 class BrokerKeys:
@@ -239,14 +239,14 @@ class NettyClientKeys:
 
 
 class LaterKeys:
-    """Keys that 4.9.7 does not have, for what clients of 5.x need of a broker.
+    """Keys that 4.9.7 does not have, but that clients of 5.x need.
 
     ``litePullMessageEnable``: whether the broker answers LITE_PULL_MESSAGE (361), without which no
     DefaultLitePullConsumer of 5.x consumes anything. Source: common/BrokerConfig.java (5.3.3).
 
-    ``enableActingMaster``: what routes say of this broker by that name, true or false. Empty, as
-    with every broker of 4.9.7, they say nothing, and a client that can only read routes of 5.x
-    needs it set to false. Source: remoting/protocol/route/BrokerData.java (5.3.3).
+    ``enableActingMaster``: the value of that field of this broker in routes, true or false. If it
+    is empty, routes do not have the field, as in 4.9.7. A client that reads only routes of 5.x
+    needs false. Source: remoting/protocol/route/BrokerData.java (5.3.3).
     """
 
     lite_pull_message_enable: bool = True

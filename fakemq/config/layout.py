@@ -1,4 +1,4 @@
-"""Which broker gets which config: names, ids, roles, ports and folders of a cluster's nodes."""
+"""The configs of a cluster's brokers: their names, ids, roles, ports and folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JAVA_NAMES = ("listenPort", "brokerName", "brokerId", "storePathRootDir")
 
 
 def broker_name(number: int) -> str:
-    """``broker-a`` for 0, ``broker-z`` for 25, then ``broker-aa``."""
+    """Return ``broker-a`` for 0, ``broker-z`` for 25, ``broker-aa`` for 26."""
     letters = ""
     number += 1
     while number:
@@ -43,8 +43,9 @@ def lay_out(
     """Return the configs of all brokers: broker-a-0, broker-a-1 …, broker-b-0 ….
 
     ``slaves`` is per master. ``flags``, ``role`` (of masters), ``store`` and, with ``keep_ports``,
-    ``base_port`` beat what ``sources`` set, and these beat the defaults. One source is for every
-    broker, several are for one each. Raise ConfigError where two brokers have one identity.
+    ``base_port`` replace the settings of ``sources``, and these replace the defaults. A single
+    source is for all brokers; of several, each is for one. Raise ConfigError if two brokers have
+    the same identity.
     """
     count = masters * (1 + slaves)
     if len(sources) > count:
@@ -73,21 +74,21 @@ def lay_out(
         if keep_ports:
             values["listen_port"] = port
         if shared and number:
-            values["broker_role"] = "SLAVE"  # a role in a file for all is that of the masters
+            values["broker_role"] = "SLAVE"  # a file for all: its role is the masters'
         if role is not None and values["broker_role"] != "SLAVE":
             values["broker_role"] = role
         config = settled(BrokerConfig(**values), source)
         if store is not None:
             folder = None if store == MEMORY else os.path.join(store, config.node_name)
             config.store_path_root_dir = folder
-            config.store_path_commit_log = None  # the place of what the flag stands against
+            config.store_path_commit_log = None  # the flag replaces it
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
 
 
 def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfig:
-    """Apply what follows from other keys: ids from roles, the HA port from the port.
+    """Set the keys that follow from others: ids from roles, the HA port from the port.
 
     Source: broker/BrokerStartup.java#createBrokerController (4.9.7)
     """
@@ -126,12 +127,12 @@ def lone_broker(
 
 
 def local_address() -> str:
-    """Return the address this machine reaches others from; 127.0.0.1 without a network."""
+    """Return the address from which this machine reaches others; 127.0.0.1 without a network."""
     import socket
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
-            sock.connect(("192.0.2.1", 9))  # only looks up the way there, sends nothing
+            sock.connect(("192.0.2.1", 9))  # UDP: looks up the route, sends nothing
         except OSError:
             return "127.0.0.1"
         return str(sock.getsockname()[0])
@@ -144,7 +145,7 @@ def _host_name() -> str:
 
 
 def refuse_shared_ports(configs: Sequence[BrokerConfig], namesrv_ports: Sequence[int] = ()) -> None:
-    """Raise ConfigError if a port is wanted twice or does not exist; 0 is a free one."""
+    """Raise ConfigError if two nodes want one port, or a port is invalid; 0 means a free port."""
     owners: dict[int, str] = {}
     wanted = [(port, f"name server {number}") for number, port in enumerate(namesrv_ports)]
     for config in configs:

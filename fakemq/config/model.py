@@ -1,8 +1,9 @@
 """The config of a broker and of a name server: RocketMQ's keys, with types.
 
-``BrokerConfig`` joins what Java keeps in four objects: one flat file feeds them all, and the only
-names they share (the two write-buffer marks) mean the same in both. Attributes are snake_case
-(``config.broker_name``); files, printouts and admin requests use Java's names (``brokerName``).
+``BrokerConfig`` has the keys of four objects of Java: one flat file sets them all, and the only
+names that two of them share (the two write-buffer marks) mean the same in both. Attributes are
+snake_case (``config.broker_name``); files, printouts and admin requests use Java's names
+(``brokerName``).
 """
 
 from __future__ import annotations
@@ -65,16 +66,16 @@ _AT_LEAST_ONE = frozenset(
         "server_channel_max_idle_time_seconds",
     }
 )
-"""Keys where Java starts with zero or less, and then fails or spins."""
+"""Keys that must be above zero: with less, Java starts, and then fails or loops for ever."""
 _NOT_EMPTY = frozenset({"broker_name", "broker_cluster_name", "broker_ip1", "broker_ip2"})
 
 
 _NOT_IN_ANSWERS = (BrokerStartupKeys, LaterKeys)
-"""Tables whose keys stand in none of Java's config objects."""
+"""Tables of keys that are in none of Java's config objects."""
 
 
 class Key:
-    """One config key: Java's name, our attribute, Java's type, and the table it stands in."""
+    """One config key: Java's name, the attribute here, Java's type, and the table with it."""
 
     __slots__ = ("attribute", "name", "table", "type")
 
@@ -90,7 +91,7 @@ class Key:
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words that end the sentence "expected ..."."""
+        """A description of valid values, to complete the sentence "expected ..."."""
         if self.attribute in _EXPECTED:
             return _EXPECTED[self.attribute]
         if self.type in CHOICES:
@@ -112,10 +113,10 @@ class Key:
         return _RANGES.get(self.attribute, (low, (1 << bits) - 1))
 
     def parse(self, text: str) -> Value:
-        """Return the value that a text stands for; raises ValueError if it stands for none.
+        """Return the value of a text; raise ValueError if it has none.
 
-        Java ignores what it cannot read and takes every word but "true" for false: traps, so here
-        both are errors.
+        Java ignores a value that it cannot read, and reads every word except "true" as false. Here
+        both are errors, because a test would not notice them.
         """
         if self.type.endswith("None") and not text:
             return None
@@ -171,17 +172,17 @@ _EXPECTED = {
 
 
 def text_of(value: object) -> str:
-    """Return a value as a properties file has it: Java's ``true``, ``false``, and null as empty."""
+    """Return the text of a value in a properties file: ``true``, ``false``, "" for null."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Config:
-    """Values for the keys of some tables; what is not set has its default.
+    """Values for the keys of some tables; a key that was not set has its default.
 
-    Values change at run time (UPDATE_BROKER_CONFIG), so a config is shared by all its readers;
-    take a ``copy`` where that is not wanted.
+    Values change at run time (UPDATE_BROKER_CONFIG), so all readers share one config. Take a
+    ``copy`` to keep the present values.
     """
 
     tables: ClassVar[tuple[type, ...]]
@@ -190,7 +191,7 @@ class Config:
         self.assign(values)
 
     def assign(self, values: Mapping[str, Value]) -> None:
-        """Set attributes by their Python names; raises TypeError for a name that is none."""
+        """Set attributes by their Python names; raise TypeError for an unknown name."""
         known = {key.attribute for key in keys_of(type(self)).values()} if values else set()
         for attribute, value in values.items():
             if attribute not in known:
@@ -198,20 +199,20 @@ class Config:
             setattr(self, attribute, value)
 
     def set_property(self, name: str, text: str) -> None:
-        """Set one value by its Java name from text; raises ConfigError if either is wrong."""
+        """Set one value by its Java name, from text; raise ConfigError if either is wrong."""
         key = keys_of(type(self)).get(name)
         if key is None:
             raise ConfigError(f"{name}={text}: RocketMQ 4.9.7 has no key {name}")
         setattr(self, key.attribute, parsed(key, text))
 
     def copy(self) -> Self:
-        """Return a config of its own with the same values."""
+        """Return an independent config with the same values."""
         twin = type(self)()
         vars(twin).update(vars(self))
         return twin
 
     def java_properties(self) -> dict[str, str]:
-        """Return what Java answers GET_BROKER_CONFIG with: nulls left out, fields by their names.
+        """Return the properties of Java's answer to GET_BROKER_CONFIG: field names, no nulls.
 
         Source: common/MixAll.java#object2Properties (4.9.7)
         """
@@ -222,9 +223,9 @@ class Config:
         }
 
     def printed(self, *, important: bool = False) -> str:
-        """Return ``key=value`` lines that, read as a file, give this config again.
+        """Return ``key=value`` lines; a file with them makes the same config.
 
-        ``important`` keeps those that ``mqbroker -m`` prints, and then only these come back.
+        With ``important`` there are only the keys that ``mqbroker -m`` prints.
         """
         from javaproperties import join_key_value
 
@@ -235,7 +236,7 @@ class Config:
         )
 
     def restore(self, other: Self) -> None:
-        """Take over all values of ``other``, for all readers of this config."""
+        """Replace all values by those of ``other``, for all readers of this config."""
         vars(self).clear()
         vars(self).update(vars(other))
 
@@ -259,7 +260,7 @@ class BrokerConfig(
     BrokerStartupKeys,
     LaterKeys,
 ):
-    """All that 4.9.7's broker reads from its file, and what fakemq reads besides.
+    """All keys that 4.9.7's broker reads from its file, and those that only fakemq reads.
 
     Source: broker/BrokerStartup.java (4.9.7)
     """
@@ -276,17 +277,17 @@ class BrokerConfig(
 
     @property
     def node_name(self) -> str:
-        """``broker-a-0``: how this broker is called everywhere in fakemq."""
+        """The name of this broker everywhere in fakemq, such as ``broker-a-0``."""
         return f"{self.broker_name}-{self.broker_id}"
 
     @property
     def is_slave(self) -> bool:
-        """Whether ``brokerRole`` says SLAVE; the id follows from the role, never the other way."""
+        """Whether ``brokerRole`` is SLAVE. The id follows from the role, never vice versa."""
         return self.broker_role == "SLAVE"
 
 
 class NamesrvConfig(Config, NamesrvKeys, NettyServerKeys):
-    """All that 4.9.7's name server reads. Source: namesrv/NamesrvStartup.java (4.9.7)."""
+    """All keys that 4.9.7's name server reads. Source: namesrv/NamesrvStartup.java (4.9.7)."""
 
     tables = (NamesrvKeys, NettyServerKeys)
     listen_port: int = 9876
@@ -296,7 +297,7 @@ _KEYS: dict[tuple[type, ...], dict[str, Key]] = {}
 
 
 def keys_of(config: type[Config]) -> Mapping[str, Key]:
-    """Return the keys a kind of config knows, by Java name, in Java's order."""
+    """Return the keys of a kind of config, by Java name, in Java's order."""
     if config.tables not in _KEYS:  # made on first use: most clusters start without
         keys = (
             Key(attribute, declared, table)
@@ -308,7 +309,7 @@ def keys_of(config: type[Config]) -> Mapping[str, Key]:
 
 
 def parsed(key: Key, text: str, where: str = "") -> Value:
-    """Return the value of a text for a key; the ConfigError begins with ``where`` it stands."""
+    """Return the value of a text for a key; a ConfigError begins with ``where``, its place."""
     try:
         return key.parse(text)
     except (ValueError, KeyError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from fakemq.errors import did_you_mean
 
-# The pytest plugin reads this file in every run of pytest: it stays without further imports.
+# The pytest plugin imports this file in every run of pytest, so it imports as little as possible.
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
@@ -28,21 +28,21 @@ class Option(NamedTuple):
     """One option of a cluster."""
 
     name: str
-    """Of the keyword argument, and behind ``rocketmq_`` of pytest's option."""
+    """The name of the keyword argument; pytest's option is this with ``rocketmq_`` before it."""
     kind: Kind
-    """What the command line and ini files take; Python takes what `ClusterOptions` says."""
+    """The type on the command line and in ini files; for Python it is in `ClusterOptions`."""
     default: object
-    """The value if the option is not given; None where the code chooses one."""
+    """The value if the option is not set; None if the code chooses one."""
     help: str
     metavar: str | None = None
     chosen: str = ""
-    """What the command line uses for a default of None, in words."""
+    """A description of the command line's value for a default of None."""
     flag: str = ""
     """The command line's spelling if it is not ``--name``; "-" if the command line has none."""
     env: str | None = None
     """The environment variable that the command line reads the option from."""
     in_pytest: bool = True
-    """Whether the pytest plugin has it as an option and in the ini."""
+    """Whether the pytest plugin has it as an option and in its ini file."""
 
     @property
     def spelling(self) -> str:

@@ -29,11 +29,11 @@ from fakemq.protocol.hosts import bracketed
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")
 EVERYWHERE = "0.0.0.0"
-"""Where mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
+"""The address on which mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
 
 
 class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the control port listens, and the token that its users need."""
+    """The address and port of the control port, and the token that its users need."""
 
     port: int
     listen: str
@@ -41,12 +41,12 @@ class ControlSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the port."""
         return self.listen in ("localhost", "::1") or self.listen.startswith("127.")
 
 
 class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a cluster is started from; ports of 0 are free ones, not yet chosen."""
+    """Everything that the start of a cluster needs; a port of 0 means a free one."""
 
     listen: str
     advertised_host: str
@@ -59,10 +59,10 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
     store: str = MEMORY
     """``"memory"`` or a folder; each broker's own is its ``store_path_root_dir``."""
     store_from: str | None = None
-    """A folder with stores whose copies the brokers begin with, and come back to with a reset."""
+    """A folder with stores. The brokers start with copies of them; a reset makes new copies."""
     memory_limit_bytes: int = 1 << 30
     ram_size_bytes: int | None = None
-    """What brokers take for the machine's RAM when they ask what is still in memory; None asks."""
+    """The RAM in bytes from which brokers compute what is in memory; None: the machine's."""
     clock: str = "real"
     start_at_ms: int | None = None
     seed: int | None = None
@@ -80,10 +80,10 @@ class ClusterSpec(msgspec.Struct, frozen=True, kw_only=True):
 def cluster_spec(
     *, free_ports: bool = False, warn: Warn = warn_user, **options: Unpack[ClusterOptions]
 ) -> ClusterSpec:
-    """Return the cluster that the options describe; `options.OPTIONS` says what they mean.
+    """Return the cluster that the options describe; `options.OPTIONS` explains each option.
 
-    An option given beats what ``config`` sets, and that beats the defaults. None means "not given".
-    Ports not given are 9876 and 10911, or free ones with ``free_ports``; 0 is always a free one.
+    An option replaces the setting of ``config``, and that replaces the default. None means "not
+    set". Ports default to 9876 and 10911, or to free ones with ``free_ports``; 0 means a free one.
     ``config`` is a file or a mapping of RocketMQ's keys for all brokers, or several in their order.
     ``topics`` maps names to queues, or lists ``NAME:QUEUES``. Raise ConfigError, NotYetSupported,
     and TypeError for an unknown option.
@@ -184,8 +184,8 @@ def broker_spec(
 ) -> ClusterSpec:
     """Return one broker and nothing else, as mqbroker is: reachable from everywhere.
 
-    It is named after the host and advertises the host's address; its name servers are those given
-    here, else in the file, else in the environment's NAMESRV_ADDR, else none.
+    Its name is that of the host, and its address the host's. Its name servers come from, in this
+    order: the argument, the file, the environment's NAMESRV_ADDR.
     """
     config = lone_broker(source, namesrv_addr=namesrv_addr, strict=strict, warn=warn)
     return ClusterSpec(
@@ -198,13 +198,13 @@ def broker_spec(
 
 
 def require_supported(brokers: Iterable[BrokerConfig]) -> None:
-    """Raise NotYetSupported if one of these brokers needs what is not there."""
+    """Raise NotYetSupported if one of the brokers needs a feature that fakemq does not have."""
     for broker in brokers:
         require_broker(broker)
 
 
 def _flags(advertise: str | None, flush: str | None) -> dict[str, Value]:
-    """Options that stand for config keys, if given."""
+    """Return the config keys that options set."""
     flags: dict[str, Value] = {}
     if advertise:
         flags |= {"broker_ip1": advertise, "broker_ip2": advertise}

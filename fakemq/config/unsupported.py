@@ -1,8 +1,7 @@
-"""What RocketMQ 4.9.7 has and fakemq does not have yet: refused in one line each.
+"""Features of RocketMQ 4.9.7 that fakemq does not have yet; each has one line of text.
 
-At the start it is an error; in an UPDATE_BROKER_CONFIG later the line is a warning.
-
-A change that adds one of these deletes its row.
+A config that needs one is an error at the start, and a warning in a later UPDATE_BROKER_CONFIG. A
+change that adds such a feature deletes its row.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
     ("enable_multi_dispatch", "enableMultiDispatch", (False,), "enableMultiDispatch=false"),
     ("use_tls", "useTLS", (False,), "useTLS=false"),
 )
-"""Attribute, Java's name, the values that are there, and what to say is there."""
+"""Attribute, Java's name, the supported values, and a description of those."""
 
 
 def missing(config: BrokerConfig) -> dict[str, str]:
-    """What this broker needs and is not there: Java's key, and the line that says so."""
+    """Return the missing features that a broker needs: Java's key → the line of text."""
     lines = {
         name: f"{name}={text_of(value)} is not there yet; what is: {instead}"
         for attribute, name, there, instead in _BROKER
@@ -51,6 +50,6 @@ def missing(config: BrokerConfig) -> dict[str, str]:
 
 
 def require_broker(config: BrokerConfig) -> None:
-    """Raise NotYetSupported if this broker needs what is not there."""
+    """Raise NotYetSupported if this broker needs a missing feature."""
     for line in missing(config).values():
         raise NotYetSupported(f"{config.node_name}: {line}")

@@ -1,4 +1,4 @@
-"""Changing a config at run time, from the properties text of an admin's request.
+"""Changes of a config at run time, by the properties text of an admin's request.
 
 Source: common/Configuration.java#update, common/MixAll.java#properties2Object (4.9.7)
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "string2Properties error"
-"""Java's remark to a body that `properties_of` cannot read."""
+"""Java's remark for a body that `properties_of` cannot read."""
 
 
 def properties_of(body: bytes) -> dict[str, str] | None:

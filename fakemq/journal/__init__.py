@@ -1,1 +1,1 @@
-"""What happened, and because of what: one typed journal, its search and its file."""
+"""The journal: typed events with their causes, its search and its file."""

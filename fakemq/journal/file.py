@@ -1,8 +1,8 @@
-"""``--journal FILE``: the journal as JSON lines, one entry each, as it is written; and read again.
+"""The file of ``--journal FILE``: one JSON line for each entry, written at once; and its reader.
 
 A line has ``seq``, ``at_ms`` and ``at`` (the cluster's time, ISO 8601 in UTC), ``node``, ``kind``
-(a class of `fakemq.events` and its like), ``fields`` (those of the kind, but for the node) and
-``cause``, the ``seq`` of what caused it, 0 for none. After a `reset` numbers begin at 1 again.
+(a class of `fakemq.events.kinds`), ``fields`` (those of the kind without the node) and ``cause``
+(the ``seq`` of the cause, 0 for none). After a `reset` numbers begin at 1 again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class JournalFile:
 
     def __init__(self, path: str) -> None:
         try:
-            # Unbuffered: a test that looks into the file sees all that has happened.
+            # Unbuffered: a test that reads the file during a run sees every entry.
             self._file = open(path, "wb", buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise FakemqError(f"{path}: cannot write the journal: {error.strerror}") from None

@@ -36,6 +36,7 @@ TEXT_MAX_CHARS = 500
 """A longer text of a peer (a group, an id) is cut: an entry is kept long after its request."""
 
 _OURS = frozenset({"node", "peer", "how", "why", "traceback"})
+"""Fields whose texts fakemq makes: they are kept as they are."""
 _OF_STORED = frozenset({MessageChecked, LogAppended, Dispatched})
 """Kinds whose topic is never long: no record has one of over 127 bytes."""
 
@@ -48,7 +49,7 @@ def _texts_of(kind: type[Event]) -> tuple[str, ...]:
 
 
 def shortened(text: str) -> str:
-    """``text``, or its beginning if it is too long to be kept."""
+    """Return ``text``; if it is too long to be kept, its beginning."""
     if len(text) <= TEXT_MAX_CHARS:
         return text
     return f"{text[: TEXT_MAX_CHARS - 40]}… of {len(text)} characters"
@@ -66,8 +67,8 @@ def _kept(value: object) -> object:
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the order (``seq``, from 1) and the cluster's wall time.
 
-    ``cause`` is the ``seq`` of what caused it: a request that came, a timer, a fault that hit,
-    the clock or a broker moved by hand; 0 for none that is known.
+    ``cause`` is the ``seq`` of its cause, 0 for none. A cause is a request that arrived, a timer, a
+    fault that hit, or a test's change of the clock or of a broker.
     """
 
     seq: int
@@ -79,7 +80,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 class TimerFired(Event, frozen=True, kw_only=True, gc=False):
     """A timer of the node was due; ``kind`` is a row of `fakemq.clock.timers.DOMAINS`.
 
-    Written only where what it does is in the journal, too, just before that.
+    It is written just before its first effect, and not at all without an effect.
     """
 
     kind: str
@@ -104,7 +105,7 @@ Listener: TypeAlias = Callable[[Entry], None]
 
 
 class Journal:
-    """All that happened in one cluster, oldest first.
+    """The entries of one cluster, oldest first.
 
     `Entry` objects are made when they are read: most events are written and never read.
     """
@@ -248,7 +249,7 @@ class Journal:
 
     @property
     def first_seq(self) -> int:
-        """The number of the oldest entry that is kept; over 1, older ones are forgotten."""
+        """The number of the oldest entry that is kept; above 1 if older ones were deleted."""
         return self._seq - len(self) + 1
 
     @property
@@ -257,7 +258,7 @@ class Journal:
         return self._seq
 
     def tail(self, number: int = 20) -> list[Entry]:
-        """The last ``number`` entries, oldest first."""
+        """Return the last ``number`` entries, oldest first."""
         return list(self._entries(max(0, len(self) - number)))
 
     def clear(self) -> None:
@@ -272,7 +273,7 @@ class Journal:
         return iter(list(self._entries(0)))
 
     def _entries(self, start: int) -> Iterator[Entry]:
-        """Those from the ``start``-th on, as long as nothing is added."""
+        """Iterate over the entries from index ``start`` on. Add nothing meanwhile."""
         seqs = count(self.first_seq + start)
         columns = (self._times_ms, self._events, self._causes)
         return map(Entry, seqs, *(islice(column, start, None) for column in columns))
@@ -285,7 +286,7 @@ class Journal:
 
 
 def line(entry: Entry) -> str:
-    """An entry as one line of text: number, UTC time, kind, node, fields; codes by their names."""
+    """Return an entry as one line of text: number, UTC time, kind, node, fields; codes as names."""
     event = entry.event
     fields = " ".join(
         f"{name}={_text(name, getattr(event, name))}"
@@ -297,7 +298,7 @@ def line(entry: Entry) -> str:
 
 
 def clock_text(at_ms: int) -> str:
-    """The UTC time of day, to the millisecond."""
+    """Return the UTC time of day, with milliseconds."""
     seconds, ms = divmod(at_ms, 1000)
     minutes, seconds = divmod(seconds, 60)
     return f"{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}.{ms:03}"
@@ -316,9 +317,9 @@ def _printable(text: str) -> str:
 
 
 def log(entry: Entry) -> None:
-    """Log what a user should read, by the logger ``fakemq``: warnings, and bugs of fakemq.
+    """Log an entry for the user, by the logger ``fakemq``: a warning, or a bug of fakemq.
 
-    A warning may quote a peer: it stays one line, without control characters.
+    A warning may quote a peer; it is logged as one line, without control characters.
     """
     event = entry.event
     if isinstance(event, Warned):

@@ -1,4 +1,4 @@
-"""JSON of values with texts of peers, which may hold half a surrogate pair."""
+"""JSON of values with texts of peers, which may contain half a surrogate pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _encoder = msgspec.json.Encoder(enc_hook=list)  # a range
 
 
 def encoded(value: object) -> bytes:
-    """``value`` as JSON; half a surrogate pair in a text becomes a question mark."""
+    """Return ``value`` as JSON; half a surrogate pair in a text becomes a question mark."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:

@@ -15,7 +15,7 @@ from fakemq.protocol.codes import RequestCode, ResponseCode
 EventT = TypeVar("EventT", bound=Event)
 
 Since: TypeAlias = "Entry | int | Instant | None"
-"""An entry or its number, after which to look, or a virtual time from which on."""
+"""Where a search begins: after an entry or its number, or at a time of the cluster."""
 Where: TypeAlias = Callable[[EventT], object]
 
 _CODES: dict[str, type[RequestCode] | type[ResponseCode]] = {
@@ -35,7 +35,7 @@ def search(
     wanted = kind_named(kind) if isinstance(kind, str) else _kind(kind)
     values = _checked(wanted, fields)
     after_seq, from_ms = _beginning(since)
-    # A kind given by name is typed `Event`, and ``where`` takes no more then.
+    # The type checker knows the kind only as `Event` if it came as a name.
     asked = cast("Where[Event] | None", where)
     return [
         entry
@@ -83,7 +83,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _beginning(since: Since) -> tuple[int, int]:
-    """Return the number after which to search, and the time from which on."""
+    """Return the number after which to search, and the time at which to begin."""
     if since is None:
         return 0, 0
     if isinstance(since, Entry):

@@ -12,9 +12,9 @@ from fakemq.clock.clock import Clock
 from fakemq.events.core import Event, Warned
 
 MAX_LINES = 10
-"""How many warnings of one kind about one node are written in full …"""
+"""How many warnings of one kind at one node are written within `PERIOD_MS`."""
 PERIOD_MS = 60_000
-"""… within this time; the others are counted."""
+"""The time after which a new count begins; further warnings within it are only counted."""
 
 
 class _Period:
@@ -30,7 +30,7 @@ class _Period:
 class PeerWarnings:
     """Writes warnings about peers, and counts those that come too often.
 
-    Time is real time, as for the peers, whatever the cluster's clock does.
+    It uses real time, as the peers do, also while the cluster's clock is frozen.
     """
 
     def __init__(self, clock: Clock, add: Callable[[Event], int]) -> None:
@@ -41,7 +41,7 @@ class PeerWarnings:
         self._periods: dict[tuple[str, str], _Period] = {}
 
     def warn(self, node: str, kind: str, text: str) -> None:
-        """Write a warning about a peer of ``node``, or count it if it is one too many.
+        """Write a warning about a peer of ``node``, or only count it after `MAX_LINES`.
 
         ``kind`` is one of a fixed set of texts: it is kept, so it must not contain a peer's text.
         """

@@ -1,1 +1,1 @@
-"""What decides, at the broker, which messages a subscription gets."""
+"""Filters of a broker: which messages a subscription gets."""

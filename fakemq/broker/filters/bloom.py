@@ -1,4 +1,4 @@
-"""Bits that stand for a consumer group's filter, as consumerFilter.json has them.
+"""The bits of a consumer group's filter, as consumerFilter.json has them.
 
 A broker with extended consume queues marks each message with the bits of the matching filters.
 fakemq has no such queues; it computes only the bits that the file contains for each filter.
@@ -17,9 +17,9 @@ _C1, _C2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
 
 class BloomFilter:
-    """A filter of ``bits`` bits, of which each text sets ``hashes``.
+    """A filter of ``bits`` bits; each text sets ``hashes`` of them.
 
-    Made for ``expected`` texts and an ``error_rate`` in percent, from 1 to 99.
+    The size is computed for ``expected`` texts and an ``error_rate`` in percent, from 1 to 99.
     """
 
     def __init__(self, error_rate: int, expected: int) -> None:
@@ -45,7 +45,7 @@ def _log(base: float, value: float) -> float:
 
 
 def murmur3_64(data: bytes) -> int:
-    """The first 64 bits of MurmurHash3 x64 128 with seed 0, as Guava's murmur3_128 has them."""
+    """Return the first 64 bits of MurmurHash3 x64 128 with seed 0, as Guava's murmur3_128."""
     h1 = h2 = 0
     whole = len(data) & ~15
     for at in range(0, whole, 16):

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 
 _KNOWN_CHARS = 1_000
+"""A longer text is compiled each time."""
 
 
 def compile_expression(expression_type: str | None, text: str | None) -> Expression:
     """Return the condition in a subscription's text.
 
-    Raises MQFilterError, whose text is what Java's exception says (nothing, for no text at all).
+    Raise MQFilterError with the text of Java's exception, which is empty if ``text`` is None.
     """
     if expression_type != ExpressionType.SQL92:
         raise MQFilterError(
@@ -41,7 +42,7 @@ def compile_expression(expression_type: str | None, text: str | None) -> Express
 
 
 class ExpressionMessageFilter:
-    """Lets through the messages that a condition is true of."""
+    """Lets through the messages for which a condition is true."""
 
     __slots__ = ("_expression",)
 
@@ -60,10 +61,10 @@ class ExpressionMessageFilter:
 
 
 class ExpressionForRetryMessageFilter:
-    """Lets through retries of the messages that the group's condition is true of.
+    """Lets through retries of the messages for which the group's condition is true.
 
-    The condition is the group's for the topic that the message was first sent to, as
-    ``expression_of`` returns it. If the group has none for that topic, every retry matches.
+    ``expression_of`` returns the group's condition for the topic to which the message was first
+    sent. If the group has none for that topic, every retry matches.
     Differs: Java throws an exception if a message does not name its first topic.
     """
 

@@ -1,7 +1,8 @@
 """The filter expressions that consumers have sent in heartbeats.
 
-A filter dies with its group, and is removed a day later. Java removes dead filters whenever it
-writes its file, every 10 s; here the filter that is removed next has a timer on that grid.
+When the last member of a group leaves, its filters are dead; they are removed a day later. Java
+removes dead filters when it writes its file, every 10 s. Here a timer on that grid is set for the
+filter that is removed next.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7)
 """
@@ -37,7 +38,10 @@ _TOPICS_CAPACITY = 512
 
 
 class ConsumerFilter:
-    """The filter of one group for one topic. ``died_ms`` is elapsed time, None while it lives."""
+    """The filter of one group for one topic.
+
+    ``died_ms`` is the elapsed time at which its group lost it; None while it is alive.
+    """
 
     __slots__ = ("data", "died_ms", "expression")
 
@@ -53,7 +57,7 @@ class ConsumerFilter:
 
 
 class ConsumerFilterManager:
-    """The filters of one broker, by group and topic; filters by tags are not listed."""
+    """The filters of one broker, by group and topic. Filters by tags are not in it."""
 
     def __init__(
         self,
@@ -68,7 +72,9 @@ class ConsumerFilterManager:
         """Returns what a group subscribes to, by topic; None for a group without members."""
         self._by_group: dict[str, dict[str, ConsumerFilter]] = {}
         self._timer: Timer | None = None
+        """Removes the next dead filter."""
         self._started_ms = 0
+        """The origin of the grid of clean-ups, in elapsed time."""
 
     # -- what consumers say -------------------------------------------------------------------
 
@@ -134,7 +140,7 @@ class ConsumerFilterManager:
         self._changed(group, topic, "registered")
 
     def unregister(self, group: str) -> None:
-        """Let the filters of a group die, as its last member has left.
+        """Mark the filters of a group as dead: its last member has left.
 
         Source: ConsumerFilterManager.java#unRegister (4.9.7)
         """
@@ -184,9 +190,9 @@ class ConsumerFilterManager:
         )
 
     def load(self, table: ConsumerFilterTable) -> None:
-        """Take over the filters of a file, or none if its bits have another size.
+        """Take over the filters of a file, or none of them if its bits have another size.
 
-        Differs: Java keeps an expression that cannot be compiled, as one that everything matches.
+        Differs: Java keeps an expression that cannot be compiled, and every message matches it.
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """
@@ -214,7 +220,7 @@ class ConsumerFilterManager:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Let the grid of clean-ups begin. Filters of groups without members died 30 s ago.
+        """Begin the grid of clean-ups. Filters of groups without members count as dead for 30 s.
 
         Source: ConsumerFilterManager.java#decode (4.9.7)
         """

@@ -1,4 +1,4 @@
-"""What a pull asks of its subscription, at once and while it waits."""
+"""The filter of a pull, as the store and held pulls call it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,9 @@ Properties are text. In a comparison they are converted to the type of the liter
 an int in ``a``, ``a > 5.0`` a double. If ``a`` cannot be converted, that is an error, and the
 broker does not deliver the message.
 
-Source: filter/expression/*.java (4.9.7), whose toString is ours, too
+``str()`` of an expression is the text of Java's toString; errors contain it.
+
+Source: filter/expression/*.java (4.9.7)
 """
 
 from __future__ import annotations
@@ -35,9 +37,10 @@ Properties: TypeAlias = Mapping[str, str]
 
 
 class Expression:
-    """Something with a value. ``condition`` says that it is true, false or null (unknown).
+    """A part of a filter expression, which has a value for each message.
 
-    `evaluate` raises MQFilterError where Java throws.
+    ``condition``: whether the value is true, false or null (unknown), and no number or text.
+    `evaluate` raises MQFilterError if Java throws an exception.
     """
 
     __slots__ = ()
@@ -47,7 +50,7 @@ class Expression:
         raise NotImplementedError
 
     def matches(self, properties: Properties) -> bool:
-        """Whether the value is true: neither false nor null nor an exception.
+        """Return whether the value is true: not false, not null and no exception.
 
         Source: broker/filter/ExpressionMessageFilter.java#isMatchedByCommitLog (4.9.7)
         """
@@ -92,7 +95,7 @@ class Property(Expression):
 
 
 class BooleanCast(Expression):
-    """A property where a condition should be: null, or else false, since it is no Boolean.
+    """A property in the place of a condition: null if it is absent, else false: it is no Boolean.
 
     Source: UnaryExpression.java#createBooleanCast
     """
@@ -110,7 +113,10 @@ class BooleanCast(Expression):
 
 
 class Negate(Expression):
-    """A number below zero; of what is no number, null. Source: UnaryExpression.java#createNegate"""
+    """A number with the other sign; null if the value is no number.
+
+    Source: UnaryExpression.java#createNegate
+    """
 
     __slots__ = ("_of",)
     condition = False
@@ -129,7 +135,7 @@ class Negate(Expression):
 
 
 class Not(Expression):
-    """Source: UnaryExpression.java#createNOT"""
+    """The opposite of a condition; null stays null. Source: UnaryExpression.java#createNOT"""
 
     __slots__ = ("_of",)
 
@@ -145,7 +151,7 @@ class Not(Expression):
 
 
 class In(Expression):
-    """Whether a property is one of some texts. Source: UnaryExpression.java#createInExpression"""
+    """Whether a property is one of the texts. Source: UnaryExpression.java#createInExpression"""
 
     __slots__ = ("_negated", "_property", "_texts")
 
@@ -169,7 +175,9 @@ class In(Expression):
 
 
 class And(Expression):
-    """All of two or more conditions: what is false decides, what is null does not.
+    """Whether all of two or more conditions are true.
+
+    One false condition makes it false; otherwise one null makes it null.
 
     Source: LogicExpression.java#createAND
     """
@@ -194,7 +202,9 @@ class And(Expression):
 
 
 class Or(Expression):
-    """Any of two or more conditions: what is true decides, what is null does not.
+    """Whether any of two or more conditions is true.
+
+    One true condition makes it true; otherwise one null makes it null.
 
     Source: LogicExpression.java#createOR
     """
@@ -219,9 +229,10 @@ class Or(Expression):
 
 
 class Equal(Expression):
-    """Whether two values are the same once they are of one type; IS NULL is one of these.
+    """Whether two values are equal after a conversion to one type; ``a IS NULL`` is made of it.
 
-    Null on the left is unknown, on the right it is another value, on both sides it is the same.
+    There are three cases with null: 1. on the left only: null; 2. on the right only: false; 3. on
+    both sides: true.
 
     Source: ComparisonExpression.java#doCreateEqual
     """
@@ -252,7 +263,7 @@ _ORDERS: dict[str, Callable[[int, int], bool]] = {
 
 
 class Order(Expression):
-    """How two numbers follow each other, or two texts that are numbers (of type double).
+    """Compares two numbers, or two texts that are numbers of type double.
 
     Source: ComparisonExpression.java#evaluate
     """
@@ -287,7 +298,7 @@ class Order(Expression):
 
 
 def java_text(value: Value) -> str:
-    """String.valueOf."""
+    """Return the text of Java's String.valueOf."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -310,7 +321,7 @@ def _as_it_is(value: Value) -> Value:
 
 
 def _no_text(truth: bool) -> Value:
-    # Java casts where it means to convert.
+    # A mistake of Java: it casts the Boolean to a String instead of converting it.
     raise MQFilterError(
         "java.lang.ClassCastException: class java.lang.Boolean cannot be cast to class"
         " java.lang.String (java.lang.Boolean and java.lang.String are in module java.base of"
@@ -335,14 +346,14 @@ _CONVERTERS: dict[tuple[type, type], tuple[_Converter, _Converter]] = {
     (float, int): (_as_it_is, float),
     (float, Long): (_as_it_is, float),
 }
-"""For what has unlike types, how each side becomes one of one type."""
+"""Types of left and right → how each side is converted before the comparison."""
 
 
 def compare(left: Value, right: Value) -> int:
-    """Below, at or above 0 as ``left`` is before, at or behind ``right``; neither is null.
+    """Return -1, 0 or 1: ``left`` is less than, equal to or greater than ``right``.
 
-    A Boolean and a number are -1, whatever they are. Raises MQFilterError for text that is no
-    number of the other side's type.
+    Neither is null. A Boolean compared with a number is always -1. Raise MQFilterError for a text
+    that is no number of the other side's type.
 
     Source: ComparisonExpression.java#__compare (4.9.7)
     """

@@ -3,9 +3,9 @@
 It is written by hand for two reasons. Parser libraries read a text to its end, but Java stops at
 the end of the first condition. And their errors are not those of Java.
 
-``OR`` binds loosest, then ``AND``, then ``=``, ``<>`` and ``IS``, then the other comparisons; what
-they compare, and what ``NOT`` negates, is a single operand. Any text may follow the condition. An
-error lists as expected all words that the parser tried since it took the last word, as in Java.
+From loose to tight binding: ``OR``; ``AND``; ``=``, ``<>`` and ``IS``; the other comparisons. A
+comparison compares single operands, and ``NOT`` negates one. Any text may follow the condition. An
+error lists all words that the parser has tried since it took the last word, as in Java.
 
 Source: filter/parser/SelectorParser.jj, SelectorParser.java, ParseException.java (4.9.7)
 """
@@ -59,20 +59,21 @@ _LITERALS: dict[Kind, Callable[[str], Value]]
 def compile_sql(text: str) -> Expression:
     """Return the condition at the beginning of ``text``.
 
-    Raises MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`.
+    Raise MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`. The cache is as large as
+    Java's.
 
-    Source: filter/parser/SelectorParser.java#parse (4.9.7), which remembers as many
+    Source: filter/parser/SelectorParser.java#parse (4.9.7)
     """
     try:
         return _as_condition(_Parser(Tokens(text)).expression())
-    except RecursionError:  # in naming a long chain of comparisons
+    except RecursionError:  # in the text of a long chain of comparisons
         raise _stack_overflow() from None
 
 
 class _Parser:
     """Recursive descent; each method is a production of the grammar and reads its words.
 
-    With ``scanning`` the methods read only, and return no expression.
+    With ``scanning`` the methods only read words; they make no expression.
     """
 
     def __init__(self, tokens: Tokens, at: int = 0, *, scanning: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The words of a filter expression, found one by one as JavaCC's token manager finds them.
+"""The words of a filter expression, split one by one as JavaCC's token manager does.
 
 Java reads a word only when its parser needs it. So a text behind the end of a condition is never
 read, and an error in it has no effect. Positions count UTF-16 units, as in Java.
@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 
 class MQFilterError(Exception):
-    """An expression that cannot be compiled, or evaluated; the text is that of Java's exception.
+    """An expression cannot be compiled or evaluated. The text is that of Java's exception.
 
-    Clients read it, because MQFilterException contains its cause's toString.
+    Clients see it, because MQFilterException contains its cause's toString.
 
     Source: filter/expression/MQFilterException.java (4.9.7)
     """
 
 
 class Kind(Enum):
-    """Kinds of words, in the order of Java's constants; the value is how an error names it."""
+    """Kinds of words, in the order of Java's constants; the value is the name in errors."""
 
     EOF = "<EOF>"
     NOT = '"NOT"'
@@ -55,7 +55,7 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A word, as it was typed, and where it begins."""
+    """A word: its kind, its text, and where it begins in UTF-16 units."""
 
     kind: Kind
     image: str
@@ -64,8 +64,8 @@ class Token(NamedTuple):
 
 _NOTHING = re.compile(r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*(?s:.*?)\*/)*")
 _NOTHING_ON_LAST_LINE = re.compile(r"(?:[ \t\f]+|/\*(?s:.*?)\*/)*")
-"""Blanks and comments. Without an end of line behind it, a ``--`` is two minus signs: the
-last line is not searched for one, because every ``--`` there would scan the whole line."""
+"""Blanks and comments. A comment ``--`` needs an end of line; on the last line ``--`` is two minus
+signs. That line has its own pattern: with the first one, every ``--`` would scan to its end."""
 
 _WORD = re.compile(
     r"""
@@ -84,9 +84,9 @@ _NAMED = {name: Kind[name] for name in ("FLOATING_POINT", "DECIMAL", "STRING")}
 
 
 class Tokens:
-    """The words of one text; ``tokens[n]`` finds the n-th when it is first asked for.
+    """The words of one text. ``tokens[n]`` splits the text up to the n-th word, from 0.
 
-    Behind the last word stands an EOF. Raises MQFilterError where no word can be found.
+    After the last word comes an EOF. Raise MQFilterError if the text continues with no word.
     """
 
     def __init__(self, text: str) -> None:
@@ -116,7 +116,7 @@ class Tokens:
         return Token(kind or _BY_IMAGE.get(image.upper(), Kind.ID), image, at)
 
     def place(self, at: int) -> tuple[int, int]:
-        """Line and column, both from 1, of the unit at ``at``; of nothing at all, they are 0.
+        """Return line and column of the unit at ``at``, both from 1; (0, 0) in an empty text.
 
         Source: SimpleCharStream.java#UpdateLineColumn (4.9.7)
         """
@@ -140,7 +140,7 @@ class Tokens:
         """
         text = self._text
         if text[at] == "'" or text.startswith("/*", at):
-            end = len(text)  # might have ended anywhere
+            end = len(text)  # Java has read to the end, because the string or comment has none
         else:
             end = min(len(text), at + (2 if text[at] in "/." else 1))
         line, column = self.place(end - 1)
@@ -172,7 +172,10 @@ _ESCAPES = {
 
 
 def add_escapes(text: str) -> str:
-    """``text`` as an error shows it. Source: filter/parser/TokenMgrError.java#addEscapes (4.9.7)"""
+    """Return ``text`` as an error shows it.
+
+    Source: filter/parser/TokenMgrError.java#addEscapes (4.9.7)
+    """
     return "".join(
         _ESCAPES[unit]
         if unit in _ESCAPES
@@ -184,12 +187,12 @@ def add_escapes(text: str) -> str:
 
 
 def _utf16_units(text: str) -> str:
-    """A string of the UTF-16 units of ``text``: characters beyond 16 bits become two."""
+    """Return the UTF-16 units of ``text`` as characters; one beyond 16 bits becomes two."""
     if not text or max(text) <= "\uffff":
         return text
     return "".join(map(chr, array("H", text.encode("utf-16", "surrogatepass")[2:])))
 
 
 def from_utf16_units(units: str) -> str:
-    """The string whose units these are."""
+    """Return the text that has these UTF-16 units."""
     return units.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

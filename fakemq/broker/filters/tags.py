@@ -1,4 +1,4 @@
-"""Tags, compared by hash only: the client compares the strings again.
+"""Filters by tags. They compare hashes only; the client compares the texts again.
 
 Source: broker/filter/ExpressionMessageFilter.java (4.9.7)
 """
@@ -28,11 +28,11 @@ class TagsFilter:
         return int32(tags_code) in self._codes
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        """Return True: the record has no more to compare."""
+        """Return True: the tag was compared by its queue entry."""
         return True
 
     def is_matched_by_properties(self, properties: bytes) -> bool:
-        """Return True, as for the record."""
+        """Return True, as `is_matched_by_commit_log`."""
         return True
 
 
