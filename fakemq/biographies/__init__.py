@@ -1,6 +1,6 @@
-"""What became of messages: the journal read along the links between their records.
+"""Biographies: what happened to a message, and why it has not been consumed.
 
-`chronicle` reads the journal once and knows which entry is about which record; `steps` are what a
-`biography` is made of; `biographer` walks from a message's first record to all that was made from
-it; `diagnosis` says what most likely keeps a message from being consumed.
+`chronicle` indexes the journal by record. `biographer` walks from a message's first record to all
+records made from it, such as retries, and writes a `biography` of `steps`. `diagnosis` names the
+most likely reason why messages are not consumed.
 """

@@ -1,4 +1,4 @@
-"""What is behind an entry, in words: what a test did by hand, or had a fault do."""
+"""The reason of a journal entry as text: an action of the test, or a fault that the test placed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 
 
 def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:
-    """The faults that hit it, and the nearest cause with a name; "" if there are none."""
+    """Return the reason of an entry as text: a fault that acted, or the nearest named cause.
+
+    Faults come first; "" if there is neither. Example: ``"after clock advanced 10s"``.
+    """
     hits = chronicle.hits.get(entry.cause, ()) if entry.cause else ()
-    if isinstance(entry.event, Dispatched):  # not faults of the answer to its sender
+    if isinstance(entry.event, Dispatched):
+        # A fault that acts after the dispatch belongs to the answer to the producer, not to this.
         hits = [hit for hit in hits if hit.seq < entry.seq]
     texts = [named(hit.event) for hit in hits]
     texts += filter(None, (named(cause.event) for cause in journal.cause_chain(entry)))
@@ -30,7 +34,7 @@ def because(journal: Journal, chronicle: Chronicle, entry: Entry) -> str:
 
 
 def named(event: Event) -> str:
-    """What a test knows of an event as its own doing; "" if it was none."""
+    """Return the text of an event that a test causes directly; "" for any other event."""
     if isinstance(event, FaultHit):
         return f"fault {event.fault} {event.what}"
     if isinstance(event, ClockMoved):
@@ -51,7 +55,7 @@ def _ahead(skew_ms: int) -> str:
 
 
 def missing(core: ClusterCore, slave: Broker) -> str:
-    """Why a slave does not have what its master has; "" if it is only late."""
+    """Return why a slave lacks records: a fault, or the slave's state; "" if it is only late."""
     for placed in core.faults.all():
         scope = placed.scope
         ends = {getattr(scope, name, None) for name in ("node", "peer", "source", "target")}
@@ -61,14 +65,14 @@ def missing(core: ClusterCore, slave: Broker) -> str:
 
 
 def answer_text(code: int) -> str:
-    """What a sender was told: SEND_OK, or the name of another code."""
+    """Return the text of a response code to a send: SEND_OK, or the name of another code."""
     if code == ResponseCode.SUCCESS:
         return "SEND_OK"
     return ResponseCode(code).name if code in ResponseCode.__members__.values() else str(code)
 
 
 def duration_text(ms: int) -> str:
-    """A duration in its two largest units, such as ``1m 30s``."""
+    """Return a duration in its two largest units, such as ``1m 30s``."""
     parts = []
     left_ms = abs(ms)
     for unit, unit_ms in _UNITS:

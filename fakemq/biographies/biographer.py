@@ -1,4 +1,4 @@
-"""Telling what became of a message: from its first record to all that was made from it."""
+"""Writes biographies: follows a message from its first record to every record made from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
-"""Topics whose consume queues are the broker's own."""
+"""Topics that consumers cannot see: the broker alone reads their queues."""
 
 
 class CallInThread(Protocol):
@@ -35,7 +35,7 @@ class CallInThread(Protocol):
 
 
 class Biographer:
-    """Writes the biographies of one core's messages; it reads the journal as that grows."""
+    """Writes biographies of one core's messages; each call reads only the journal's new part."""
 
     def __init__(self, core: ClusterCore, call: CallInThread) -> None:
         self._core = core
@@ -44,22 +44,26 @@ class Biographer:
         self._chronicle = Chronicle(core.journal, names)
 
     def chronicle(self) -> Chronicle:
-        """The journal by record, as it is now. On the cluster's thread only."""
+        """Return the journal's present entries by record. Only on the cluster's thread."""
         self._chronicle.read()
         return self._chronicle
 
     def tell(self, message: Message, epoch: int | None = None) -> Biography:
-        """Return the biography of a message that was looked up in an ``epoch`` of the journal."""
+        """Return the biography of a message. May be called on any thread.
+
+        ``epoch`` is the journal's epoch in which the message was looked up; None if unknown. After
+        a reset the biography has one step, `Forgotten`.
+        """
         return self._call(lambda: self._tell(message, epoch))
 
     def _tell(self, message: Message, epoch: int | None) -> Biography:
         if epoch not in (None, self._core.journal.epoch):
-            why = "the cluster was reset since: the journal does not go back so far"
+            why = "the cluster was reset since: the journal begins after the message"
             return Biography(
                 _name(message),
                 [steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=message.broker, why=why)],
             )
-        return _Telling(self._core, self.chronicle()).tell(message)
+        return _Walk(self._core, self.chronicle()).biography(message)
 
 
 def _name(message: Message) -> str:
@@ -67,19 +71,21 @@ def _name(message: Message) -> str:
     return f"{message.msg_id} {body!r} of {message.topic}"
 
 
-class _Telling:
-    """One message being told of."""
+class _Walk:
+    """Collects the steps of one message; used once."""
 
     def __init__(self, core: ClusterCore, chronicle: Chronicle) -> None:
         self._core = core
         self._journal = core.journal
         self._chronicle = chronicle
-        self._told: list[Step] = []
+        self._steps: list[Step] = []
         self._times: Counter[str] = Counter()
+        """Group → its deliveries counted so far."""
         self._lacking: set[str] = set()
-        """Slaves that lack something, each of which is told of once."""
+        """Slaves that have a `NotReplicated` step already: one is enough, for the first record."""
 
-    def tell(self, message: Message) -> Biography:
+    def biography(self, message: Message) -> Biography:
+        """Return the biography of the message to which a record belongs, from its first record."""
         root: Record = (message.broker, message.commit_log_offset)
         source = self._chronicle.made_from
         while root in source:
@@ -87,14 +93,18 @@ class _Telling:
         if self._chronicle.forgotten(root):
             self._forgotten(message, root)
         self._walk(root, "", message)
-        happened = sorted((step for step in self._told if step.seq), key=lambda step: step.seq)
-        rest = [step for step in self._told if not step.seq]
+        # There are three kinds of steps, in this order:
+        # 1. the remark that the journal does not go back far enough;
+        # 2. what happened, by journal number;
+        # 3. the remarks about what has not happened yet.
+        happened = sorted((step for step in self._steps if step.seq), key=lambda step: step.seq)
+        rest = [step for step in self._steps if not step.seq]
         before = [step for step in rest if isinstance(step, steps.Forgotten)]
         after = [step for step in rest if not isinstance(step, steps.Forgotten)]
         return Biography(_name(message), [*before, *self._counted(happened), *after])
 
     def _counted(self, happened: list[Step]) -> Iterator[Step]:
-        """Deliveries know the how-manieth they are once all are in order."""
+        """Number the deliveries of each group, which only the final order of steps allows."""
         for step in happened:
             if isinstance(step, steps.Delivered):
                 self._times[step.group] += 1
@@ -109,12 +119,18 @@ class _Telling:
             if first_seq > 1
             else "it was stored before the journal begins"
         )
-        self._told.append(steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=root[0], why=why))
+        self._steps.append(
+            steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=root[0], why=why)
+        )
 
     # -- one record ---------------------------------------------------------------------------
 
     def _walk(self, record: Record, inherited: str, message: Message | None = None) -> None:
-        """Tell of a record and all that was made from it; ``inherited`` is why it was made."""
+        """Add the steps of a record and of every record made from it, such as a retry.
+
+        ``inherited`` is the reason why the record was made; a delivery without a reason of its own
+        gets it.
+        """
         chronicle = self._chronicle
         appended = chronicle.appended.get(record)
         made = record in chronicle.made_from
@@ -125,7 +141,7 @@ class _Telling:
             if not made or not isinstance(entry.event, events.Dispatched | events.Scheduled):
                 self._news(entry, seen=place is not None and place[1] not in _UNSEEN)
         if appended is not None:
-            self._replicas(record, appended, told=not made)
+            self._replicas(record, appended, first=not made)
         if place is not None and place[1] not in _UNSEEN:
             self._deliveries(place, inherited)
             self._commits(place, appended)
@@ -140,7 +156,7 @@ class _Telling:
         return because(self._journal, self._chronicle, entry)
 
     def _with_jump(self, record: Record, entry: Entry, why: str) -> str:
-        """``why`` a delay is over, and the jump of its broker's time that has to do with it."""
+        """Return ``why`` a delay ended, after a jump of its broker's clock during the delay."""
         for news in self._chronicle.news.get(record, ()):
             if isinstance(news.event, events.Scheduled):
                 jump = self._chronicle.wall_jump(entry.event.node, news.seq, entry.seq)
@@ -159,7 +175,7 @@ class _Telling:
             sender = f"{client_id} ({peer})" if client_id else peer
             code = chronicle.answers.get(entry.cause)
             answer = "" if code is None else answer_text(code)
-        self._told.append(
+        self._steps.append(
             steps.Stored(
                 seq=entry.seq,
                 at_ms=entry.at_ms,
@@ -185,9 +201,9 @@ class _Telling:
                 step = self._delayed(entry, event)
             case events.ScheduledDiscarded() | events.TransactionDiscarded():
                 what = (
-                    f"nobody decided its transaction in {event.times} checks"
+                    f"no producer decided its transaction in {event.times} checks"
                     if isinstance(event, events.TransactionDiscarded)
-                    else "it was delayed and has nowhere to go"
+                    else "it is a half message with a delay, and its real topic is lost"
                 )
                 step = steps.Discarded(seq=seq, at_ms=at_ms, node=node, because=why, why=what)
             case events.HalfStored(topic=topic):
@@ -199,7 +215,7 @@ class _Telling:
             case events.DeadLettered():
                 self._made(entry, (node, event.phy_offset), why)
         if step is not None:
-            self._told.append(step)
+            self._steps.append(step)
 
     def _made(self, entry: Entry, target: Record, why: str) -> None:
         event, seq, at_ms, node = entry.event, entry.seq, entry.at_ms, entry.event.node
@@ -255,11 +271,11 @@ class _Telling:
                     from_check=from_check,
                 )
             case events.Scheduled():
-                # A retry that its client sent by itself.
+                # The client sent the retry itself, because it could not send the message back.
                 self._stored(self._chronicle.appended[target])
                 step = self._delayed(entry, event)
         if step is not None:
-            self._told.append(step)
+            self._steps.append(step)
 
     def _delayed(self, entry: Entry, event: events.Scheduled) -> steps.Delayed:
         return steps.Delayed(
@@ -278,14 +294,17 @@ class _Telling:
         return 0
 
     def _by_cluster(self, entry: Entry, event: events.Scheduled) -> int:
-        """When it is due by the clock that all else is told by, and not by its broker's own."""
+        """Return when a delay ends by the cluster's clock, as all times of a biography.
+
+        The event has the time of its broker's clock, which may be skewed.
+        """
         return event.due_at_ms - self._chronicle.skew_ms(event.node, entry.seq)
 
     def _deliveries(self, place: tuple[str, str, int, int], inherited: str) -> None:
         for entry in self._chronicle.withheld.get(place, ()):
             withheld = entry.event
             assert isinstance(withheld, AnswerWithheld)
-            self._told.append(
+            self._steps.append(
                 steps.Withheld(
                     seq=entry.seq,
                     at_ms=entry.at_ms,
@@ -299,7 +318,7 @@ class _Telling:
         for entry in self._chronicle.delivered.get(place, ()):
             event = entry.event
             assert isinstance(event, events.Delivered)
-            self._told.append(
+            self._steps.append(
                 steps.Delivered(
                     seq=entry.seq,
                     at_ms=entry.at_ms,
@@ -313,7 +332,9 @@ class _Telling:
             )
 
     def _commits(self, place: tuple[str, str, int, int], appended: Entry | None) -> None:
+        """Add an `Acknowledged` for each commit past a record, a `SetBack` for each one back."""
         broker, topic, queue_id, offset = place
+        # A commit before the append was of another message at the same offset, lost in a crash.
         since_seq = 0 if appended is None else appended.seq
         for risings in self._chronicle.commits.get((broker, topic, queue_id), {}).values():
             acked = False
@@ -332,7 +353,7 @@ class _Telling:
         assert isinstance(event, events.OffsetCommitted)
         request = chronicle.requests.get(entry.cause)
         peer = getattr(request.event, "peer", "") if request is not None else ""
-        self._told.append(
+        self._steps.append(
             kind(
                 seq=entry.seq,
                 at_ms=entry.at_ms,
@@ -346,8 +367,9 @@ class _Telling:
 
     # -- replication --------------------------------------------------------------------------
 
-    def _replicas(self, record: Record, appended: Entry, *, told: bool) -> None:
-        """Which slaves have it; of what was made on the way only those that do not."""
+    def _replicas(self, record: Record, appended: Entry, *, first: bool) -> None:
+        """Add which slaves have a record. For later records than the ``first`` one, only which
+        slaves lack it."""
         broker_name, phy_offset = record
         for name, slave in self._core.brokers.items():
             config = slave.config
@@ -358,12 +380,12 @@ class _Telling:
                     continue
                 self._lacking.add(name)
                 now_ms, why = self._core.clock.now_ms(), missing(self._core, slave)
-                self._told.append(steps.NotReplicated(seq=0, at_ms=now_ms, node=name, because=why))
+                self._steps.append(steps.NotReplicated(seq=0, at_ms=now_ms, node=name, because=why))
                 continue
             entry = self._chronicle.replicated[name].past(phy_offset)
-            if told and entry is not None and entry.seq > appended.seq:
+            if first and entry is not None and entry.seq > appended.seq:
                 why = self._why(entry)
-                self._told.append(
+                self._steps.append(
                     steps.Replicated(seq=entry.seq, at_ms=entry.at_ms, node=name, because=why)
                 )
 
@@ -371,7 +393,7 @@ class _Telling:
 def _place(
     record: Record, appended: Entry | None, message: Message | None
 ) -> tuple[str, str, int, int] | None:
-    """Where consumers find a record, as far as that is known."""
+    """Return the place in a queue where consumers find a record; None if it is unknown."""
     if appended is not None:
         event = appended.event
         assert isinstance(event, events.LogAppended)

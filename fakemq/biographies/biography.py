@@ -1,4 +1,4 @@
-"""One message's biography: its steps from being stored on, in the order they happened."""
+"""One message's biography: everything that happened to it, as steps, oldest first."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ StepT = TypeVar("StepT", bound=Step)
 
 
 class Biography(Sequence[Step]):
-    """The steps of one message, oldest first; `str` returns them as lines below its name."""
+    """The steps of one message, oldest first; `str` returns its name, then a line for each."""
 
-    def __init__(self, name: str, told: Sequence[Step]) -> None:
+    def __init__(self, name: str, steps: Sequence[Step]) -> None:
         self.name = name
-        self._steps = tuple(told)
+        """The message's id, the beginning of its body, and its topic."""
+        self._steps = tuple(steps)
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -30,7 +31,7 @@ class Biography(Sequence[Step]):
         return len(self._steps)
 
     def of(self, kind: type[StepT]) -> list[StepT]:
-        """The steps of one kind."""
+        """Return the steps of one kind: ``biography.of(Delivered)`` has the deliveries."""
         return [step for step in self._steps if isinstance(step, kind)]
 
     def __eq__(self, other: object) -> bool:

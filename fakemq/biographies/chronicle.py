@@ -1,6 +1,7 @@
-"""The journal, read once: which entries are about which record.
+"""An index of the journal: which entries are about which record.
 
-A record is a place in the log of a broker, which its slaves share: (brokerName, physical offset).
+A record is named by (brokerName, physical offset), so a master's record and its slaves' copies are
+one record.
 """
 
 from __future__ import annotations
@@ -52,46 +53,54 @@ def _code(request: Entry) -> int:
 
 
 class Rising:
-    """Entries that each say "everything before this offset": the first one that goes past it."""
+    """Entries whose offsets rise, such as commits of one group: "everything before it is done".
+
+    It answers which entry was the first to pass a given offset.
+    """
 
     def __init__(self) -> None:
+        # Two lists of equal length; the offsets ascend strictly, so that bisect finds one.
         self._offsets: list[int] = []
         self._entries: list[Entry] = []
 
     def put(self, offset: int, entry: Entry) -> None:
+        """Add an entry; one whose offset is not beyond the last is dropped, as it adds nothing."""
         if not self._offsets or offset > self._offsets[-1]:
             self._offsets.append(offset)
             self._entries.append(entry)
 
     @property
     def end_offset(self) -> int:
-        """How far it has come."""
+        """The last offset; 0 if there is no entry."""
         return self._offsets[-1] if self._offsets else 0
 
     @property
     def first_offset(self) -> int:
-        """Where it began."""
+        """The offset of the first entry; IndexError if there is no entry."""
         return self._offsets[0]
 
     @property
     def first(self) -> Entry:
-        """The entry with which it began."""
+        """The first entry; IndexError if there is none."""
         return self._entries[0]
 
     def past(self, offset: int) -> Entry | None:
-        """The first entry after which everything up to and with ``offset`` is done."""
+        """Return the first entry beyond ``offset``, so that ``offset`` itself is done; or None."""
         index = bisect_right(self._offsets, offset)
         return self._entries[index] if index < len(self._entries) else None
 
 
 class Chronicle:
-    """What one journal says, by record; `read` takes in what is new."""
+    """The entries of one journal by record. `read` adds the entries written since its last call."""
 
     def __init__(self, journal: Journal, broker_names: Mapping[str, str]) -> None:
         self._journal = journal
         self._names = broker_names
+        """Node name → brokerName."""
         self._read_seq = 0
+        """The number of the last entry that was read."""
         self._epoch = journal.epoch
+        """The journal's epoch of the entries read; a reset of the cluster begins another one."""
         self._readers: dict[type[Event], Callable[[Entry], None]] = {
             AnswerWithheld: self._withheld,
             ClockMoved: self._wall_moved,
@@ -121,38 +130,48 @@ class Chronicle:
 
     def _begin_anew(self) -> None:
         self._walls: list[Entry] = []
-        """Jumps of the cluster's wall, and of those of nodes."""
+        """Jumps of the wall time of the cluster and of its nodes."""
         self._forget()
 
     def _forget(self) -> None:
-        """The records are others."""
+        """Forget all records: after a restored snapshot their offsets name other records."""
         self.appended: dict[Record, Entry] = {}
+        """The entry that appended a record."""
         self.news: dict[Record, list[Entry]] = defaultdict(list)
-        """What happened to a record without making another one of it."""
+        """What happened to a record without making another record from it."""
         self.made: dict[Record, list[tuple[Record, Entry]]] = defaultdict(list)
-        """What was made from a record, and how."""
+        """The records made from a record, such as its retry, each with the entry that made it."""
         self.made_from: dict[Record, tuple[Record, Entry]] = {}
+        """The reverse of `made`."""
         self.delivered: dict[Place, list[Entry]] = defaultdict(list)
+        """Pull answers that left for a consumer."""
         self.withheld: dict[Place, list[Entry]] = defaultdict(list)
-        """Pull answers that a fault kept back."""
+        """Pull answers that a fault held back."""
         self.pulling: dict[str, dict[str, None]] = defaultdict(dict)
         """The groups that pulled a topic, in the order of their first pulls."""
         self.commits: dict[tuple[str, str, int], dict[str, list[Rising]]] = defaultdict(dict)
-        """Committed offsets by (brokerName, topic, queue id) and group; a new list of them begins
-        with each that was set back."""
+        """Committed offsets by (brokerName, topic, queue id) and group; a smaller offset than the
+        last begins a new `Rising`."""
         self.replicated: dict[str, Rising] = defaultdict(Rising)
-        """How far the log of each slave has come."""
+        """Slave's name → the ends of its log over time."""
         self.answers: dict[int, int | None] = {}
-        """Response codes, by the number of the request."""
+        """Number of a request's entry → response code; None if there was no response."""
         self.requests: dict[int, Entry] = {}
+        """Number of a request's entry → the entry."""
         self.hits: dict[int, list[Entry]] = defaultdict(list)
-        """Faults that hit, by the number of the entry that they affected."""
+        """Faults that acted, by the number of the entry that they affected."""
         self._clients: dict[tuple[str, str], str] = {}
+        """(node, client's address) → client id."""
         self._at: dict[Place, Record] = {}
         self._first_of: dict[str, Record] = {}
+        """Message id → the first record with this id; retries keep the id."""
 
     def read(self) -> None:
-        """Take in what is new; all again, if the journal was cleared or has forgotten much."""
+        """Read the new entries.
+
+        Read all entries again in two cases: 1. the journal was cleared; 2. the journal has dropped
+        more than half of the entries that this index holds, so that the index would only grow.
+        """
         journal = self._journal
         if self._epoch != journal.epoch or len(self.appended) > 2 * max(len(journal), 1):
             self._begin_anew()
@@ -166,16 +185,16 @@ class Chronicle:
         self._read_seq = journal.last_seq
 
     def client(self, node: str, peer: str) -> str:
-        """The id of the client at an address, as its heartbeats say; "" if it never sent one."""
+        """Return the id that a client at an address sent in its heartbeats; "" without one."""
         return self._clients.get((node, peer), "")
 
     def skew_ms(self, node: str, seq: int) -> int:
-        """How far a node's clock was ahead of the cluster's when an entry was written."""
+        """Return how far a node's clock was ahead of the cluster's at entry ``seq``."""
         skews = (one.event for one in self._walls if one.seq < seq and one.event.node == node)
         return next((one.skew_ms for one in reversed([*skews]) if isinstance(one, ClockSkewed)), 0)
 
     def wall_jump(self, node: str, since_seq: int, until_seq: int) -> Entry | None:
-        """The last jump of the time that a node knows, between two entries."""
+        """Return the last jump of a node's wall time, its own or the cluster's, in between."""
         for one in reversed(self._walls):
             own = one.event.node == node or isinstance(one.event, ClockMoved)
             if own and since_seq < one.seq < until_seq:
@@ -183,11 +202,11 @@ class Chronicle:
         return None
 
     def record_at(self, broker: str, topic: str, queue_id: int, offset: int) -> Record | None:
-        """The record at a place of a queue."""
+        """Return the record at a place of a queue; None if the journal does not show it."""
         return self._at.get((broker, topic, queue_id, offset))
 
     def forgotten(self, record: Record) -> bool:
-        """Whether the journal does not know how a record came to be."""
+        """Return whether the journal does not have the append of a record."""
         return record not in self.appended
 
     # -- readers ------------------------------------------------------------------------------
@@ -196,10 +215,12 @@ class Chronicle:
         return self._names.get(event.node, event.node), phy_offset
 
     def _half(self, event: Event, half_offset: int) -> Record | None:
+        """Return the record of a half message by its offset in the half topic's only queue."""
         broker = self._names.get(event.node, event.node)
         return self._at.get((broker, TRANS_HALF_TOPIC, 0, half_offset))
 
     def _link(self, source: Record | None, target: Record, entry: Entry) -> None:
+        """Note that ``target`` was made from ``source``; None if the source is unknown."""
         if source is None:
             self.news[target].append(entry)
         elif source != target:
@@ -221,7 +242,7 @@ class Chronicle:
             self._first_of.setdefault(event.msg_id, record)
 
     def _forget_record(self, record: Record) -> None:
-        """A crash took the end of the log, where another record is now."""
+        """Forget a record that a crash removed; a new record has its offset now."""
         self.news.pop(record, None)
         self.made.pop(record, None)
         source = self.made_from.pop(record, None)
@@ -249,7 +270,10 @@ class Chronicle:
             self._perhaps_sent_again(record, event.msg_id, entry)
 
     def _perhaps_sent_again(self, record: Record, msg_id: str, entry: Entry) -> None:
-        """Clients send a retry themselves where they cannot send back; it keeps its id."""
+        """Link a retry that a client sent itself, as it does if it cannot send a message back.
+
+        Such a retry keeps the message's id, which finds its first record.
+        """
         first = self._first_of.get(msg_id)
         if first is not None and first != record and record not in self.made_from:
             self._link(first, record, entry)

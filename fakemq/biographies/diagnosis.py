@@ -1,8 +1,10 @@
-"""What most likely keeps messages from being consumed: the first lines of a failing test's report.
+"""Finds out what most likely keeps messages from being consumed, for a failing test's report.
 
-Every finding names messages and one reason. Reasons that are certain come first: a broker that is
-down, a delay that is not over. Faults that hit come next, as they explain what nothing else does;
-what may follow from them, a group without members, and what only looks unfinished come last.
+Each finding is one line: some messages and one reason. The order is:
+
+1. reasons that are certain: a broker that is down, a delay that has not ended;
+2. faults that acted, which may explain the rest;
+3. observations that may follow from a fault: a group without members, a missing acknowledgement.
 """
 
 from __future__ import annotations
@@ -35,19 +37,21 @@ if TYPE_CHECKING:
 
 _BROKERS_OWN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
 NAMED_AT_MOST = 3
+"""How many messages a finding names; of the others it shows the number."""
 
 
 class Findings:
-    """Messages by what was found of them, in the order of being found."""
+    """Findings: messages grouped by topic and reason, in the order of their first message."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], list[str]] = {}
+        """(topic, reason) → names of messages."""
 
     def add(self, topic: str, reason: str, name: str) -> None:
         self._names.setdefault((topic, reason), []).append(name)
 
     def lines(self) -> list[str]:
-        """One line for each topic and reason, with a few names."""
+        """Return one line for each topic and reason, with at most `NAMED_AT_MOST` names."""
         return [
             f"{_names(topic, names)}: {reason}" for (topic, reason), names in self._names.items()
         ]
@@ -64,24 +68,29 @@ def _names(topic: str, names: list[str]) -> str:
 def diagnosis(
     core: ClusterCore, chronicle: Chronicle, topic: str | None = None, group: str | None = None
 ) -> list[str]:
-    """The findings about a topic's messages, or all; ``group`` is their consumer."""
-    patient = _Patient(core, chronicle, topic, group)
-    certain = patient.certain()
-    return [*certain, *patient.faults(), *patient.uncertain()]
+    """Return the findings about the messages of a topic, or of all topics for None.
+
+    ``group`` limits them to one consumer group.
+    """
+    search = _Search(core, chronicle, topic, group)
+    certain = search.certain()  # first: it also collects what `uncertain` returns
+    return [*certain, *search.faults(), *search.uncertain()]
 
 
 def diagnosis_of_sends(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
-    """The findings about messages of a topic that are not there as expected, consumed or not."""
-    patient = _Patient(core, chronicle, topic, None, consumers=False)
+    """Return the findings about messages that a topic should have, whether consumed or not."""
+    search = _Search(core, chronicle, topic, None, consumers=False)
     down = [
         f"{broker.name} is {broker.state}"
         for broker in core.brokers.values()
         if broker.state is not NodeState.RUNNING and not broker.config.is_slave
     ]
-    return [*patient.certain(), *down, *patient.faults()]
+    return [*search.certain(), *down, *search.faults()]
 
 
-class _Patient:
+class _Search:
+    """Collects the findings of one diagnosis; used once."""
+
     def __init__(
         self,
         core: ClusterCore,
@@ -94,14 +103,16 @@ class _Patient:
         self._core = core
         self._chronicle = chronicle
         self._topics = None if topic is None else {topic, retry_topic(group or "")}
-        """Those that are asked about; None for all."""
+        """The topics to examine; None for all."""
         self._group = group
         self._consumers = consumers
         """Whether deliveries to consumers matter."""
         self._uncertain = Findings()
+        """Observations, collected by `certain` and returned by `uncertain`."""
 
     def certain(self) -> list[str]:
-        """Messages that wait for time or a decision, are lost, or have no possible consumer."""
+        """Return the certain reasons: a message waits for time or for a decision, is lost, or can
+        have no consumer."""
         found, copies = Findings(), Findings()
         self._delayed(found)
         for record, entry in self._chronicle.appended.items():
@@ -124,14 +135,14 @@ class _Patient:
         return self._topics is None or topic in self._topics
 
     def faults(self) -> list[str]:
-        """Which faults had an effect, and how often."""
+        """Return which faults acted, and how often."""
         hits = Counter(
             named(hit.event) for hit in self._core.journal if isinstance(hit.event, FaultHit)
         )
         return [f"{what} hit {_times(times)}" for what, times in hits.items()]
 
     def uncertain(self) -> list[str]:
-        """Messages that no member has pulled, or none acknowledged; call `certain` before."""
+        """Return the messages that no member has pulled or acknowledged. Call `certain` before."""
         found = self._uncertain
         for place, deliveries in self._chronicle.delivered.items():
             broker, topic, queue_id, offset = place
@@ -168,12 +179,13 @@ class _Patient:
             else:
                 still = "the clock runs"
             due = f"due in {duration_text(left_ms)}" if left_ms > 0 else "due now"
-            at_ms = one.due_at_ms - broker.clock.skew_ms  # by the clock that all else is told by
+            at_ms = one.due_at_ms - broker.clock.skew_ms  # all texts show the cluster's clock
             reason = f"waits at delay level {one.level}, {due} at {clock_text(at_ms)}"
             name = one.message.keys or repr(one.message.body[:40])
             found.add(one.topic, f"{reason}; {still}", name)
 
     def _half(self, found: Findings, record: Record, broker: Broker) -> None:
+        """Add a half message whose transaction is neither committed nor rolled back."""
         chronicle = self._chronicle
         news = [entry.event for entry in chronicle.news.get(record, ())]
         over = events.TransactionEnded | events.TransactionDiscarded
@@ -192,7 +204,7 @@ class _Patient:
         if isinstance(check, events.TransactionChecked):
             asked = f"checked {_times(check.times)}"
         if not broker.producers.snapshot().get(group):
-            why = f"producer group {group} has nobody to be asked"
+            why = f"no producer of group {group} is connected"
         elif self._core.clock.frozen:
             why = "the clock is frozen"
         else:
@@ -201,20 +213,21 @@ class _Patient:
         found.add(topic, reason, _name_of(stored))
 
     def _replication(self, found: Findings, record: Record, entry: Entry, broker: Broker) -> bool:
-        """Whether a record is gone; what slaves lack is said, too."""
+        """Add a record that its master or a slave lacks; return whether the master lost it."""
         event, core = entry.event, self._core
         assert isinstance(event, events.LogAppended)
         code = self._chronicle.answers.get(entry.cause)
-        told = "" if code is None else f", its sender was told {answer_text(code)}"
+        answer = "" if code is None else f", its producer got {answer_text(code)}"
         if broker.store.log.max_offset <= record[1]:
-            found.add(event.topic, f"lost by {broker.name}{told}", event.msg_id or "a message")
+            found.add(event.topic, f"lost by {broker.name}{answer}", event.msg_id or "a message")
             return True
         for name, slave in core.brokers.items():
             if not slave.config.is_slave or slave.config.broker_name != record[0]:
                 continue
             if slave.store.log.max_offset <= record[1]:
                 why = missing(core, slave)
-                reason = f"not replicated to {name}{told}{why and f': {why}'}"
+                reason = f"not replicated to {name}{answer}{why and f': {why}'}"
+                # A slave that is only late is no finding while its master runs.
                 if why or not broker.running:
                     found.add(event.topic, reason, self._name(record))
         return False
@@ -242,7 +255,7 @@ class _Patient:
 
 
 def _name_of(stored: MessageExt) -> str:
-    """What a test knows a message by: its keys, or its body."""
+    """Return the name that a test knows a message by: its keys, or the beginning of its body."""
     return stored.properties.get(KEYS) or repr(stored.body[:40])
 
 

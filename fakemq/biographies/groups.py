@@ -1,4 +1,4 @@
-"""Why a group has not got a message that lies in its queue."""
+"""Finds out why a group has not received a message that is in its queue."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 
 
 class Reason(NamedTuple):
-    """Why a message was not delivered; not ``certain`` if it only says that it was not."""
+    """Why a message was not delivered."""
 
     text: str
     certain: bool = True
+    """False if the text states only that no delivery happened, as "group g has no member"."""
 
 
 def why_not_delivered(
     core: ClusterCore, chronicle: Chronicle, broker: Broker, stored: MessageExt, group: str | None
 ) -> list[Reason]:
-    """One reason for each group that may want it, or for ``group`` alone."""
+    """Return one reason for each group that consumes the topic, or for ``group`` only.
+
+    A reason that concerns all groups, such as a stopped broker, is returned alone.
+    """
     if broker.state is not NodeState.RUNNING:
         return [Reason(f"its broker {broker.name} is {broker.state}")]
     config = broker.topics.select(stored.topic)
@@ -46,7 +50,7 @@ def why_not_delivered(
 
 
 def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
-    """The groups that consume a topic, as far as tables and the journal show."""
+    """Return the groups that consume a topic, as far as tables and the journal show."""
     if topic.startswith(RETRY_PREFIX):
         return [topic.removeprefix(RETRY_PREFIX)]
     found: dict[str, None] = {}
@@ -58,7 +62,8 @@ def _groups(core: ClusterCore, chronicle: Chronicle, topic: str) -> list[str]:
 
 def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) -> Reason:
     members = inspection.members(core, group)
-    if not members:  # which is what a fault may have brought about
+    if not members:
+        # Not certain: a fault may have removed the members, and faults are listed before this.
         return Reason(f"group {group} has no member", certain=False)
     refused = _refused(broker, stored, group, {member.client_id for member in members})
     if refused is not None:
@@ -67,6 +72,7 @@ def _why_not(core: ClusterCore, broker: Broker, stored: MessageExt, group: str) 
 
 
 def _refused(broker: Broker, stored: MessageExt, group: str, client_ids: set[str]) -> str | None:
+    """Return why the group's pulls cannot return a message, or None if they can."""
     settings = broker.groups.snapshot().get(group)
     if settings is not None and not settings.consume_enable:
         return f"consume is disabled for group {group}"

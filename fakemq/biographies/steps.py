@@ -1,8 +1,7 @@
-"""What a biography is made of: one class for each thing that can happen to a message.
+"""The steps of a biography: one class for each kind of event in the life of a message.
 
-Every step has its time (``at_ms``, the cluster's), the node, the number of its journal entry and
-what is behind it (``because``): a fault that hit, a jump of the clock, a broker moved by hand; ""
-for none of these. `str` returns it as a line of text.
+``str(step)`` is one line: the time, what happened, and the reason if there is one, as in
+``12:00:10.000 delay over, in orders broker-a-0/0@0 — after clock advanced 10s``.
 """
 
 from __future__ import annotations
@@ -13,15 +12,20 @@ from fakemq.journal.journal import clock_text
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """Something that happened to a message; ``seq`` is 0 for what has not happened."""
+    """One event in the life of a message, or a remark about what has not happened to it."""
 
     seq: int
+    """The number of its journal entry; 0 for a remark, which has none."""
     at_ms: int
+    """The cluster's wall time, in milliseconds since the epoch."""
     node: str
+    """The broker where it happened."""
     because: str = ""
+    """The reason, if it is an action of the test: a fault that acted, a move of the clock, a broker
+    that the test stopped or started; otherwise ""."""
 
     def text(self) -> str:
-        """What happened, without when and why."""
+        """Return what happened, without the time and the reason."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -30,7 +34,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
 
 
 class Forgotten(Step, frozen=True, kw_only=True, gc=False):
-    """How it was stored is not in the journal; ``why`` says what is known of that."""
+    """The journal does not show how the message was stored; ``why`` is the reason."""
 
     why: str
 
@@ -39,51 +43,56 @@ class Forgotten(Step, frozen=True, kw_only=True, gc=False):
 
 
 class Stored(Step, frozen=True, kw_only=True, gc=False):
-    """It was appended to the log, for ``topic``; ``sender`` is "" for one that a test seeded.
-
-    ``answer`` is what its sender was told: SEND_OK or the code of another answer; "" for nothing.
-    """
+    """The message was appended to the commit log."""
 
     topic: str
     queue_id: int
     offset: int
+    """The offset in the queue."""
     phy_offset: int
+    """The byte offset in the commit log."""
     sender: str
+    """The client id and address of the producer; "" for a message that a test seeded."""
     answer: str
+    """The broker's answer to the producer: SEND_OK or the name of another code; "" for none."""
 
     def text(self) -> str:
         by = f", sent by {self.sender}" if self.sender else ""
-        told = f", told {self.answer}" if self.answer else ", not answered" if self.sender else ""
-        return f"stored in {self.topic} {self.node}/{self.queue_id}@{self.offset}{by}{told}"
+        answered = f", answered {self.answer}" if self.answer else ""
+        if self.sender and not self.answer:
+            answered = ", not answered"
+        return f"stored in {self.topic} {self.node}/{self.queue_id}@{self.offset}{by}{answered}"
 
 
 class Replicated(Step, frozen=True, kw_only=True, gc=False):
-    """A slave, ``node``, has it."""
+    """The slave ``node`` has the message."""
 
     def text(self) -> str:
         return f"replicated to {self.node}"
 
 
 class NotReplicated(Step, frozen=True, kw_only=True, gc=False):
-    """A slave, ``node``, does not have it by now."""
+    """The slave ``node`` does not have the message yet."""
 
     def text(self) -> str:
         return f"not replicated to {self.node}{'' if self.because else ' yet'}"
 
 
 class Dispatched(Step, frozen=True, kw_only=True, gc=False):
-    """It is in its consume queue: consumers can see it."""
+    """The message is in its consume queue: consumers can see it."""
 
     def text(self) -> str:
         return f"dispatched at {self.node}"
 
 
 class Delayed(Step, frozen=True, kw_only=True, gc=False):
-    """It waits for a delay level; ``topic`` is where it goes then."""
+    """The message waits for its delay level to end."""
 
     level: int
     due_at_ms: int
+    """When the delay ends, in the cluster's wall time."""
     topic: str
+    """The topic to which the message then goes."""
 
     def text(self) -> str:
         due = clock_text(self.due_at_ms)
@@ -91,7 +100,7 @@ class Delayed(Step, frozen=True, kw_only=True, gc=False):
 
 
 class DelayEnded(Step, frozen=True, kw_only=True, gc=False):
-    """Its delay was over and it is in its real topic and queue."""
+    """The delay has ended: the message is in its real topic and queue."""
 
     topic: str
     queue_id: int
@@ -102,7 +111,7 @@ class DelayEnded(Step, frozen=True, kw_only=True, gc=False):
 
 
 class Discarded(Step, frozen=True, kw_only=True, gc=False):
-    """It went nowhere: a half message that was delayed, or one that was never decided."""
+    """The broker discarded the message: a half message that was delayed, or never decided."""
 
     why: str
 
@@ -111,38 +120,43 @@ class Discarded(Step, frozen=True, kw_only=True, gc=False):
 
 
 class Delivered(Step, frozen=True, kw_only=True, gc=False):
-    """A pull answer with it left for a consumer of ``group``, for the ``times``-th time."""
+    """A pull answer with the message left for a consumer of ``group``."""
 
     times: int
+    """Counts the deliveries to this group from 1, retries included."""
     group: str
     client_id: str
-    """"" for one that sent no heartbeat."""
+    """The consumer's id; "" if it sent no heartbeat."""
     peer: str
+    """The consumer's address."""
 
     def text(self) -> str:
-        who = f"{self.client_id} ({self.peer})" if self.client_id else self.peer
-        return f"delivered {ordinal(self.times)} time to {self.group}@{who}"
+        client = _client(self.client_id, self.peer)
+        return f"delivered {ordinal(self.times)} time to {self.group}@{client}"
 
 
 class Withheld(Step, frozen=True, kw_only=True, gc=False):
-    """A fault kept a pull answer with it back; if that leaves later, it is `Delivered` then."""
+    """A fault held back a pull answer with the message. If the answer leaves later, a `Delivered`
+    follows."""
 
     group: str
     client_id: str
-    """"" for one that sent no heartbeat."""
+    """The consumer's id; "" if it sent no heartbeat."""
     peer: str
+    """The consumer's address."""
 
     def text(self) -> str:
-        who = f"{self.client_id} ({self.peer})" if self.client_id else self.peer
-        return f"answer with it withheld from {self.group}@{who}"
+        return f"answer with it withheld from {self.group}@{_client(self.client_id, self.peer)}"
 
 
 class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
-    """``group`` committed an offset past it, to ``offset``; ``client_id`` may be unknown."""
+    """``group`` committed an offset that is past the message."""
 
     group: str
     client_id: str
+    """The consumer that committed; "" if it is unknown."""
     offset: int
+    """The committed offset: the next one to consume."""
 
     def text(self) -> str:
         by = f" by {self.client_id}" if self.client_id else ""
@@ -150,24 +164,29 @@ class Acknowledged(Step, frozen=True, kw_only=True, gc=False):
 
 
 class SetBack(Step, frozen=True, kw_only=True, gc=False):
-    """``group`` had committed past it, and committed ``offset`` then: it is to have it again."""
+    """``group`` had committed past the message, then committed a smaller ``offset``: the group gets
+    the message again."""
 
     group: str
     client_id: str
+    """The consumer that committed; "" if it is unknown."""
     offset: int
 
     def text(self) -> str:
         by = f" by {self.client_id}" if self.client_id else ""
-        return f"to be had again by {self.group}: offset set back to {self.offset}{by}"
+        return f"to be consumed again by {self.group}: offset set back to {self.offset}{by}"
 
 
 class SentBack(Step, frozen=True, kw_only=True, gc=False):
-    """A consumer could not cope with it: the group has it again after a delay of ``level``."""
+    """A consumer sent the message back as failed: the group gets it again after a delay."""
 
     group: str
     level: int
+    """The delay level of the retry."""
     due_at_ms: int
+    """When the delay ends, in the cluster's wall time."""
     reconsume_times: int
+    """Counts the retries from 1."""
 
     def text(self) -> str:
         due = clock_text(self.due_at_ms)
@@ -178,7 +197,7 @@ class SentBack(Step, frozen=True, kw_only=True, gc=False):
 
 
 class DeadLettered(Step, frozen=True, kw_only=True, gc=False):
-    """It was tried often enough and went to the DLQ of ``group``."""
+    """The message used up its retries and went to the dead letter queue of ``group``."""
 
     group: str
     reconsume_times: int
@@ -188,7 +207,7 @@ class DeadLettered(Step, frozen=True, kw_only=True, gc=False):
 
 
 class HalfStored(Step, frozen=True, kw_only=True, gc=False):
-    """It is the half message of a transaction for ``topic``: no consumer gets it yet."""
+    """The message is the half message of a transaction for ``topic``: no consumer gets it yet."""
 
     topic: str
 
@@ -197,38 +216,46 @@ class HalfStored(Step, frozen=True, kw_only=True, gc=False):
 
 
 class Checked(Step, frozen=True, kw_only=True, gc=False):
-    """The broker asked a producer of ``group`` about it; ``peer`` is None if none was there."""
+    """The broker checked the transaction: it asked a producer of ``group`` for its decision."""
 
     times: int
+    """Counts the checks of this message from 1."""
     group: str
     peer: str | None
+    """The producer's address; None if no producer of the group was connected."""
 
     def text(self) -> str:
-        whom = self.peer if self.peer is not None else f"nobody, as no {self.group} is connected"
-        return f"checked {ordinal(self.times)} time, asked {whom}"
+        asked = f"asked {self.peer}" if self.peer else f"no producer of {self.group} is connected"
+        return f"checked {ordinal(self.times)} time, {asked}"
 
 
 class Committed(Step, frozen=True, kw_only=True, gc=False):
-    """Its transaction was committed: it is in its topic."""
+    """The transaction was committed: the message is in its topic."""
 
     topic: str
     from_check: bool
+    """Whether the producer decided in answer to a check."""
 
     def text(self) -> str:
         return f"committed to {self.topic}{' when asked' if self.from_check else ''}"
 
 
 class RolledBack(Step, frozen=True, kw_only=True, gc=False):
-    """Its transaction was rolled back: no consumer gets it."""
+    """The transaction was rolled back: no consumer gets the message."""
 
     from_check: bool
+    """Whether the producer decided in answer to a check."""
 
     def text(self) -> str:
         return f"rolled back{' when asked' if self.from_check else ''}"
 
 
+def _client(client_id: str, peer: str) -> str:
+    return f"{client_id} ({peer})" if client_id else peer
+
+
 def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, …"""
+    """Return a number as 1st, 2nd, 3rd, 4th, … 11th to 13th end in "th", unlike 21st."""
     ending = (
         "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )

@@ -51,7 +51,7 @@ def test_biography_runs_from_the_store_to_the_dead_letters(mq: fakemq.Cluster) -
     mq.clock.advance("1s")
     expected = [
         "ID b'hello' of orders",
-        "12:00:00.000 stored in orders broker-a-0/0@0, sent by CLIENT (ADDR), told SEND_OK",
+        "12:00:00.000 stored in orders broker-a-0/0@0, sent by CLIENT (ADDR), answered SEND_OK",
         "12:00:00.000 dispatched at broker-a-0",
         "12:00:00.000 replicated to broker-a-1",
         "12:00:00.000 delivered 1st time to billing@CLIENT (ADDR)",
@@ -100,7 +100,7 @@ def test_biography_of_a_delayed_message_shows_its_delay(alone: fakemq.Cluster) -
         client.take("orders", commit=False)
     (message,) = alone.messages("orders")
     assert [line.replace("CLIENT (ADDR)", "PEER") for line in lines(message)[1:]] == [
-        "12:00:00.000 stored in SCHEDULE_TOPIC_XXXX broker-a-0/4@0, sent by PEER, told SEND_OK",
+        "12:00:00.000 stored in SCHEDULE_TOPIC_XXXX broker-a-0/4@0, sent by PEER, answered SEND_OK",
         "12:00:00.000 delayed for orders at level 5 until 12:01:00.000",
         "12:01:00.000 delay over, in orders broker-a-0/0@0 — after clock advanced 1m",
         "12:01:00.000 delivered 1st time to billing@PEER — after clock advanced 1m",
@@ -138,7 +138,7 @@ def test_biography_of_a_transaction_shows_its_commit(alone: fakemq.Cluster) -> N
     _, _, half, unasked, somebody, committed = lines(message)
     assert half == "12:00:00.000 half message for orders, not committed yet"
     assert unasked == (
-        "12:01:00.000 checked 1st time, asked nobody, as no shop is connected"
+        "12:01:00.000 checked 1st time, no producer of shop is connected"
         " — after clock advanced 1m 1s"
     )
     assert somebody == "12:02:00.000 checked 2nd time, asked ADDR — after clock advanced 1m"
@@ -195,7 +195,7 @@ def test_biography_ends_at_a_reset(alone: fakemq.Cluster) -> None:
     alone.reset()
     (new,) = alone.seed("orders", [b"new"])
     assert lines(old)[1:] == [
-        "12:00:00.000 the cluster was reset since: the journal does not go back so far"
+        "12:00:00.000 the cluster was reset since: the journal begins after the message"
     ]
     assert "stored in orders" in lines(new)[1]
 
@@ -294,7 +294,7 @@ def test_biography_shows_an_offset_that_was_set_back(alone: fakemq.Cluster) -> N
         (queue,) = client.subscribe_queues("orders")
         client.update_offset(queue, 1, oneway=False)
         one, two = alone.messages("orders")
-        again = "12:00:00.000 to be had again by billing: offset set back to 1 by CLIENT"
+        again = "12:00:00.000 to be consumed again by billing: offset set back to 1 by CLIENT"
         assert again not in lines(one)
         assert lines(two)[-2:] == [
             "12:00:00.000 acked by billing: offset 2 committed by CLIENT",
