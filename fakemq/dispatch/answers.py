@@ -1,4 +1,4 @@
-"""What a handler is given and what it returns: a request, and an answer now, later or never."""
+"""A handler's argument and its results: a request, and an answer now, later or never."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Request(msgspec.Struct, Generic[RequestHeader]):
 
 
 class Reply(msgspec.Struct, Generic[ResponseHeader]):
-    """A handler's answer; the fields behind ``header`` are given by name.
+    """A handler's answer; the fields after ``header`` are keyword arguments.
 
     A ``body`` of slices is read when the answers of the whole batch of requests are written, in
     the same turn of the loop: the bytes that the slices show must not change until then.
@@ -86,7 +86,7 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
 class Parked(Generic[ResponseHeader]):
     """An answer that comes later: its owner calls ``resolve`` once.
 
-    A second call, or a call after the peer has gone, does nothing.
+    A second call, or a call after the peer has disconnected, does nothing.
     """
 
     __slots__ = ("_answer", "_outcome", "_resolved")
@@ -97,7 +97,7 @@ class Parked(Generic[ResponseHeader]):
         self._resolved = False
 
     def when_resolved(self, answer: Callable[[Outcome], None]) -> None:
-        """Call ``answer`` with the outcome: now if there is one, else when there is.
+        """Call ``answer`` with the outcome: now if it is known, otherwise when `resolve` is called.
 
         Only the dispatcher calls this.
         """

@@ -2,9 +2,12 @@
 
 A handler is one function in a module of a ``handlers`` package, registered by
 ``@handles(table.SOME_CODE)``; it returns a `Reply` (now), a `Parked` (later) or None (never).
-Three kinds of error have three fates: `Refused` is an answer, a header the processor would choke
-on is code 1 with Java's exception text, anything else is our bug: code 1 and a journal entry
-that fails the test.
+There are three kinds of errors:
+
+1. `Refused` is an answer with an error code.
+2. A request on which Java's processor throws is answered by code 1 with Java's exception text.
+3. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
+   test.
 
 Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 """
@@ -49,14 +52,14 @@ class Dispatcher(Generic[NodeT]):
         self._all = handlers
         self._without = without
         self._handlers: dict[int, tuple[type[Header], Callable[..., Any]]] = {}
-        """Those that have been asked for."""
+        """Code → header class and handler, for the codes that have arrived."""
         self._before_store = node.faults.at(BEFORE_STORE)
         self._before_reply = node.faults.at(BEFORE_REPLY)
         self._before_replicate = node.faults.at(BEFORE_REPLICATE)
 
     @property
     def node(self) -> NodeT:
-        """The node that it works for."""
+        """The node that has this dispatcher."""
         return self._node
 
     def dispatch(self, session: Session, command: RemotingCommand) -> None:
@@ -65,7 +68,7 @@ class Dispatcher(Generic[NodeT]):
             self.handle(session, command)
 
     def handle(self, session: Session, command: RemotingCommand) -> None:
-        """As `dispatch`, past the faults that keep requests from their handlers."""
+        """Do as `dispatch`, but without the faults at BEFORE_STORE."""
         outcome: Parked[Any] | Outcome
         header: Header | None = None
         try:
@@ -103,9 +106,9 @@ class Dispatcher(Generic[NodeT]):
         header: Header | None,
         parked: Parked[Any],
     ) -> None:
-        """Answer later, and keep of the request meanwhile only what `_answer` needs.
+        """Answer later; until then keep only the parts of the request that `_answer` needs.
 
-        What its handler keeps of it, as a header or a body to store, is counted to its peer.
+        The handler may keep its header and body, so their bytes count as held for the peer.
         """
         kept_bytes = len(command.body) + sum(map(len, command.ext_fields.values()))
         command.body, command.ext_fields, command.remark = b"", {}, None
@@ -158,9 +161,9 @@ def _outcome_of_error(node: JournaledNode, code: int, error: Exception) -> Outco
     if isinstance(error, Refused):
         return error
     if not isinstance(error, HeaderError):
-        # A bug of ours: the peer, or the caller that moved the clock, did nothing wrong.
+        # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
         node.journal.add(HandlerFailed.of(node.name, code, error))
-    # Made outside the processor's callback, so in the server's own serialisation.
+    # Java makes it outside the processor's callback, so in the server's own serialisation.
     return Reply(
         code=ResponseCode.SYSTEM_ERROR,
         remark=java_exception(error),

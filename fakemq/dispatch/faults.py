@@ -31,7 +31,7 @@ _NEEDS_ITS_CONNECTION = frozenset(
     {RequestCode.HEART_BEAT, RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
 )
 """Codes that are not handled after their connection has closed: a late heartbeat would keep a
-client alive that has gone, a late pull would wait for it."""
+closed client alive, a late pull would wait for a client that does not exist."""
 
 
 class Intercepted(NamedTuple):
@@ -53,7 +53,7 @@ class RequestFault:
 
     @property
     def withholds(self) -> bool:
-        """Whether the answer does not leave unchanged and now."""
+        """Whether the answer is not sent unchanged at once."""
         return True
 
     def apply(self, intercepted: Intercepted) -> None:
@@ -161,7 +161,7 @@ class Park(RequestFault):
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of waiting requests or answers."""
         self._waiting = [deferred for deferred in self._waiting if not deferred.gone]
         return len(self._waiting)
 
@@ -169,7 +169,7 @@ class Park(RequestFault):
         self._waiting.append(defer(intercepted))
 
     def release(self) -> int:
-        """Continue with all that wait, oldest first; return how many that were."""
+        """Continue with all that wait, oldest first; return their number."""
         count = self.waiting
         waiting, self._waiting = self._waiting, []
         for deferred in waiting:
@@ -189,8 +189,8 @@ class DeferredRequest:
     """A request, or its answer, that continues when the object is called; at most once.
 
     Its bytes count to its peer until then. It is dropped (``gone``) when its node is stopped or
-    killed, and when the node that sent the request is: their connections are closed then, with all
-    that is on its way. A client that has closed its connection does not drop it: the request is
+    killed, and when the node that sent the request is: its connections are closed then, and bytes
+    on the way are lost. A client that has closed its connection does not drop it: the request is
     handled, as if it had waited in a queue. A request that is already ``answered`` no longer
     depends on its sender.
     """
@@ -246,7 +246,7 @@ def defer(intercepted: Intercepted, *, answered: bool = False) -> DeferredReques
 def intercept_request(
     dispatcher: Dispatcher[Any], session: Session, command: RemotingCommand
 ) -> bool:
-    """Return whether a fault took a request that has arrived; it has had its effect then."""
+    """Return whether a fault took an arrived request; if so, its effect was applied."""
     node: Node = dispatcher.node
     try:
         header = dispatcher.header_of(command)

@@ -1,4 +1,4 @@
-"""Requests on which Java's processor throws: the checks that raise, and the text of the answer."""
+"""Requests on which Java's processor throws: checks that raise, and the text of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker and a name server have in common: the parts they are built from, and a state."""
+"""The common part of brokers and name servers: their context and their state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ConfigT = TypeVar("ConfigT")
 
 
 class JournaledNode(Protocol):
-    """A node, or its context, as code sees it that reports errors of handlers."""
+    """A node or its context, as code that reports errors of handlers uses it."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ class JournaledNode(Protocol):
 
 
 class Node(JournaledNode, Protocol):
-    """A node, as the dispatcher sees it."""
+    """A node, as the dispatcher uses it."""
 
     @property
     def clock(self) -> NodeClock: ...
@@ -37,14 +37,14 @@ class Node(JournaledNode, Protocol):
 
     @property
     def replicates_later(self) -> bool:
-        """Whether the node's answers are sent before its slaves have what they are about."""
+        """Whether the node answers a send before its slaves have the message."""
 
     def client_ids(self, session: Session) -> set[str]:
         """Return the ids of the clients that registered on a connection by heartbeats."""
 
 
 class NodeContext(msgspec.Struct, Generic[ConfigT], frozen=True, eq=False):
-    """What every part of a node shares. A part is given this, not the node itself."""
+    """The objects that all parts of a node share. A part gets this, not the node itself."""
 
     name: str
     config: ConfigT

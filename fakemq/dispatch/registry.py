@@ -1,4 +1,4 @@
-"""Which function handles which request code: one module a code, imported when the code comes."""
+"""The handler of each request code: one module a code, imported with its first request."""
 
 from __future__ import annotations
 

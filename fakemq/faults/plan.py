@@ -1,8 +1,8 @@
-"""Which faults are active, and which of them applies to what happens now.
+"""The active faults, and the choice of the one that applies to a request, call or link.
 
 A fault is placed at a *point*, a kind of place in the cluster where it can have an effect. Code at
-that place describes what is about to happen as a `Scope` and asks which fault applies: the
-narrowest that covers it, then the oldest.
+that place describes the present case as a `Scope` and asks which fault applies: the narrowest one
+that covers it, and of equally narrow ones the oldest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ActionT = TypeVar("ActionT")
 
 
 class Point(Generic[ActionT]):
-    """A kind of place at which faults have an effect, and what it takes to say which effect."""
+    """A kind of place at which faults have an effect, and the type of their actions."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -32,12 +32,11 @@ class Point(Generic[ActionT]):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a fault is limited to, or what is happening; None says nothing about it.
+    """The limits of a fault, or the description of a case; None stands for any value.
 
-    ``code`` is a request's, ``node`` where it happens, ``peer`` the node or address at the other
-    end of a link, ``client`` a client id or a client's address. What is happening may concern
-    several at once, as a heartbeat does groups: then it has a set of them. A fault may be of
-    several codes.
+    ``code`` is that of a request, ``node`` the place, ``peer`` the node or address at the other end
+    of a link, ``client`` a client id or a client's address. A case that concerns several values has
+    a set of them; for example, a heartbeat has several groups. A fault may have several codes.
     """
 
     code: int | frozenset[int] | None = None
@@ -49,11 +48,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     client: str | frozenset[str] | None = None
 
     def covers(self, happening: Scope) -> bool:
-        """Whether ``happening`` has every value that this scope has."""
+        """Return whether ``happening`` has every value that this scope has."""
         return all(_is_or_has(getattr(happening, name), value) for name, value in self.given())
 
     def given(self) -> Iterator[tuple[str, Any]]:
-        """The names and values of what it says something about."""
+        """Iterate over the names and values of the fields that are not None."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if value is not None:
@@ -61,7 +60,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def narrowness(self) -> int:
-        """How many things it says something about."""
+        """The number of fields that are not None."""
         return sum(1 for _ in self.given())
 
 
@@ -72,14 +71,14 @@ def _is_or_has(happening: object, value: object) -> bool:
 
 
 class When(msgspec.Struct, frozen=True, gc=False):
-    """How often a fault has its effect: ``times`` (None: always), or with the ``on_call``-th call.
-
-    Each time only with ``probability``.
-    """
+    """How often a fault has its effect."""
 
     times: int | None = 1
+    """With how many calls; None for all."""
     on_call: int | None = None
+    """With this call only, counted from 1."""
     probability: float | None = None
+    """With this probability for each call; None for 1."""
 
     def __str__(self) -> str:
         if self.on_call is not None:
@@ -93,7 +92,7 @@ ALWAYS = When(None)
 
 
 class ActiveFault(Generic[ActionT]):
-    """A fault that was placed: how it was placed, and what has become of it."""
+    """A placed fault, and how often it was hit."""
 
     def __init__(
         self,
@@ -116,17 +115,17 @@ class ActiveFault(Generic[ActionT]):
         self.scope = scope
         self.when = when
         self.must_fire = must_fire
-        """Whether a test fails that leaves it unused."""
+        """Whether a test fails if the fault has no effect."""
         self.calls = 0
-        """How much happened that it covers."""
+        """How many cases it covered, with or without an effect."""
         self.fired = 0
         """How often it had its effect."""
         self.placed = True
-        """Whether it has not been removed, by hand or by `FaultPlan.clear`."""
+        """Whether it is not removed yet."""
 
     @property
     def exhausted(self) -> bool:
-        """Whether it had its effect as often as it was to."""
+        """Whether it has had all its effects."""
         if self.when.on_call is not None:
             return self.calls >= self.when.on_call
         return self.when.times is not None and self.fired >= self.when.times
@@ -138,11 +137,11 @@ class ActiveFault(Generic[ActionT]):
 
     @property
     def unused(self) -> bool:
-        """Whether it was to have an effect and never had."""
+        """Whether it must have an effect and had none."""
         return self.must_fire and not self.fired
 
     def hit(self, node: str, on: str) -> int:
-        """Journal that it has its effect, at ``node`` on what ``on`` says; return the ``seq``.
+        """Write a `FaultHit` at ``node`` to the journal; ``on`` is a text. Return its ``seq``.
 
         The hit is the cause of what follows: ``with journal.because(fault.hit(...)):``.
         """
@@ -152,7 +151,7 @@ class ActiveFault(Generic[ActionT]):
         return seq
 
     def remove(self) -> None:
-        """End it; again does nothing."""
+        """Remove the fault; a second call does nothing."""
         if self.placed:
             self.placed = False
             self._plan.settle(self)
@@ -167,19 +166,22 @@ class ActiveFault(Generic[ActionT]):
 
 
 class FaultPlan:
-    """Every fault of one cluster."""
+    """The faults of one cluster."""
 
     def __init__(self, journal: Journal, randomness: Randomness | None = None) -> None:
         self.journal = journal
         self._randomness = Randomness(0) if randomness is None else randomness
         self._placed: list[ActiveFault[Any]] = []
+        """Every fault since the last `reset`, also the removed ones; oldest first."""
         self._number = 0
+        """The number of the newest fault."""
         self._at: dict[Point[Any], list[ActiveFault[Any]]] = {}
+        """Point → its pending faults; see `at`."""
 
     def at(self, point: Point[ActionT]) -> list[ActiveFault[ActionT]]:
-        """The faults that may have an effect at a point: always the same list, which changes.
+        """Return the pending faults at a point: always the same list object, which changes.
 
-        Callers that look often keep the list: as long as it is empty there is nothing to ask.
+        A caller that looks often keeps the list and calls `choose` only if it is not empty.
         """
         return self._at.setdefault(point, [])
 
@@ -205,9 +207,10 @@ class FaultPlan:
         return placed
 
     def choose(self, point: Point[ActionT], happening: Scope) -> ActiveFault[ActionT] | None:
-        """The fault that applies to what happens at a point, which it is to `ActiveFault.hit`.
+        """Return the fault that applies to a case at a point; None if none does.
 
-        Every fault that covers it has had one more call, whichever it is.
+        The caller then calls `ActiveFault.hit`. The call counts for every fault that covers the
+        case, not only for the chosen one.
         """
         chosen: ActiveFault[ActionT] | None = None
         for placed in list(self.at(point)):
@@ -221,7 +224,7 @@ class FaultPlan:
         return chosen
 
     def call(self, placed: ActiveFault[Any]) -> bool:
-        """Count one more time that a fault could have its effect; return whether it has it."""
+        """Count one call of a fault; return whether the fault has its effect with this call."""
         placed.calls += 1
         return placed.when.on_call in (None, placed.calls) and self._draw(placed)
 
@@ -232,28 +235,28 @@ class FaultPlan:
         return self._randomness.stream(f"fault {placed.number}").random() < probability
 
     def settle(self, placed: ActiveFault[Any]) -> None:
-        """Take a fault that is over off its point's list."""
+        """Remove a fault from its point's list if it is not pending any more."""
         waiting = self.at(placed.point)
         if not placed.pending and placed in waiting:
             waiting.remove(placed)
 
     def all(self) -> list[ActiveFault[Any]]:
-        """Every fault since the last `reset`, oldest first."""
+        """Return every fault since the last `reset`, oldest first."""
         return list(self._placed)
 
     def remove_at(self, points: Collection[Point[Any]]) -> None:
-        """Remove every fault that was placed at one of these."""
+        """Remove every fault at one of these points."""
         for placed in self.all():
             if placed.point in points:
                 placed.remove()
 
     def clear(self) -> None:
-        """Remove every fault; unused faults stay listed as such, and the numbering continues."""
+        """Remove every fault. They stay in `all`, and numbers continue."""
         for placed in self._placed:
             placed.remove()
 
     def reset(self) -> None:
-        """Remove every fault and forget all that were; numbers begin at 1 again."""
+        """Remove every fault and empty `all`; numbers begin at 1 again."""
         self.clear()
         self._placed.clear()
         self._number = 0

@@ -24,18 +24,18 @@ class InterceptPoint(Point[ActionT], Generic[ActionT, InterceptT]):
     """A point whose effects are in a module of their own."""
 
     intercept: InterceptT
-    """What the code at this point calls when there is a fault here."""
+    """The function that code at this point calls if a fault is placed here."""
 
 
 # -- requests -----------------------------------------------------------------------------------
 
 
 class RequestAction(Protocol):
-    """What a fault does to a request or to its answer."""
+    """The effect of a fault on a request or on its answer."""
 
     @property
     def withholds(self) -> bool:
-        """Whether the answer does not leave unchanged and now."""
+        """Whether the answer is not sent unchanged at once."""
 
     def apply(self, intercepted: Any, /) -> None:
         """Affect an intercepted request or answer."""
@@ -58,24 +58,24 @@ REQUEST_POINTS = (BEFORE_STORE, BEFORE_REPLY, BEFORE_REPLICATE)
 
 
 class CallAction(Protocol):
-    """What a fault does to a request that a broker sends to a client."""
+    """The effect of a fault on a request that a broker sends to a client."""
 
     def apply(self, call: Any, /) -> None:
         """Affect the call."""
 
 
 class ListAction(Protocol):
-    """What a fault makes of the list of a group's members."""
+    """The effect of a fault on the list of a group's members."""
 
     def of(self, client_ids: list[str]) -> list[str]:
-        """Return the list that the client is given instead of ``client_ids``."""
+        """Return the list that the client gets instead of ``client_ids``."""
 
 
 InterceptCall = Callable[[Any, Any, Any, Callable[[], None], Callable[[], None]], bool]
 """With the caller, session, command and callables to send and to lose it: return whether a fault
 took the call."""
 InterceptList = Callable[[Any, str, Any, list[str]], list[str]]
-"""With broker, group, session and client ids: return the list that the client is given."""
+"""With broker, group, session and client ids: return the list that the client gets."""
 
 TO_CLIENT: InterceptPoint[CallAction, InterceptCall] = InterceptPoint("to_client")
 """A broker is about to send a client a request."""
@@ -90,7 +90,7 @@ EXPIRE_NOW: Point[None] = Point("at_once")
 
 
 class View(Protocol):
-    """What a fault makes of the tables that a name server returns."""
+    """The effect of a fault on the tables that a name server returns."""
 
     def show(self, tables: Any, /) -> Any:
         """Return the tables to show; ``tables`` is a copy that may be changed."""

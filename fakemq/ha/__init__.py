@@ -1,1 +1,1 @@
-"""Replication: state machines for both ends, and the endpoints that speak for them over links."""
+"""Replication: for each end a state machine, and an endpoint that connects it to a link."""

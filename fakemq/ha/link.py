@@ -1,7 +1,7 @@
-"""What both ends of a replication connection have in common: a link, timers and an end.
+"""The common part of both ends of a replication connection: link, state and timers.
 
-The link is in memory or over TCP: an end does not know which. A connection's timers are liveness:
-they go by the clock that its peer lives by.
+The link is in memory or over TCP; an end does not know which. Its timers are liveness timers: they
+count the time of the peer, which is real time for a peer outside the cluster.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from fakemq.net.link import Link
 
 WINDOW_BYTES = 4 << 20
-"""How much is on its way in memory, where nothing else holds back a master whose slave is paused.
+"""How many bytes a master sends in memory without an acknowledgement.
 
-It is what two sockets would keep, and no acknowledgement is needed for it over TCP.
+Two sockets would keep about as much. In memory nothing else stops a master whose slave is paused;
+over TCP the sockets do.
 """
 PROTOCOL_WARNING = "HA"
 """The kind of warning about a peer that breaks the protocol."""
@@ -75,7 +76,7 @@ class HAEnd:
             clock.release_moment()
 
     def connection_lost(self, why: str = CLOSED_BY_PEER) -> None:
-        """The link is gone: cancel every timer."""
+        """End the connection: cancel every timer and notify the owner."""
         if self.closed:
             return
         self._state = EndState.CLOSED
@@ -114,7 +115,7 @@ class HAEnd:
         raise NotImplementedError
 
     def _lost(self) -> None:
-        """Have the owner of this end forget it."""
+        """Notify the owner of this end that the connection is closed."""
         raise NotImplementedError
 
     def _now_ms(self) -> int:
@@ -125,7 +126,7 @@ class HAEnd:
         self.link.write(data)
 
     def _at(self, due_ms: int, callback: Callable[[], None], kind: str) -> None:
-        """Set the timer of a kind; there is one a kind."""
+        """Set the timer of a kind, in place of the one that was set before."""
 
         def fire() -> None:
             self._timers.pop(kind, None)

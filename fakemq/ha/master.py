@@ -14,25 +14,25 @@ _NONE = -1
 
 
 class TransferLog(Protocol):
-    """The commit log, as far as replication reads it."""
+    """The commit log, as replication reads it."""
 
     @property
     def max_offset(self) -> int:
-        """Where the next byte goes."""
+        """The end of the log: the offset of the next byte."""
 
     @property
     def file_size_bytes(self) -> int: ...
 
     def read_from(self, offset: int) -> memoryview | None:
-        """All that is written from ``offset`` to the end of its file; None if nothing is."""
+        """Return the bytes from ``offset`` to the end of its file; None if there are none."""
 
 
 class MasterConnection:
-    """What the master knows of one slave: what it asked for, what it has, what it gets next.
+    """The state of one slave at its master: what it requested, has, and is sent next.
 
-    Java believes whatever a slave reports first, even beyond the master's own log, and from then on
-    says SEND_OK to what no slave has. Here such a report is an error unless ``believes_reports``; a
-    negative one always is.
+    Java believes any first report of a slave, even one beyond the master's own log. Then it answers
+    SEND_OK for messages that no slave has. Here such a report is an error unless
+    ``believes_reports``; a negative report is always an error.
     """
 
     def __init__(self, log: TransferLog, *, believes_reports: bool = False) -> None:
@@ -41,20 +41,20 @@ class MasterConnection:
         self._rest = b""
         self._began_at = _NONE
         self.slave_request_offset = _NONE
-        """What the slave reported first; -1 before."""
+        """The offset of the slave's first report; -1 before."""
         self.slave_ack_offset = _NONE
-        """What it reported last."""
+        """The offset of its last report."""
         self.next_transfer_from_where = _NONE
-        """Where the next transfer begins; -1 before the first report."""
+        """The offset at which the next transfer begins; -1 before the first report."""
 
     @property
     def started(self) -> bool:
-        """Whether the slave has reported, so that it is sent anything at all."""
+        """Whether the slave has reported; before that it is sent nothing."""
         return self.next_transfer_from_where != _NONE
 
     @property
     def unacknowledged_bytes(self) -> int:
-        """How much the slave was sent and has not reported to have."""
+        """The number of bytes that the slave was sent and has not acknowledged."""
         return self.next_transfer_from_where - max(self.slave_ack_offset, self._began_at)
 
     @property
@@ -62,9 +62,10 @@ class MasterConnection:
         return len(self._rest)
 
     def receive_data(self, data: bytes) -> int | None:
-        """The offset that the slave reports to have everything before; None if none came whole.
+        """Return the offset of the slave's report: it has everything before it.
 
-        Only the last of several counts, as for Java. RemoteProtocolError for one that cannot be.
+        Return None without a complete report. Of several, the last one counts, as in Java. Raise
+        RemoteProtocolError for an impossible offset.
         """
         data = self._rest + data
         whole = len(data) - len(data) % SLAVE_ACK.size
@@ -80,19 +81,19 @@ class MasterConnection:
         self.slave_ack_offset = offset
         if first:
             self.slave_request_offset = offset
-            # A slave with an empty log begins with the last file.
+            # A slave with an empty log gets only the master's last file.
             self._began_at = offset or end - end % self._log.file_size_bytes
             self.next_transfer_from_where = self._began_at
         return offset
 
     def heartbeat(self) -> bytes:
-        """A transfer of nothing."""
+        """Return a transfer without a body."""
         return TRANSFER_HEADER.pack(self.next_transfer_from_where, 0)
 
     def next_transfer(self, batch_bytes: int) -> tuple[int, bytes] | None:
-        """The next transfer's offset and all its bytes; None if the slave was sent everything.
+        """Return the offset and bytes of the next transfer; None if the slave was sent everything.
 
-        Its body has ``batch_bytes`` at most, of one file.
+        The body has at most ``batch_bytes``, and all from one file.
         """
         offset = self.next_transfer_from_where
         data = self._log.read_from(offset) if self.started else None

@@ -19,22 +19,23 @@ if TYPE_CHECKING:
     from fakemq.net.link import Link
 
 NO_DATA_WAIT_MS = 100
-"""How long Java's write service sleeps that found nothing to send, unless a sender waits."""
+"""How long Java's write service sleeps after it found nothing to send; a send wakes it."""
 TRANSFERS_A_TURN = 32
+"""How many transfers are sent in one turn of the loop, so that other connections get theirs."""
 
 
 class MasterListener(Protocol):
-    """What is notified about a slave's connection."""
+    """Is notified about a slave's connection."""
 
     @property
     def push2_slave_max_offset(self) -> int:
         """The highest offset that any slave has reported."""
 
     def notify_transfer_some(self, offset: int) -> None:
-        """A slave has reported that it has everything before ``offset``."""
+        """Take a slave's report that it has everything before ``offset``."""
 
     def connection_closed(self, end: MasterEnd) -> None:
-        """The connection is closed; called once."""
+        """Forget a closed connection; called once for each."""
 
 
 class MasterEnd(HAEnd):
@@ -44,14 +45,17 @@ class MasterEnd(HAEnd):
         super().__init__(link, node)
         self._listener = listener
         self.peer_node: str = getattr(link, "remote_node", link.remote_addr)
-        """The slave's name, or where it is if it lives elsewhere."""
+        """The slave's name; the address of a slave outside the cluster."""
         self._silences = node.faults.at(WITHHOLD_ACKS)
         self._tears = node.faults.at(TEAR_TRANSFER)
         self._believing: ActiveFault[None] | None = None
+        """The fault by which this master believes the first report; chosen with that report."""
         self.connection = MasterConnection(node.store.log)
         self._last_read_ms = self._looked_ms = self._now_ms()
         self._window_is_full = False
+        """Whether sending waits for a report; see `WINDOW_BYTES`."""
         self._is_to_pump = False
+        """Whether a call of `pump` is scheduled."""
         self._housekeep()
 
     @property
@@ -59,7 +63,7 @@ class MasterEnd(HAEnd):
         return self.connection.unfinished_bytes
 
     def _receive(self, data: bytes) -> None:
-        """Handle reports of the slave: notify the listener, and send the slave what is next."""
+        """Handle reports of the slave: notify the listener, and send the next transfers."""
         self._last_read_ms = self._now_ms()
         first = not self.connection.started
         if first:
@@ -121,7 +125,7 @@ class MasterEnd(HAEnd):
         return True
 
     def resume_processing(self) -> None:
-        """The slave reads again."""
+        """Send on: the slave reads again."""
         self.pump()
 
     def resume(self) -> None:
@@ -129,7 +133,7 @@ class MasterEnd(HAEnd):
         self.pump()
 
     def appended(self) -> None:
-        """The log has grown and no sender waits: send it when Java would look at the log."""
+        """Send new bytes of the log that no sender waits for, when Java would look at the log."""
         if self.connection.started and "ha_transfer" not in self._timers:
             due_ms = next_tick_ms(
                 self._now_ms() + 1, self._looked_ms, NO_DATA_WAIT_MS, NO_DATA_WAIT_MS
@@ -137,13 +141,13 @@ class MasterEnd(HAEnd):
             self._at(due_ms, self.pump, "ha_transfer")
 
     def pump_soon(self) -> None:
-        """Call `pump` once the whole batch is in the log: one transfer for many messages."""
+        """Call `pump` after the present batch of requests: one transfer has all its messages."""
         if not self._is_to_pump:
             self._is_to_pump = True
             self._node.outbound.soon(self.pump)
 
     def pump(self) -> None:
-        """Send the slave what it has not been sent yet, as long as it reads."""
+        """Send the slave the next bytes of the log, as long as it reads."""
         self._is_to_pump = False
         if self._state is not EndState.OPEN:
             return

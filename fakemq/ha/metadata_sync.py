@@ -1,4 +1,4 @@
-"""What a slave fetches from its master besides the log: topics, offsets, delays, groups.
+"""Tables that a slave copies from its master: topics, offsets, delays, groups.
 
 Source: broker/slave/SlaveSynchronize.java, broker/out/BrokerOuterAPI.java (4.9.7)
 """
@@ -33,7 +33,7 @@ TIMEOUT_MS = 3_000
 
 
 class SlaveSynchronize:
-    """One slave's look at its master's tables, every ten seconds: one request after the other."""
+    """Copies the tables of a slave's master every ten seconds, one request after the other."""
 
     def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
@@ -46,12 +46,12 @@ class SlaveSynchronize:
         self._started_ms: dict[bool, int] = {}
 
     def start(self) -> None:
-        """Look after 3 s, then every 10 s, as soon as it is known where the master is."""
+        """Fetch after 3 s, then every 10 s; without the master's address, nothing is sent."""
         clock = self._broker.clock
         self._started_ms = {outside: clock.elapsed_ms(outside=outside) for outside in (False, True)}
 
     def stop(self) -> None:
-        """Ask nothing more."""
+        """Send no more requests."""
         self._left = []
         self._late.clear()
         self._broker.clock.cancel(self._timer)
@@ -60,13 +60,13 @@ class SlaveSynchronize:
         self._started_ms = {}
 
     def set_master_addr(self, addr: str | None) -> None:
-        """A name server says where the master is, or that it knows of none."""
+        """Take the master's address from a name server; None if it knows no master."""
         self._master_addr = addr
         if self._timer is None and addr is not None and self._started_ms:
             self._wait(addr)
 
     def sync_all(self) -> None:
-        """Fetch all four, if the master is known; what cannot be had is left for the next time."""
+        """Fetch all four tables, if the master is known; one that fails is fetched next time."""
         broker = self._broker
         if self._left:
             self._missed = True  # Java's tick comes late then
@@ -167,7 +167,7 @@ class SlaveSynchronize:
 
 
 def _vip_addr(addr: str) -> str:
-    """The fast port beside a main one; what is no address stays none.
+    """Return the address of the fast port beside a main one; a text without a port stays as it is.
 
     Source: common/MixAll.java#brokerVIPChannel (4.9.7)
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ReplicatedNode(Protocol):
-    """What both ends of a connection need of the node that they belong to."""
+    """The node of an end, as both ends use it."""
 
     @property
     def name(self) -> str: ...
@@ -64,7 +64,7 @@ class OffsetTable(Protocol):
 
 
 class Tables(Protocol):
-    """What a slave copies from its master besides the log."""
+    """The tables that a slave copies from its master."""
 
     @property
     def topics(self) -> TopicTable: ...
@@ -73,14 +73,14 @@ class Tables(Protocol):
     @property
     def offsets(self) -> OffsetTable: ...
     def keep_delays(self, wrapper: DelayOffsetSerializeWrapper, text: str, /) -> None:
-        """Keep the master's delay offsets, for the day when this broker is a master.
+        """Keep the master's delay offsets, for the time when this broker becomes a master.
 
-        The file of the delay offsets gets ``text``, as it came.
+        ``text`` is written unchanged to the file of the delay offsets.
         """
 
 
 class ReplicatedBroker(ReplicatedNode, Tables, Protocol):
-    """What replication as a whole needs: the node and its tables."""
+    """A broker as replication uses it: the node and its tables."""
 
     @property
     def addr(self) -> str:

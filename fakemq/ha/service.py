@@ -1,4 +1,4 @@
-"""Replication of one broker: its slaves' connections, the sends that wait, its own master.
+"""Replication of one broker: connections of its slaves, waiting sends, its own master.
 
 Source: store/ha/HAService.java (4.9.7)
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class HAService:
-    """From a broker's start to its end.
+    """The replication of a broker, from its start to its stop.
 
-    Every broker serves slaves; one that is a slave dials, too.
+    Every broker accepts slaves; a slave also connects to its master.
     """
 
     def __init__(self, broker: ReplicatedBroker) -> None:
         self._broker = broker
         self.connections: list[MasterEnd] = []
         self.push2_slave_max_offset = 0
-        """The most that any slave has reported since the start; it never decreases."""
+        """The highest offset that any slave has reported since the start; it never decreases."""
         self.client: HAClient | None = None
         self.synchronize: SlaveSynchronize | None = None
         self._group_transfer = GroupTransferService(broker.clock)
@@ -46,8 +46,8 @@ class HAService:
     # -- life ---------------------------------------------------------------------------------
 
     def start_slave(self) -> None:
-        """Follow a master: its log over the HA port, its tables over the others."""
-        from fakemq.ha.client import HAClient  # masters need neither
+        """Follow a master: copy its log by the HA port, and its tables by its other ports."""
+        from fakemq.ha.client import HAClient  # a master needs neither
         from fakemq.ha.metadata_sync import SlaveSynchronize
 
         self.client = HAClient(self._broker, self._appended)
@@ -78,14 +78,14 @@ class HAService:
             self.client.resume()
 
     def _appended(self) -> None:
-        """This slave's log has grown: its own slaves are sent that, too."""
+        """Send new bytes of this slave's log to its own slaves."""
         for end in self.connections:
             end.appended()
 
     # -- the slave's side ---------------------------------------------------------------------
 
     def master_is(self, addr: str | None, ha_addr: str | None) -> None:
-        """What a name server says of the master: None where it does not know.
+        """Take the master's addresses from a name server; None for one that it does not know.
 
         Source: broker/BrokerController.java#doRegisterBrokerAll (4.9.7)
         """
@@ -95,7 +95,7 @@ class HAService:
             self.synchronize.set_master_addr(addr)
 
     def sync_now(self) -> None:
-        """Catch up with the master now, as a slave that has been running for long has."""
+        """Catch up with the master now; a slave does so by itself after some seconds."""
         if self.client is not None:
             self.client.sync_now()
         if self.synchronize is not None:
@@ -104,7 +104,7 @@ class HAService:
     # -- the master's side --------------------------------------------------------------------
 
     def accept(self, link: Link) -> MasterEnd:
-        """Take a slave's connection; it counts from now on, before it says anything."""
+        """Take a slave's connection; the slave counts from now on, also before its first report."""
         end = MasterEnd(link, self._broker, self)
         self.connections.append(end)
         if self._broker.state is NodeState.PAUSED:
@@ -116,9 +116,10 @@ class HAService:
             self.connections.remove(end)
 
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
-        """A message is in the log: say in ``result`` what its sender waits for, if for anything.
+        """Handle a stored message: set in ``result`` for which offset its sender waits.
 
-        If so slaves are sent it at once, with what came together with it; else when Java looks.
+        If it waits, slaves are sent the message at the end of the present batch; otherwise when
+        Java looks at the log.
         Source: store/CommitLog.java#submitReplicaRequest (4.9.7)
         """
         appended = result.append_result
@@ -139,12 +140,12 @@ class HAService:
                 end.pump_soon()
 
     def is_slave_ok(self, master_put_where: int) -> bool:
-        """Whether there is a slave at all, and one that is not too far behind."""
+        """Return whether a slave is connected that is not too far behind."""
         behind = master_put_where - self.push2_slave_max_offset
         return bool(self.connections) and behind < self._broker.config.ha_slave_fallbehind_max
 
     def when_transferred(self, next_offset: int, done: Callable[[bool], None]) -> None:
-        """Call ``done``: True once a slave has all before ``next_offset``, False on time-out."""
+        """Call ``done``: True when a slave has all before ``next_offset``, False on time-out."""
         broker = self._broker
 
         def answered(transferred: bool) -> None:
@@ -161,7 +162,7 @@ class HAService:
         )
 
     def notify_transfer_some(self, offset: int) -> None:
-        """A slave has everything before ``offset``."""
+        """Take a slave's report that it has everything before ``offset``."""
         if offset > self.push2_slave_max_offset:
             self.push2_slave_max_offset = offset
             self._group_transfer.notify_transfer_some(offset)

@@ -11,45 +11,47 @@ from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.layout.codecs import SLAVE_ACK, TRANSFER_HEADER
 
 READ_MAX_BUFFER_SIZE = 1024 * 1024 * 4
-"""No transfer is longer: Java's slave would wait for its end for ever."""
+"""The longest transfer. Java's slave would wait for ever for the end of a longer one."""
 _HEADER_BYTES = TRANSFER_HEADER.size
 
 
 class Transfer(NamedTuple):
-    """Bytes of the master's log, and where they belong; a heartbeat has none."""
+    """Bytes of the master's log and their offset; a heartbeat has an empty body."""
 
     phy_offset: int
     body: bytes
 
 
 class SlaveConnection:
-    """What the slave has received and not yet appended, and what it last reported.
+    """The bytes that a slave received and has not appended, and its last report.
 
-    ``max_offset`` is where its log ends when the connection is made.
+    ``max_offset`` is the end of its log when the connection is made.
     """
 
     def __init__(self, max_offset: int) -> None:
         self.current_reported_offset = max_offset
         self.is_held = False
-        """Whether a limit keeps back what is there as a whole."""
+        """Whether ``limit`` keeps back a transfer that has arrived completely."""
         self._received = bytearray()
         self._at = 0
+        """Where in it the next transfer begins."""
 
     @property
     def unfinished_bytes(self) -> int:
         return len(self._received) - self._at
 
     def receive_data(self, data: bytes) -> None:
-        """Keep bytes of the master; `next_transfer` returns them decoded."""
+        """Keep bytes of the master; `next_transfer` decodes them."""
         del self._received[: self._at]
         self._at = 0
         self._received += data
 
     def next_transfer(self, max_offset: int, limit: int | None = None) -> Transfer | None:
-        """The next transfer, if it is there as a whole; ``max_offset`` is where the log ends now.
+        """Return the next transfer if it has arrived completely; None otherwise.
 
-        One that goes beyond ``limit`` is cut there, as if the master had sent it in two.
-        RemoteProtocolError as soon as its header is there and does not fit to that.
+        ``max_offset`` is the present end of the log. A transfer beyond ``limit`` is cut there, as
+        if the master had sent it in two. Raise RemoteProtocolError for a transfer that does not
+        begin at the end of the log, or has an impossible size, when its header is there.
         """
         self.is_held = False
         if self.unfinished_bytes < _HEADER_BYTES:
@@ -74,7 +76,8 @@ class SlaveConnection:
                 return None
             end = start + kept_bytes
             body = bytes(memoryview(self._received)[start:end])
-            self._at = end - _HEADER_BYTES  # over what was its beginning
+            # The rest becomes a transfer of its own: its header overwrites bytes returned now.
+            self._at = end - _HEADER_BYTES
             rest = (limit, body_bytes - kept_bytes)
             TRANSFER_HEADER.pack_into(self._received, self._at, *rest)
             return Transfer(phy_offset, body)
@@ -82,12 +85,12 @@ class SlaveConnection:
         return Transfer(phy_offset, bytes(memoryview(self._received)[start:end]))
 
     def report_more(self, max_offset: int) -> bytes:
-        """The report of a log that has grown to ``max_offset``; nothing if it has not."""
+        """Return the report of a log that has grown to ``max_offset``; b"" if it has not grown."""
         if max_offset <= self.current_reported_offset:
             return b""
         self.current_reported_offset = max_offset
         return self.report()
 
     def report(self) -> bytes:
-        """What was reported last, once more: the first word to the master, and each heartbeat."""
+        """Return the last report again. It begins the connection, and each heartbeat is one."""
         return SLAVE_ACK.pack(self.current_reported_offset)

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class SlaveSink(Protocol):
-    """What takes a master's bytes."""
+    """Takes the bytes of a master."""
 
     @property
     def replica(self) -> Replica:
-        """The log that is appended to."""
+        """The log to which the bytes are appended."""
 
     def connection_closed(self) -> None:
-        """The connection is closed; called once."""
+        """Take the close of the connection; called once."""
 
 
 class SlaveEnd(HAEnd):
     """A slave's connection, at the slave. Source: store/ha/HAService.java#HAClient (4.9.7)
 
-    Java's slave would close it, too, after 20 s in which it wrote nothing itself, which its own
-    heartbeats rule out; a master that is silent is not noticed.
+    Java's slave also closes a connection on which it has written nothing for 20 s. Its heartbeats
+    make that impossible, so it is missing here. No slave notices a silent master.
     """
 
     def __init__(self, link: Link, node: ReplicatedNode, sink: SlaveSink) -> None:
@@ -41,8 +41,9 @@ class SlaveEnd(HAEnd):
         self._sink = sink
         self._holds = node.faults.at(HOLD_SLAVE)
         self._is_held = False
+        """Whether a fault holds back transfers that have arrived."""
         self.connection = SlaveConnection(node.store.log.max_offset)
-        # The first report comes after an interval: Java counts from the connect.
+        # The first report is sent after one interval, because Java counts from the connect.
         self._beat_if_due(self.connection.report)
 
     @property
@@ -50,12 +51,12 @@ class SlaveEnd(HAEnd):
         return self.connection.unfinished_bytes
 
     def report_now(self) -> None:
-        """Report where the log ends without waiting for the heartbeat."""
+        """Report the end of the log now, before the next heartbeat."""
         if not self.closed:
             self._write(self.connection.report())
 
     def _receive(self, data: bytes) -> None:
-        """Append the master's transfers to the log, and report that."""
+        """Append the master's transfers to the log, and report the new end."""
         self.connection.receive_data(data)
         self._take(append_limit(self._node.faults, self.node) if self._holds else None)
 
@@ -65,14 +66,14 @@ class SlaveEnd(HAEnd):
             self.data_received(b"")
 
     def resume_appends(self) -> None:
-        """Append what was held back, as far as faults allow it now."""
+        """Append the bytes that a fault held back, as far as faults allow it now."""
         self._is_held = False
         if self._state is EndState.OPEN:
             self.link.resume_reading()
             self.data_received(b"")
 
     def _hold(self, limit: int) -> None:
-        """Hold at most a window's bytes here: the master keeps the rest."""
+        """Keep at most `WINDOW_BYTES` of held bytes here; the rest stays with the master."""
         if not self._is_held:
             self._is_held = True
             hit_hold(self._node.faults, self.node, limit)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
 
 LOOK_MS = 1_000
-"""Java looks at the first in the row with each ack and, without one, this often."""
+"""How often Java looks at the first waiting send without an acknowledgement, in ms."""
 
 
 class _Request:
@@ -30,10 +30,10 @@ class _Request:
 
 
 class GroupTransferService:
-    """Requests in the order they came; only the first is looked at.
+    """Waiting sends in the order of their arrival; only the first one is checked.
 
-    So a send may be notified of its time-out late, by up to a second; a send behind one that waits
-    cannot be notified before it.
+    So a time-out may be noticed up to a second late, and no send is answered before the one in
+    front of it.
     """
 
     def __init__(self, clock: NodeClock) -> None:
@@ -49,7 +49,7 @@ class GroupTransferService:
     def put_request(
         self, next_offset: int, timeout_ms: int, done: Callable[[bool], None], *, outside: bool
     ) -> None:
-        """Call ``done`` once a slave has all before ``next_offset``, or with False in time.
+        """Call ``done`` with True when a slave has all before ``next_offset``, False on time-out.
 
         ``outside`` says that the slaves live outside the cluster.
         """
@@ -59,7 +59,7 @@ class GroupTransferService:
             self._look()
 
     def notify_transfer_some(self, acked_offset: int) -> None:
-        """Some slave has everything before ``acked_offset``."""
+        """Take the report of a slave that it has everything before ``acked_offset``."""
         self._acked = acked_offset
         self._look()
 
@@ -75,7 +75,7 @@ class GroupTransferService:
 
     def _look(self) -> None:
         if self._answering:
-            return  # called from an answer's callback: the loop below continues
+            return  # called by a callback of the loop below, which continues
         self._answering = True
         try:
             while self._requests:
@@ -86,7 +86,7 @@ class GroupTransferService:
                     break
                 self._requests.popleft()
                 first.done(transferred)
-        finally:  # whatever became of one answer, the others are due
+        finally:  # also after an error in one callback: the others are due
             self._answering = False
             self._wait()
 

@@ -1,8 +1,8 @@
-"""Brokers that fall silent: gone 120 to 130 s after their last registration.
+"""Expiry of silent brokers, 120 to 130 s after their last registration.
 
 Java scans all brokers every 10 s, first after 5 s. Here each live broker has one timer, due at the
-tick of that grid at which the scan would find it; a registration only moves the deadline, and the
-timer looks at it when it fires. An idle name server does nothing at all.
+tick of that grid at which the scan would find it. A registration only moves the deadline; the timer
+compares it when it fires. So an idle name server has no work.
 
 Source: namesrv/NamesrvController.java#initialize,
 namesrv/routeinfo/RouteInfoManager.java#scanNotActiveBroker (4.9.7)
@@ -26,7 +26,7 @@ SCAN_PERIOD_MS = 10_000
 
 
 class Expiry:
-    """One timer per live broker; ``expire`` gets the address of each that ran out."""
+    """One timer for each live broker; ``expire`` is called with the address of an expired one."""
 
     def __init__(
         self, clock: NodeClock, tables: RouteTables, expire: Callable[[str], None]
@@ -39,17 +39,17 @@ class Expiry:
         self.start()
 
     def start(self) -> None:
-        """Put the scan grid's origin at this moment, on both axes."""
+        """Set the origin of the scan grid to this moment, on both axes."""
         self._started_ms = {
             outside: self._clock.elapsed_ms(outside=outside) for outside in (False, True)
         }
 
     def elapsed_ms(self, live: BrokerLiveInfo) -> int:
-        """Now, on the axis by which this broker lives."""
+        """Return the present time of the axis that this broker counts by."""
         return self._clock.elapsed_ms(outside=live.channel.outside)
 
     def watch(self, broker_addr: str) -> None:
-        """See that the broker, which has just registered, has a timer on its own axis."""
+        """Start the timer of a broker that has just registered, unless it has one on its axis."""
         timer = self._timers.get(broker_addr)
         live = self._tables.broker_live_table[broker_addr]
         if timer is not None and timer.outside == live.channel.outside:
@@ -58,16 +58,16 @@ class Expiry:
         self._arm(broker_addr, live)
 
     def forget(self, broker_addr: str) -> None:
-        """The broker is gone; an address without a timer is no matter."""
+        """Cancel the timer of a removed broker, if it has one."""
         self._clock.cancel(self._timers.pop(broker_addr, None))
 
     def clear(self) -> None:
-        """Every broker is gone."""
+        """Cancel all timers."""
         for broker_addr in list(self._timers):
             self.forget(broker_addr)
 
     def _due_ms(self, live: BrokerLiveInfo) -> int:
-        # Java compares with a strict <, so exactly 120 s old is still alive.
+        # Java compares with a strict <: a broker is alive after exactly 120 s.
         return next_tick_ms(
             live.last_update_ms + BROKER_CHANNEL_EXPIRED_TIME_MS + 1,
             self._started_ms[live.channel.outside],

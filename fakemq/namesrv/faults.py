@@ -1,4 +1,4 @@
-"""What a name server shows instead of what it knows."""
+"""Effects of faults on the answers of a name server: it shows changed tables."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ T = TypeVar("T")
 
 
 class View:
-    """What a fault makes of the tables that are shown."""
+    """The effect of a fault on the tables that are shown."""
 
     def show(self, tables: RouteTables) -> RouteTables:
-        """The tables instead of ``tables``, a copy that may be changed."""
+        """Return the tables to show; ``tables`` is a copy that may be changed."""
         raise NotImplementedError
 
 
 class Stale(View):
-    """What was known once."""
+    """Shows the tables of an earlier moment."""
 
     def __init__(self, tables: RouteTables) -> None:
         self._tables = copied(tables)
@@ -45,7 +45,7 @@ class Stale(View):
 
 
 class HiddenBroker(View):
-    """Without a broker: one node of it, or all of its name."""
+    """Hides a broker: one node, or all nodes of a broker name."""
 
     def __init__(self, broker_name: str, broker_id: int | None) -> None:
         self._broker_name, self._broker_id = broker_name, broker_id
@@ -67,7 +67,7 @@ class HiddenBroker(View):
 
 
 class OtherQueues(View):
-    """Another number of queues of a topic, at one broker or all; with none the topic is hidden."""
+    """Shows another number of queues of a topic, at one broker or all; with 0 hides the topic."""
 
     def __init__(self, topic: str, queues: int, broker_name: str | None) -> None:
         self._topic, self._queues, self._broker_name = topic, queues, broker_name
@@ -87,7 +87,7 @@ class OtherQueues(View):
 
 
 class OtherAddress(View):
-    """Another address of a broker."""
+    """Shows another address of a broker."""
 
     def __init__(self, broker_name: str, broker_id: int, addr: str) -> None:
         self._broker_name, self._broker_id, self._addr = broker_name, broker_id, addr
@@ -100,7 +100,7 @@ class OtherAddress(View):
 
 
 def copied(tables: RouteTables) -> RouteTables:
-    """The tables that routes are made of, which may be changed without changing ``tables``."""
+    """Return a copy of the tables from which routes are made."""
     copy = RouteTables()
     for topic, queues in tables.topic_queue_table.items():
         copy.topic_queue_table[topic] = {
@@ -116,7 +116,7 @@ def copied(tables: RouteTables) -> RouteTables:
 
 
 class ViewedRoutes(RouteQuery):
-    """The routes of a name server as its faults show them, each on top of the one before."""
+    """Return the routes of a name server, changed by all its faults, one after the other."""
 
     def __init__(self, node: NameServer) -> None:
         super().__init__(node.tables)
@@ -164,7 +164,7 @@ class ViewedRoutes(RouteQuery):
 
 
 class Lag(RequestFault):
-    """What a broker says is answered at once, and believed ``ms`` later by the cluster's clock."""
+    """Answers a registration at once and applies it ``ms`` later, by the cluster's clock."""
 
     def __init__(self, ms: int) -> None:
         self._ms = ms

@@ -1,4 +1,4 @@
-"""KV config: namespace → key → value, in memory, and in one JSON file where there is one.
+"""KV config: namespace → key → value, in memory and, if it has one, in a JSON file.
 
 Source: namesrv/kvconfig/KVConfigManager.java (4.9.7)
 """
@@ -27,7 +27,7 @@ NAMESPACE_ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 PRINT_FIRST_MS = 60_000
 PRINT_PERIOD_MS = 600_000
 PRINTED_LINES_MAX = 100
-"""Of one print; Java's has no end."""
+"""How many lines one print has at most; Java has no limit."""
 
 
 class KVConfigSerializeWrapper(Body):
@@ -37,7 +37,7 @@ class KVConfigSerializeWrapper(Body):
 
 
 class KvConfig:
-    """The KV config of one name server; ``file`` None keeps it in memory only."""
+    """The KV config of one name server; with ``file`` None it is only in memory."""
 
     def __init__(self, clock: NodeClock, journal: Journal, file: TextFile | None = None) -> None:
         self._clock = clock
@@ -46,10 +46,10 @@ class KvConfig:
         self._config_table: dict[str, dict[str, str]] = {}
 
     def load(self) -> None:
-        """Begin with what the file has, or with nothing.
+        """Load the file; without one, begin empty.
 
-        Raises ConfigError for a file that cannot be read or is no KV config. Java starts with
-        nothing in the first case, and overwrites the file with the next change.
+        Raise ConfigError for a file that cannot be read or is no KV config. Java begins empty in
+        the first case, and overwrites the file with the next change.
         """
         self._config_table = {}
         if self._file is None:
@@ -65,7 +65,7 @@ class KvConfig:
             raise ConfigError(f"{path}: this is no KV config: {error}") from None
 
     def put(self, namespace: str, key: str, value: str | None) -> None:
-        """Set one value, at once in the file too; a null value is as good as none."""
+        """Set one value and write the file; a null value counts as absent."""
         table = self._config_table.setdefault(namespace, {})
         if value is None:
             table.pop(key, None)
@@ -77,28 +77,28 @@ class KvConfig:
         return self._config_table.get(namespace, {}).get(key)
 
     def delete(self, namespace: str, key: str) -> None:
-        """Remove one value; its namespace stays, empty perhaps."""
+        """Remove one value; its namespace stays, also if it is empty."""
         self._config_table.get(namespace, {}).pop(key, None)
         self._persist()
 
     def kv_table(self, namespace: str) -> KVTable | None:
-        """All of one namespace; None if nothing was ever put there."""
+        """Return the values of a namespace; None if it does not exist."""
         table = self._config_table.get(namespace)
         if table is None:
             return None
         return KVTable(table={key: table[key] for key in java_hash_map_order(table)})
 
     def tables(self) -> dict[str, dict[str, str]]:
-        """A copy of everything, by namespace."""
+        """Return a copy of all values, by namespace."""
         return {namespace: dict(table) for namespace, table in self._config_table.items()}
 
     def restore(self, tables: Mapping[str, Mapping[str, str]]) -> None:
-        """Have exactly this, at once in the file too."""
+        """Replace all values and write the file."""
         self._config_table = {namespace: dict(table) for namespace, table in tables.items()}
         self._persist()
 
     def start_printing(self) -> None:
-        """Print after a minute and then every ten, whatever there is."""
+        """Print all values after one minute, and then every ten minutes."""
         self._print_in(PRINT_FIRST_MS)
 
     def _print_in(self, delay_ms: int) -> None:

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_CODES_WARNED = 20
-"""How many unknown codes are warned about, each once: a peer could send four billion."""
+"""How many unknown codes get a warning, each once: a peer could send four billion."""
 
 
 class NameServer:
-    """A name server; ``kv_file`` is where its KV config outlives it, None keeps that in memory.
+    """A name server; ``kv_file`` keeps its KV config, None for memory only.
 
-    Once stopped it can be started again and then knows nothing but what that file has, like a
-    process.
+    It can be started again after a stop. Like a new process it then knows only what that file
+    contains.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class NameServer:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, addr: str) -> None:
-        """Begin to work at ``addr`` (``host:port``); the listener there calls `accept`.
+        """Start at ``addr`` (``host:port``); the listener there calls `accept`.
 
-        Raises NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON.
+        Raise NotYetSupported for ``clusterTest=true``, ConfigError for a KV file that is no JSON.
         """
         if self.config.cluster_test:
             raise NotYetSupported(
@@ -115,7 +115,7 @@ class NameServer:
         self.journal.add(NodeStopped(node=self.name, how="pause"))
 
     def resume(self) -> None:
-        """Resume: what arrived and what fell due meanwhile is handled now, late."""
+        """Resume: handle, late, what arrived and what fell due during the pause."""
         if self.state is not NodeState.PAUSED:
             return
         self.state = self.state.then(NodeState.RUNNING)
@@ -125,9 +125,9 @@ class NameServer:
             self.clock.resume()
 
     def reset(self) -> None:
-        """Back to the start state: no broker is registered, KV and config are as at the start.
+        """Return to the state of the start: no broker, and the KV values and config of the start.
 
-        Connections stay. Every broker has to register again; those of a cluster are made to.
+        Connections stay. Every broker has to register again; a cluster calls its own brokers.
         """
         self._forget()
         self.kv.load()
@@ -141,7 +141,7 @@ class NameServer:
 
     @property
     def routes(self) -> RouteQuery:
-        """What requests read of its tables, as faults show it."""
+        """The tables that requests read, changed by faults."""
         if self._views:
             routes: RouteQuery = VIEW.intercept(self)
             return routes
@@ -165,7 +165,7 @@ class NameServer:
         return session
 
     def session_closed(self, session: Session) -> None:
-        """A connection is gone, closed or idle: the broker that used it goes at once.
+        """Remove the broker that registered over a closed connection, at once.
 
         Source: namesrv/routeinfo/BrokerHousekeepingService.java (4.9.7)
         """
@@ -185,4 +185,4 @@ class NameServer:
 
 
 handles: Handlers[NameServer] = Handlers("fakemq.namesrv.handlers")
-"""What registers a handler for name servers."""
+"""The decorator that registers a handler for name servers."""

@@ -1,8 +1,8 @@
-"""What changes the five tables: registering, unregistering, silence, a lost channel, admins.
+"""Changes of the five tables: by registrations, silence, lost channels and admins.
 
-The order of steps is Java's throughout, because its corners follow from that order: an address is
-under one id only, a topic that a broker no longer has stays routed, and a lost channel takes away
-the first address found for it.
+All steps are in Java's order, because edge cases follow from it: an address has only one id, a
+topic that a broker no longer has stays in routes, and a lost channel removes the first address that
+was registered over it.
 
 Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RegisterBrokerResult:
-    """What a slave learns of its master; both None for a master, or where no master lives."""
+    """The master's addresses for a slave; both None for a master, and without a live master."""
 
     __slots__ = ("ha_server_addr", "master_addr")
 
@@ -61,12 +61,12 @@ class BrokerRegistration:
         channel: Channel,
         enable_acting_master: bool | None = None,
     ) -> RegisterBrokerResult:
-        """Enter a broker, or renew it.
+        """Add a broker, or renew its registration.
 
-        Only a master's registration touches the queues, and only if its data version is another
-        than last time or its address is new; else ``topic_configs`` is not iterated over.
-        ``filter_server_list`` None leaves that table alone.
-        Routes repeat what the broker says by ``enable_acting_master``, as those of 5.x do.
+        Only a master's registration changes the queues, and only if its data version differs from
+        the last one or its address is new; otherwise ``topic_configs`` is not iterated over. With
+        ``filter_server_list`` None that table does not change. Routes contain the broker's
+        ``enable_acting_master``, as those of 5.x do.
 
         Source: RouteInfoManager#registerBroker
         """
@@ -78,7 +78,7 @@ class BrokerRegistration:
             tables.broker_addr_table[broker_name] = broker_data
         broker_data.enable_acting_master = enable_acting_master
         addrs = broker_data.broker_addrs
-        # A slave that became master: the same address is under one id only.
+        # A slave that became master: one address has only one id.
         for other_id in [other for other, addr in addrs.items() if addr == broker_addr]:
             if other_id != broker_id:
                 del addrs[other_id]
@@ -101,7 +101,7 @@ class BrokerRegistration:
         return self.master_for(broker_name, broker_id)
 
     def master_for(self, broker_name: str, broker_id: int) -> RegisterBrokerResult:
-        """Return the addresses of a broker's master that the answer to its registration has."""
+        """Return the master's addresses for the answer to a broker's registration."""
         tables = self._tables
         broker_data = tables.broker_addr_table.get(broker_name)
         if broker_id != MASTER_ID and broker_data is not None:
@@ -137,17 +137,17 @@ class BrokerRegistration:
         )
 
     def query_topic_config(self, broker_addr: str) -> DataVersion | None:
-        """The data version the broker last registered with; None if it is not here."""
+        """Return the data version of a broker's last registration; None if it is not registered."""
         live = self._tables.broker_live_table.get(broker_addr)
         return None if live is None else live.data_version
 
     def is_topic_config_changed(self, broker_addr: str, data_version: DataVersion | None) -> bool:
-        """Whether this data version is another than the broker's last."""
+        """Return whether this data version differs from the broker's last one."""
         known = self.query_topic_config(broker_addr)
         return known is None or known != data_version
 
     def update_timestamp(self, broker_addr: str) -> None:
-        """Count the broker's silence from now; one that is not here stays so."""
+        """Count the broker's silence from now; without a registration this does nothing."""
         live = self._tables.broker_live_table.get(broker_addr)
         if live is not None:
             live.last_update_ms = self.expiry.elapsed_ms(live)
@@ -157,7 +157,7 @@ class BrokerRegistration:
     def unregister_broker(
         self, *, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int
     ) -> None:
-        """Forget a broker; the last of its name takes the name's queues along.
+        """Remove a broker; with the last one of its name, the queues of that name.
 
         Source: RouteInfoManager#unregisterBroker
         """
@@ -179,7 +179,7 @@ class BrokerRegistration:
         self._remove_topics_of(broker_name)
 
     def channel_destroyed(self, remote_addr: str, channel: Channel) -> None:
-        """A connection is gone, and the broker that registered over it, if one did, at once.
+        """Remove the broker that registered over a closed connection, if there is one.
 
         Source: RouteInfoManager#onChannelDestroy
         """
@@ -190,8 +190,8 @@ class BrokerRegistration:
         self._remove(addr, "channel closed")
 
     def expire(self, broker_addr: str) -> None:
-        """Forget a broker that is here and has been silent for too long, and its channel."""
-        # Java closes the channel first, but is notified only after it has cleaned up.
+        """Remove a registered broker that was silent for too long, and close its channel."""
+        # Java closes the channel first, but the notification of that comes after the removal.
         channel = self._tables.broker_live_table[broker_addr].channel
         self._remove(broker_addr, "expired")
         channel.close(f"the broker {broker_addr} has not registered for 120 s")
@@ -277,7 +277,7 @@ class BrokerRegistration:
         ]
 
     def delete_topic(self, topic: str, cluster_name: str | None = None) -> None:
-        """Forget a topic's queues, with ``cluster_name`` only those of that cluster's brokers.
+        """Remove a topic's queues; with ``cluster_name`` only those of that cluster's brokers.
 
         Source: RouteInfoManager#deleteTopic
         """

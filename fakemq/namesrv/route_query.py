@@ -1,7 +1,7 @@
-"""What can be asked of the five tables: routes, the cluster, lists of topics.
+"""Queries of the five tables: routes, the cluster, lists of topics.
 
-Everything given is a copy, ready to be encoded. Maps and sets are in the order in which Java's
-hash tables would walk them, which is what clients see.
+Every result is a copy that can be encoded. Maps and sets have the order of Java's hash tables,
+because clients see it.
 
 Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 """
@@ -25,7 +25,7 @@ class RouteQuery:
         self._tables = tables
 
     def topic_route(self, topic: str) -> TopicRouteData | None:
-        """The route of a topic; None unless it has queues and at least one broker's address.
+        """Return the route of a topic; None if it has no queues or no broker has an address.
 
         Source: RouteInfoManager#pickupTopicRouteData
         """
@@ -56,7 +56,7 @@ class RouteQuery:
         )
 
     def cluster_info(self) -> ClusterInfo:
-        """All brokers, and which cluster has which.
+        """Return all brokers, and the broker names of each cluster.
 
         Source: RouteInfoManager#getAllClusterInfo
         """
@@ -74,11 +74,11 @@ class RouteQuery:
         )
 
     def all_topics(self) -> TopicList:
-        """Every topic with queues. Source: RouteInfoManager#getAllTopicList"""
+        """Return every topic with queues. Source: RouteInfoManager#getAllTopicList"""
         return _topic_list(self._topics())
 
     def topics_by_cluster(self, cluster: str) -> TopicList:
-        """Topics that a broker of the cluster has; an unknown cluster has none.
+        """Return the topics of a cluster's brokers; none for an unknown cluster.
 
         Source: RouteInfoManager#getTopicsByCluster
         """
@@ -90,7 +90,7 @@ class RouteQuery:
         )
 
     def system_topics(self) -> TopicList:
-        """Names of clusters and brokers, for each is a topic too, and some broker's address.
+        """Return the names of clusters and brokers, which are topics too, and one broker's address.
 
         Source: RouteInfoManager#getSystemTopicList
         """
@@ -121,7 +121,7 @@ class RouteQuery:
         return java_hash_map_order(self._tables.topic_queue_table, 1024)
 
     def _topics_whose(self, picks: Callable[[int], bool]) -> TopicList:
-        # Java looks at the first queue data it meets, and at no other.
+        # Java looks only at the first queue data in its map.
         table = self._tables.topic_queue_table
         return _topic_list(
             topic

@@ -1,7 +1,7 @@
 """The five tables of a name server, as Java names them.
 
 Nothing here has rules: `registration` changes the tables, `route_query` reads them. Inner maps and
-sets are dicts in insertion order; the order a client sees is made where a body is made.
+sets are dicts in insertion order; `route_query` makes the order that clients see.
 
 Source: namesrv/routeinfo/RouteInfoManager.java (4.9.7)
 """
@@ -18,7 +18,7 @@ MASTER_ID = 0
 
 
 class Channel(Protocol):
-    """What the tables need of a broker's connection; `fakemq.net.session.Session` is one."""
+    """A broker's connection, as the tables use it; `fakemq.net.session.Session` is one."""
 
     outside: bool
 
@@ -26,7 +26,7 @@ class Channel(Protocol):
 
 
 class BrokerLiveInfo:
-    """When a broker last registered, what it said of itself, and over which connection.
+    """A broker's last registration: its time, its data version and its connection.
 
     ``last_update_ms`` is elapsed time on the axis of the channel: the cluster's, or that of
     outside peers.
@@ -66,7 +66,7 @@ class RouteTables:
         self.broker_addr_table: dict[str, BrokerData] = {}
         """Broker name → cluster and address per broker id."""
         self.cluster_addr_table: dict[str, dict[str, None]] = {}
-        """Cluster name → broker names; the values say nothing."""
+        """Cluster name → broker names, as a set: the values are unused."""
         self.broker_live_table: dict[str, BrokerLiveInfo] = {}
         """Broker address → when it last registered."""
         self.filter_server_table: dict[str, list[str]] = {}
