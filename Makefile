@@ -4,6 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST ?= $(BIN)/python -m pytest
 
+# Without cached bytecode every worker compiles all tests, and every process that a test starts all
+# of fakemq: half a minute in all.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help serve setup check test oldest-pyspark lint scenarios bench campaign soak fuzz clean
 

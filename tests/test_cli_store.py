@@ -19,7 +19,12 @@ from fakemq.client.errors import MQClientError
 from fakemq.client.messages import Message
 
 NODE = "broker-a-0"
-SIZES = {"mappedFileSizeCommitLog": 4096, "mappedFileSizeConsumeQueue": 400}
+SIZES = {
+    "mappedFileSizeCommitLog": 4096,
+    "mappedFileSizeConsumeQueue": 400,
+    "maxHashSlotNum": 50,
+    "maxIndexNum": 100,  # an index of the default size has 420 MB, and each test copies it
+}
 LOG, QUEUE = "commitlog/00000000000000008192", "consumequeue/orders/0/00000000000000000400"
 PORTS = ("--namesrv-port", "0", "--broker-port", "0")
 TOPICS = "NODE/config/topics.json"

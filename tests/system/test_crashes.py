@@ -15,10 +15,9 @@ import pytest
 
 from tests.support.crashes import Crashes, Loss
 
-# 200 brokers with two lives each.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # 120 brokers with two lives each
 
-SEEDS, AT_ONCE, LIVES = 100, 20, 2
+SEEDS, AT_ONCE, LIVES = 60, 20, 2
 ROUNDS = [range(first, first + AT_ONCE) for first in range(0, SEEDS, AT_ONCE)]
 
 

@@ -31,12 +31,13 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_expired_files_are_removed_from_the_directory(tmp_path: Path, how: str) -> None:
-    with fakemq.Cluster(store=tmp_path, clock="frozen", topics={"orders": 1}, config=CONFIG) as mq:
+    config = CONFIG | {"fileReservedTime": "1"}
+    with fakemq.Cluster(store=tmp_path, clock="frozen", topics={"orders": 1}, config=config) as mq:
         mq.seed("orders", [b"x" * 100] * 80, keys="k")
         mq.clock.advance("1s")
         root = tmp_path / "broker-a-0"
         before = {part: names(root / part) for part in ("commitlog", "consumequeue", "index")}
-        mq.clock.advance("100h")
+        mq.clock.advance("26h")
         (expired,) = mq.journal.find(FilesExpired)
         assert expired.log_files == len(before["commitlog"]) - 1
         for part, files in before.items():
