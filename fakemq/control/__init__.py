@@ -1,4 +1,4 @@
-"""The control port: a running cluster steered over HTTP and JSON, from any language.
+"""The control port: control a running cluster over HTTP and JSON, from any language.
 
-Needs the extra ``control``; nothing of it is imported where no control port is asked for.
+It needs the extra ``control``, and is imported only when a control port is opened.
 """

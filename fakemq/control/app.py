@@ -30,15 +30,16 @@ T = TypeVar("T")
 Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 BODY_MAX_BYTES = 16 << 20
-"""As large as a frame may be."""
+"""The largest request body: as large as the largest frame of the protocol."""
 JSON = "application/json"
 
 
 class Guard:
     """Refuses requests without authorisation.
 
-    ``hosts`` are the names by which a request may call us, None if by any: a page in a browser can
-    let a name of its own mean 127.0.0.1, and then it is that name which its requests carry.
+    ``hosts`` are the host names that a request may carry in ``Host``; None allows any. The check
+    stops DNS rebinding: a web page can let its own name resolve to 127.0.0.1, and the browser then
+    sends that name as ``Host``.
     """
 
     def __init__(self, token: str | None, hosts: frozenset[str] | None) -> None:
@@ -46,25 +47,25 @@ class Guard:
         self._hosts = hosts
 
     def check(self, scope: Scope) -> None:
-        """Raise Refusal if this request may not be asked."""
+        """Raise Refusal if this request is not allowed."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get(b"host", "")
         if self._hosts is not None and _name_of(host) not in self._hosts:
             there = ", ".join(sorted(self._hosts))
-            raise Refusal(403, f"the Host {host!r} is not this one; expected one of: {there}")
+            raise Refusal(403, f"Host {host!r} is not this server; expected one of: {there}")
         origin = headers.get(b"origin")
         if origin is not None and origin != f"http://{host}":
-            raise Refusal(403, f"no page of {origin} may ask here")
+            raise Refusal(403, f"pages of {origin} may not send requests here")
         if self._token is not None:
             scheme, _, given = headers.get(b"authorization", "").partition(" ")
             right = hmac.compare_digest(given.strip().encode("latin-1"), self._token.encode())
             if not (right and scheme.lower() == "bearer"):  # RFC 9110: in capitals or not
                 raise Refusal(401, "expected the header Authorization: Bearer TOKEN, with the token"
-                              " that --control-token or FAKEMQ_CONTROL_TOKEN gave")  # fmt: skip
+                              " of --control-token or FAKEMQ_CONTROL_TOKEN")  # fmt: skip
 
 
 def _name_of(host: str) -> str | None:
-    """The host's name without its port, in small letters; None if it is no host."""
+    """Return a host's name without its port, in lower case; None if the text is no host."""
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:
@@ -72,7 +73,7 @@ def _name_of(host: str) -> str | None:
 
 
 def make_app(control: Control, guard: Guard) -> Starlette:
-    """The application for one cluster."""
+    """Return the application for one cluster: one route for each path of the endpoints."""
     made: list[Route] = []
     for path in dict.fromkeys(one.path for one in routes.ENDPOINTS):
         here = {one.method: one for one in routes.ENDPOINTS if one.path == path}
@@ -83,7 +84,8 @@ def make_app(control: Control, guard: Guard) -> Starlette:
 
 
 _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
-"""All: we say which of them a path has, and only to authorised clients."""
+"""All methods: our own answer names the methods that a path has, and only to authorised clients.
+With fewer, Starlette would answer 405 before the authorisation."""
 
 
 def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Answer:
@@ -102,9 +104,11 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
             answer = chosen.answer(control, dict(request.path_params), query, body)
             result = await (_unless_gone(request, answer) if chosen.waits else answer)
         except Exception as error:
-            return _refused(_told(control, error))
-        await asyncio.sleep(0)  # what was done has put its bytes into the kernel when this is told
-        if chosen.gives is Text:
+            return _refused(_refusal_of(control, error))
+        # One turn of the loop: it passes the bytes of the change to the kernel. A client that then
+        # reads this answer can rely on the change having been sent.
+        await asyncio.sleep(0)
+        if chosen.result is Text:
             return Response(str(result), media_type="text/plain")
         return Response(json_text.encoded(result), media_type=JSON)
 
@@ -112,9 +116,10 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
 
 
 async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -> T:
-    """Return the answer; raise Refusal, which is not sent, when the client has gone."""
+    """Return the answer; cancel it and raise Refusal, which is not sent, if the client is gone."""
     answered = asyncio.ensure_future(answer)
-    gone = asyncio.ensure_future(request.receive())  # nothing else comes behind a body
+    # After the body, the only thing to receive is the end of the connection.
+    gone = asyncio.ensure_future(request.receive())
     await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
     gone.cancel()
     if not answered.done():
@@ -124,11 +129,11 @@ async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -
 
 
 def _gone() -> Refusal:
-    return Refusal(400, "nobody waits any more")
+    return Refusal(400, "the client has closed the connection")
 
 
 async def _read(request: Request) -> bytes:
-    """The body; Refusal if it is too large, or its sender has gone before its end."""
+    """Return the body; Refusal if it is too large, or the client disconnected before its end."""
     body = bytearray()
     try:
         async for part in request.stream():
@@ -140,13 +145,11 @@ async def _read(request: Request) -> bytes:
     return bytes(body)
 
 
-def _told(control: Control, error: Exception) -> Refusal:
-    """The answer to an error: a user's own where it is one of those made for users.
-
-    By their very types: an IndexError or UnicodeError is ours, and a bug.
-    """
+def _refusal_of(control: Control, error: Exception) -> Refusal:
+    """Return the answer to an error: a status for a user's mistake, 500 for a bug in fakemq."""
     if isinstance(error, Refusal):
         return error
+    # The exact types: IndexError is a LookupError and UnicodeError a ValueError, but both are bugs.
     if type(error) in (ValueError, ConfigError):
         return Refusal(400, str(error))
     if type(error) is LookupError:
@@ -167,5 +170,5 @@ def _refused(refusal: Refusal, headers: dict[str, str] | None = None) -> Respons
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:
-    text = f"there is no {request.url.path}; GET /openapi.json says what is"
+    text = f"there is no {request.url.path}; GET /openapi.json lists the paths"
     return Response(json_text.encoded(Error(error=text)), 404, media_type=JSON)

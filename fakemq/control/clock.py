@@ -1,4 +1,4 @@
-"""The cluster's clock: read, frozen, moved on and held."""
+"""Endpoints of the cluster's clock: read it, freeze it, advance it, hold it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """The same as ISO 8601, in UTC."""
     frozen: bool
     rate: float
-    """How many times as fast as real time it runs while it is not frozen."""
+    """The factor to real time while the clock is not frozen."""
     held: list[str]
-    """What keeps it from moving by itself, whoever holds it."""
+    """The reasons of all holds, which keep the clock from moving by itself."""
     holds: dict[int, str]
-    """Those of them that were made here: number of the hold → why."""
+    """The holds that were made by this port: number of the hold → its reason."""
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     fired: list[Deadline]
-    """What fell due, in order."""
+    """The deadlines that fired, in order."""
 
 
 class Advance(Body):
@@ -40,19 +40,19 @@ class Advance(Body):
 
 class AdvanceTo(Body):
     instant: str
-    """ISO 8601; UTC unless it says."""
+    """ISO 8601, in UTC unless it has an offset."""
     outside_peers: bool = False
 
 
 class AdvanceToNext(Body):
     kind: str
-    """Such as ``delay_level`` or ``txn_check``; the timers have their kinds."""
+    """Such as ``delay_level`` or ``txn_check``; ``GET /v1/clock/timers`` shows the kinds."""
     outside_peers: bool = False
 
 
 class Rate(Body):
     rate: float
-    """How many times as fast as real time; 1 is real time."""
+    """The factor to real time; 1 is real time."""
 
 
 class Hold(Body):
@@ -65,7 +65,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clock_state(control: Control) -> ClockState:
-    """How the clock is."""
+    """Return the clock's time, rate and holds."""
     now_ms = control.mq.clock.now_ms()
     return ClockState(
         now_ms=now_ms,
@@ -79,54 +79,54 @@ def clock_state(control: Control) -> ClockState:
 
 @endpoint("GET", "/v1/clock")
 def get_clock(control: Control) -> ClockState:
-    """The time, and whether it runs."""
+    """Return the cluster's time, and whether the clock runs."""
     return clock_state(control)
 
 
 @endpoint("GET", "/v1/clock/timers")
 def get_timers(control: Control) -> list[Deadline]:
-    """Every pending deadline, soonest first."""
+    """Return every pending deadline, soonest first."""
     return control.mq.clock.timers()
 
 
 @endpoint("POST", "/v1/clock/freeze")
 def freeze_clock(control: Control) -> ClockState:
-    """Let time stand still; peers outside the process go on in real time."""
+    """Stop the clock; peers outside the process keep real time."""
     control.mq.clock.freeze()
     return clock_state(control)
 
 
 @endpoint("POST", "/v1/clock/unfreeze")
 def unfreeze_clock(control: Control) -> ClockState:
-    """Let time run on from where it stands."""
+    """Let the clock run from its present time."""
     control.mq.clock.unfreeze()
     return clock_state(control)
 
 
 @endpoint("POST", "/v1/clock/rate")
 def set_clock_rate(control: Control, body: Rate) -> ClockState:
-    """Let time run so many times as fast as real time."""
+    """Set the factor to real time at which the clock runs."""
     control.mq.clock.rate = body.rate
     return clock_state(control)
 
 
 @endpoint("POST", "/v1/clock/advance")
 def advance_clock(control: Control, body: Advance) -> Moved:
-    """Move time on and fire what falls due, in order."""
+    """Advance the clock by a duration and fire each deadline on the way, in order."""
     fired = control.mq.clock.advance(body.duration, outside_peers=body.outside_peers)
     return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
 
 
 @endpoint("POST", "/v1/clock/advance_to")
 def advance_clock_to(control: Control, body: AdvanceTo) -> Moved:
-    """Move time on to a point of time; the past is refused."""
+    """Advance the clock to a point of time; 400 for the past."""
     fired = control.mq.clock.advance_to(body.instant, outside_peers=body.outside_peers)
     return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
 
 
 @endpoint("POST", "/v1/clock/advance_to_next")
 def advance_clock_to_next(control: Control, body: AdvanceToNext) -> Moved:
-    """Move time on to the next pending deadline of a kind; 404 says what is pending."""
+    """Advance the clock to the next pending deadline of a kind; 404 names the pending kinds."""
     fired = control.mq.clock.advance_to_next(body.kind, outside_peers=body.outside_peers)
     return Moved(now_ms=control.mq.clock.now_ms(), fired=fired)
 

@@ -1,4 +1,4 @@
-"""What endpoints work on: the running cluster, and what was made through the port."""
+"""The state that endpoints work on: the running cluster, and the objects made by requests."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LONGEST_WAIT_MS = 600_000
+"""The largest timeout of a request, in real milliseconds."""
 
 
 class Numbered(dict[int, T]):
-    """Things that requests made and name by number; a number is never used twice."""
+    """Objects that requests make and later name by number; a number is never used twice."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -38,13 +39,14 @@ class Numbered(dict[int, T]):
         self._numbers = itertools.count(1)
 
     def keep(self, thing: T) -> int:
-        """Keep it and return its number."""
+        """Store an object and return its number."""
         number = next(self._numbers)
         self[number] = thing
         return number
 
     def of(self, text: str) -> tuple[int, T]:
-        """The number that a path has as text, and what has it; Refusal if nothing has."""
+        """Return the number in a path's text and its object; Refusal (404) if there is none."""
+        # 0 is never used. Under ten digits: int() refuses texts of thousands of digits.
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
         if number not in self:
             there = ", ".join(map(str, self)) or "none"
@@ -53,9 +55,10 @@ class Numbered(dict[int, T]):
 
 
 class ClusterOnLoop(ClusterBase):
-    """The running cluster as a test sees it, for callers on its loop, which cannot wait.
+    """The running cluster as a test sees it, for callers on the cluster's own loop.
 
-    What takes time, such as a broker's restart, is awaited at the server instead.
+    Such a caller must not block: an operation that takes time, such as a broker's restart, is
+    awaited at the `ClusterServer` instead.
     """
 
     def __init__(self, server: ClusterServer) -> None:
@@ -66,26 +69,28 @@ class ClusterOnLoop(ClusterBase):
         return ClockHandle(self._running)
 
     def broker(self, name: str) -> BrokerView:
-        """The broker ``broker-a-0``; a bare ``broker-a`` means its master."""
+        """Return the broker ``broker-a-0``; a bare ``broker-a`` means its master."""
         return BrokerView(self._running, self._core.broker(name))
 
 
 class Control:
-    """What endpoint functions work on.
+    """The argument ``control`` of each endpoint function.
 
-    ``mq`` does what takes effect at once; what takes several turns of the loop is awaited at
-    ``server``.
+    ``mq`` is for operations that take effect at once; an operation that takes several turns of the
+    loop is awaited at ``server``.
     """
 
     def __init__(self, server: ClusterServer) -> None:
         self.server = server
         self.mq = ClusterOnLoop(server)
         self.placed: dict[int, Fault] = {}
-        """The faults of this port as their placing gave them, by their numbers."""
+        """Number → fault, as the placing method returned it; only faults placed by this port."""
         self.holds: Numbered[ClockHold] = Numbered("hold")
         self.snapshots: Numbered[Snapshot] = Numbered("snapshot")
         self._waits: set[asyncio.Event] = set()
+        """One event for each waiting request; set when the journal grows or the port closes."""
         self.closing = False
+        """True once `close` was called: no request waits any longer."""
         self.changing = asyncio.Lock()
         """Held while nodes stop or start, which takes several turns of the loop."""
 
@@ -94,7 +99,7 @@ class Control:
         return self.server.core
 
     def close(self) -> None:
-        """Let every request that waits have its answer now."""
+        """End the wait of every request, so that it answers now."""
         self.closing = True
         for grown in self._waits:
             grown.set()
@@ -126,17 +131,20 @@ class Control:
             unlisten()
 
     def as_placed(self, fault: Fault) -> Fault:
-        """A fault as its placing gave it, where that was here and no reset has come since."""
+        """Return a fault as its placing method returned it, such as a `GateFault`.
+
+        Return ``fault`` itself if this port did not place it, or a reset has happened since.
+        """
         placed = self.placed.get(fault.number)
         return placed if placed is not None and placed == fault else fault
 
     def tail(self) -> list[str]:
-        """The journal's last lines."""
+        """Return the journal's last lines."""
         return [line(entry) for entry in self.core.journal.tail()]
 
 
 def wait_ms(timeout: Duration) -> int:
-    """How long a request wants to wait; Refusal if too long."""
+    """Return a request's timeout in milliseconds; Refusal if it is below 0 or over ten minutes."""
     ms = duration_ms(timeout, name="timeout")
     if not 0 <= ms <= LONGEST_WAIT_MS:
         raise Refusal(400, f"timeout={timeout!r}: expected up to {LONGEST_WAIT_MS // 1000} s")

@@ -1,7 +1,9 @@
-"""The address server that clients without a name server address ask for one.
+"""The address server: it tells RocketMQ clients without a name server address where to connect.
 
-Clients ask ``http://DOMAIN/rocketmq/SUBGROUP``, or ``/SUBGROUP-UNIT?nofix=1`` with a unit name, and
-read the first line. Source: common/MixAll.java#getWSAddr, common/namesrv/TopAddressing.java (4.9.7)
+A client requests ``http://DOMAIN/rocketmq/SUBGROUP``, or with a unit name
+``http://DOMAIN/rocketmq/SUBGROUP-UNIT?nofix=1``, and reads the first line of the answer.
+
+Source: common/MixAll.java#getWSAddr, common/namesrv/TopAddressing.java (4.9.7)
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from fakemq.control.results import Text
 
 class Asked(Query):
     nofix: str | None = None
-    """What clients with a unit name send; nothing depends on it."""
+    """Sent by clients with a unit name; ignored."""
 
 
 @endpoint("GET", "/rocketmq/{subgroup}", open=True)
 def get_namesrv_addr(control: Control, subgroup: str, query: Asked) -> Text:
-    """The name servers, ``host:port`` joined by ``;``: ``nsaddr``, or whatever the subgroup is.
+    """Return the name servers' addresses, ``host:port`` joined by ``;``, for any subgroup.
 
-    For clients with ``-Drocketmq.namesrv.domain=HOST:PORT`` and no name server address; they have
-    no token, so none is asked for.
+    It is for clients with ``-Drocketmq.namesrv.domain=HOST:PORT`` and no name server address. They
+    have no token, so this endpoint needs none.
     """
     return Text(control.mq.namesrv_addr)

@@ -1,7 +1,11 @@
-"""How endpoints are declared: decoding, validation and OpenAPI come from one signature.
+"""The declaration of endpoints: decoding, validation and OpenAPI come from one signature.
 
-A function ``(control, <names of the path>, query: Struct, body: Struct) -> result`` is decorated
-with its method and path. Path values are text; ``query`` and ``body`` are there if it takes them.
+An endpoint is a function ``(control, <names in the path>, query: Query, body: Body) -> result``,
+decorated with its method and path. Values from the path are strings; ``query`` and ``body`` are
+optional. Example::
+
+    @endpoint("GET", "/v1/topics/{topic}")
+    def get_topic(control: Control, topic: str) -> TopicState: ...
 """
 
 from __future__ import annotations
@@ -21,11 +25,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class Query(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a request may have behind its question mark; lists are given by repeating the name."""
+    """The query parameters of an endpoint; a list is given by repeating its name."""
 
 
 class Body(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a request may have as its JSON; no body is an empty one."""
+    """The JSON body of an endpoint; a request without a body has an empty object."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,13 +39,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     function: Callable[..., object]
     open: bool
-    """Anybody may ask, without a token: clients that look for their name server."""
+    """Whether it needs no token: RocketMQ clients that look for their name server have none."""
     waits: bool
-    """It is cancelled when the client has gone."""
+    """Whether it may wait long; it is then cancelled when its client disconnects."""
     in_path: tuple[str, ...]
+    """The names in the path, in the order of the function's parameters."""
     query: type[Query] | None
     body: type[Body] | None
-    gives: object
+    result: object
+    """The type of the result."""
 
     @property
     def name(self) -> str:
@@ -54,12 +60,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     async def answer(
         self, control: Control, in_path: dict[str, str], query: dict[str, list[str]], body: bytes
     ) -> object:
-        """Decode what came and give the result; Refusal, or what the function raises."""
+        """Decode the request, call the function and return its result.
+
+        Raise Refusal for a request that does not fit, and any error of the function.
+        """
         given: dict[str, object] = dict(in_path)
         if self.query is not None:
             given["query"] = _decoded_query(self.query, query)
         elif query:
-            raise Refusal(400, f"{self.method} {self.path} takes nothing behind a question mark")
+            raise Refusal(400, f"{self.method} {self.path} takes no query parameters")
         if self.body is not None:
             given["body"] = _decoded_body(self.body, body)
         result = self.function(control, **given)
@@ -67,13 +76,13 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ENDPOINTS: list[Endpoint] = []
-"""Every endpoint there is, in the order of being declared."""
+"""Every endpoint, in the order of declaration."""
 
 
 def endpoint(
     method: str, path: str, *, open: bool = False, waits: bool = False
 ) -> Callable[[Function], Function]:
-    """Declare a function as what answers ``method`` at ``path``; see `Endpoint` for the rest."""
+    """Declare a function as the endpoint of ``method`` at ``path``; see `Endpoint` for flags."""
 
     def declare(function: Function) -> Function:
         hints = get_type_hints(function, include_extras=True)
@@ -88,7 +97,7 @@ def endpoint(
                 in_path=tuple(name for name in names if name not in ("query", "body")),
                 query=hints.get("query"),
                 body=hints.get("body"),
-                gives=hints["return"],
+                result=hints["return"],
             )
         )
         return function
@@ -100,7 +109,7 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
     lists = {field.name for field in msgspec.structs.fields(kind) if field.default_factory is list}
     for name, texts in given.items():
         if len(texts) > 1 and name not in lists:
-            raise Refusal(400, f"{name} is given {len(texts)} times; once is enough")
+            raise Refusal(400, f"{name} is given {len(texts)} times; expected once")
     values = {name: texts if name in lists else texts[0] for name, texts in given.items()}
     try:
         return msgspec.convert(values, kind, strict=False)

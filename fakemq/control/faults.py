@@ -1,4 +1,4 @@
-"""Faults: whatever `Faults` can place, placed by its name."""
+"""Endpoints of faults: every method of `Faults` that places a fault, called by its name."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from fakemq.handles.faults.requests import GateFault
 
 
 class FaultState(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault since the start or the last reset."""
+    """A fault that was placed since the start or the last reset."""
 
     id: int
     what: str
-    """It in words."""
+    """The fault as text, as in the journal."""
     fired: int
-    """How often it had its effect."""
+    """How often it acted."""
     pending: bool
-    """Whether it may still have one."""
+    """Whether it may still act."""
     placed: bool
     """Whether it has not been removed."""
     waiting: int | None = None
-    """How much waits now, of what lets nothing go on before it is released."""
+    """How many requests, answers or calls wait for its release; null if it holds none back."""
 
 
 class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     call: str
-    """Its arguments, as Python writes them."""
+    """Its signature in Python's syntax."""
     doc: str
 
 
@@ -47,7 +47,7 @@ class PlaceFault(Body):
 
 
 def placings(faults: Faults) -> Iterator[tuple[str, Callable[..., object]]]:
-    """Every method that places a fault, by name."""
+    """Return every method that places a fault, with its name."""
     for name, member in inspect.getmembers_static(type(faults), is_placing):
         if issubclass(_returned_by(member.method), Fault):
             yield name, getattr(faults, name)
@@ -58,7 +58,10 @@ def is_placing(member: object) -> bool:
 
 
 def _arguments(place: Callable[..., object]) -> dict[str, str]:
-    """What a placing takes: names, and what Python writes behind them; keywords one by one."""
+    """Return the arguments of a placing: name → the text behind it in Python's syntax.
+
+    The keywords of ``**limits`` are listed one by one: ``{"times": ": int = ..."}``.
+    """
     found: dict[str, str] = {}
     for name, parameter in inspect.signature(place).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -69,7 +72,7 @@ def _arguments(place: Callable[..., object]) -> dict[str, str]:
 
 
 def _keywords(place: Callable[..., object], written: str) -> dict[str, str]:
-    """The keys of the dict that ``Unpack[...]`` names, each with the type that is written there."""
+    """Return the keys of the TypedDict named in ``Unpack[...]``, each with its type as text."""
     name = written.removeprefix("Unpack[").removesuffix("]")
     kind = inspect.unwrap(place).__globals__.get(name, object)
     declared = getattr(kind, "__annotations__", {})
@@ -80,13 +83,16 @@ def _keywords(place: Callable[..., object], written: str) -> dict[str, str]:
 
 
 def _call(name: str, place: Callable[..., object]) -> str:
-    """How a placing is called, as Python writes it."""
+    """Return the signature of a placing in Python's syntax: ``cut(a: str, b: str, ...)``."""
     arguments = ", ".join(name + rest for name, rest in _arguments(place).items())
     return f"{name}({arguments})"
 
 
 def _returned_by(function: object) -> type:
-    """The class in a method's return annotation; object if it has none or one of another module."""
+    """Return the class in a method's return annotation; object if there is none.
+
+    The annotation is a string, so the name is looked up in the method's module.
+    """
     if not inspect.isfunction(function):
         return object
     written = inspect.get_annotations(function).get("return")
@@ -96,13 +102,13 @@ def _returned_by(function: object) -> type:
 
 @endpoint("GET", "/v1/faults")
 def get_faults(control: Control) -> list[FaultState]:
-    """Every fault since the start or the last reset, oldest first."""
+    """Return every fault placed since the start or the last reset, oldest first."""
     return [_state(control, fault) for fault in control.mq.faults.all()]
 
 
 @endpoint("GET", "/v1/faults/kinds")
 def get_fault_kinds(control: Control) -> list[FaultKind]:
-    """What can be placed, with its arguments."""
+    """Return the kinds of faults that can be placed, with their arguments."""
     return [
         FaultKind(
             name=name,
@@ -115,7 +121,7 @@ def get_fault_kinds(control: Control) -> list[FaultKind]:
 
 @endpoint("POST", "/v1/faults")
 def place_fault(control: Control, body: PlaceFault) -> FaultState:
-    """Place a fault; its id is the number that the journal calls it by."""
+    """Place a fault; its id is its number in the journal."""
     there = dict(placings(control.mq.faults))
     place = there.get(body.fault)
     if place is None:
@@ -136,13 +142,13 @@ def place_fault(control: Control, body: PlaceFault) -> FaultState:
 
 @endpoint("GET", "/v1/faults/{fault}")
 def get_fault(control: Control, fault: str) -> FaultState:
-    """One fault, and how often it had its effect."""
+    """Return one fault, and how often it acted."""
     return _state(control, _named(control, fault))
 
 
 @endpoint("POST", "/v1/faults/{fault}/release")
 def release_fault(control: Control, fault: str) -> FaultState:
-    """Let go what a fault holds back; 409 where it holds nothing back."""
+    """Release what a fault holds back; 409 for a fault that holds nothing back."""
     found = _named(control, fault)
     release = getattr(control.as_placed(found), "release", None)
     if release is None or not found.placed:
@@ -153,7 +159,7 @@ def release_fault(control: Control, fault: str) -> FaultState:
 
 @endpoint("DELETE", "/v1/faults/{fault}")
 def remove_fault(control: Control, fault: str) -> FaultState:
-    """End a fault; again does nothing."""
+    """Remove a fault; a second call does nothing."""
     found = _named(control, fault)
     found.remove()
     return _state(control, found)
@@ -161,7 +167,7 @@ def remove_fault(control: Control, fault: str) -> FaultState:
 
 @endpoint("DELETE", "/v1/faults")
 def clear_faults(control: Control) -> Done:
-    """End every fault; numbers go on until a reset."""
+    """Remove every fault; the numbers continue until a reset."""
     control.mq.faults.clear()
     return Done()
 

@@ -1,4 +1,4 @@
-"""Consumer groups: how far they are, who is in them, and what is set of them."""
+"""Endpoints of consumer groups: their offsets, members and settings."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class QueueOffset(msgspec.Struct, frozen=True, kw_only=True):
     broker: str
     queue_id: int
     offset: int
-    """The next to consume."""
+    """The offset of the next message to consume."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a group has come in a topic."""
+    """A group's progress in a topic."""
 
     topic: str
     lag: int
-    """Stored messages behind the committed offsets."""
+    """The number of stored messages beyond the committed offsets."""
     offsets: list[QueueOffset]
 
 
@@ -31,36 +31,36 @@ class GroupState(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     members: list[Member]
     settings: dict[str, str | int | bool]
-    """As the first running master has them; nothing where none knows the group."""
+    """The settings at the first running master that has the group; empty if none has it."""
     topics: list[Progress]
-    """Those in which it has committed something, and those asked for."""
+    """The topics in which it has committed an offset, and those named in the query."""
 
 
 class WithTopics(Query):
     topic: list[str] = msgspec.field(default_factory=list)
-    """Topics whose lag is wanted although nothing may have been committed there."""
+    """Topics to show even if the group has committed no offset there."""
 
 
 class Settings(Body):
     settings: dict[str, bool | int]
-    """What is to be set, such as ``{"retry_max_times": 3, "consume_enable": false}``."""
+    """The settings to change, such as ``{"retry_max_times": 3, "consume_enable": false}``."""
 
 
 class Delete(Query):
     offsets: bool = False
-    """Forget what it has committed, too."""
+    """Delete its committed offsets, too."""
 
 
 @endpoint("GET", "/v1/groups")
 def get_groups(control: Control) -> list[str]:
-    """The names of all groups, RocketMQ's own among them."""
+    """Return the names of all groups, including RocketMQ's own."""
     brokers = control.core.brokers.values()
     return sorted({group for broker in brokers for group in broker.groups.snapshot()})
 
 
 @endpoint("GET", "/v1/groups/{group}")
 def get_group(control: Control, group: str, query: WithTopics) -> GroupState:
-    """A group's lag, offsets, members and settings, whether it exists already or not."""
+    """Return a group's lag, offsets, members and settings; the group need not exist."""
     return _state(control, group, query.topic)
 
 
@@ -76,21 +76,21 @@ def put_group(control: Control, group: str, body: Settings) -> GroupState:
 
 @endpoint("POST", "/v1/groups/{group}/suspend")
 def suspend_group(control: Control, group: str) -> GroupState:
-    """Let no member pull."""
+    """Suspend a group: no member can pull."""
     control.mq.group(group).suspend()
     return _state(control, group, [])
 
 
 @endpoint("POST", "/v1/groups/{group}/resume")
 def resume_group(control: Control, group: str) -> GroupState:
-    """Let members pull again."""
+    """Resume a group: members can pull again."""
     control.mq.group(group).resume()
     return _state(control, group, [])
 
 
 @endpoint("DELETE", "/v1/groups/{group}")
 def delete_group(control: Control, group: str, query: Delete) -> Done:
-    """Delete a group everywhere; a member's next pull makes it anew."""
+    """Delete a group at every broker; a member's next pull creates it again."""
     control.mq.group(group).delete(offsets=query.offsets)
     return Done()
 

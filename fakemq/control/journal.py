@@ -1,4 +1,4 @@
-"""The journal: what happened, and waiting for more of it."""
+"""The endpoint of the journal: search its entries, and wait for new ones."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of the journal."""
 
     seq: int
-    """Its place in the order, from 1; a reset begins anew."""
+    """Its number, counted from 1; a reset starts again at 1."""
     at_ms: int
-    """The cluster's wall time."""
+    """The cluster's wall time, in milliseconds since the epoch."""
     cause: int
-    """The number of the entry that it is owed to; 0 for none that is known."""
+    """The number of the entry that caused it; 0 if none is known."""
     kind: str
     event: dict[str, object]
     """Its fields: ``node``, and those of its kind."""
@@ -31,7 +31,7 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
 class Happenings(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[Happening]
     next_since: int
-    """What to give as ``since`` for those that come behind these."""
+    """The value of ``since`` for the next request, which returns the entries after these."""
 
 
 class Find(Query):
@@ -40,17 +40,17 @@ class Find(Query):
     where: list[str] = msgspec.field(default_factory=list)
     """Only events with this value in a field, as in ``where=topic=orders``; codes by name, too."""
     since: Offset = 0
-    """Only entries behind this number; one beyond the end, as after a reset, means all."""
+    """Only entries after this number; a number beyond the end, as after a reset, means all."""
     limit: Limit = 1000
-    """At most so many, the oldest."""
+    """The largest number of entries to return, oldest first."""
     timeout: Duration = 0
-    """How long to wait, in real time, where there is none yet."""
+    """How long to wait in real time if there is no such entry yet."""
 
 
 class Wanted:
-    """Events of one kind, or of all, with certain values in their fields.
+    """A search for events of one kind, or of all kinds, with given values in their fields.
 
-    Values are compared as texts. ValueError for a kind that there is not, Refusal for a field.
+    Values are compared as texts. ValueError for an unknown kind, Refusal for an unknown field.
     """
 
     def __init__(self, kind: str | None, fields: dict[str, str]) -> None:
@@ -64,7 +64,7 @@ class Wanted:
                 raise Refusal(400, f"{named.__name__} has no {name}; it has: {there}")
 
     def after(self, journal: Journal, seq: int) -> list[Entry]:
-        """Those behind entry number ``seq``; all, where the journal has begun anew since then."""
+        """Return the matching entries after number ``seq``; all if the journal was reset since."""
         return [
             entry
             for entry in journal.after(seq if seq <= journal.last_seq else 0)
@@ -81,7 +81,7 @@ def _says(event: Event, name: str, text: str) -> bool:
 
 
 def text_of(value: object) -> str:
-    """A value as it stands in JSON, without quotes."""
+    """Return a value as JSON writes it, without quotes: ``null``, ``true``, ``orders``."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -89,7 +89,7 @@ def text_of(value: object) -> str:
 
 @endpoint("GET", "/v1/journal", waits=True)
 async def get_journal(control: Control, query: Find) -> Happenings:
-    """What happened, oldest first; with a timeout, what happens next."""
+    """Return the journal's entries, oldest first; with a timeout, wait for the next ones."""
     pairs = [pair.partition("=") for pair in query.where]
     for name, equals, _ in pairs:
         if not (name and equals):
@@ -101,6 +101,7 @@ async def get_journal(control: Control, query: Find) -> Happenings:
     def look() -> list[Entry]:
         nonlocal seen
         found = wanted.after(journal, seen)[: query.limit]
+        # A full page may have more behind it; otherwise everything up to the end was examined.
         seen = found[-1].seq if found and len(found) == query.limit else journal.last_seq
         return found
 

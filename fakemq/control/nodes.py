@@ -1,4 +1,4 @@
-"""The cluster as a whole, its brokers and name servers: how they are, and what is done to them."""
+"""Endpoints of the cluster's state, and to stop, start, pause and skew its nodes."""
 
 from __future__ import annotations
 
@@ -48,30 +48,30 @@ class BrokerState(msgspec.Struct, frozen=True, kw_only=True):
 class ClusterState(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     namesrv_addr: str
-    """What clients are given as name server address."""
+    """The name server address to configure in clients: ``host:port``, joined by ``;``."""
     name_servers: list[NameServerState]
     brokers: list[BrokerState]
     clock: ClockState
     seed: int
     faults: list[str]
-    """Those that are placed, in words."""
+    """The faults that are placed, as text."""
     journal_seq: int
     """The number of the journal's last entry."""
 
 
 class Kill(Body):
     lose_unsynced: bool = False
-    """Take what no flush made safe, too."""
+    """Lose the bytes that no flush has written, too."""
 
 
 class Skew(Body):
     by: Duration
-    """So far ahead of the cluster's clock, or behind: ``"+5s"``, ``"-300ms"``, 0."""
+    """How far the node's clock is ahead of the cluster's, or behind: ``"+5s"``, ``"-300ms"``, 0."""
 
 
 class DiskSize(Body):
     size: str | int | None
-    """How large the disk of its store is, as in ``"64MiB"``; null: as large as it is."""
+    """The size of the disk of its store, as in ``"64MiB"``; null for the real size."""
 
 
 class Promote(Body):
@@ -80,17 +80,17 @@ class Promote(Body):
 
 class Demote(Body):
     broker_id: int
-    """That no other of its brokerName has."""
+    """An id that no other broker of its brokerName has."""
 
 
 class Restart(Body):
     config: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
-    """RocketMQ's keys that are to be others from now on."""
+    """RocketMQ's configuration keys to change."""
 
 
 @endpoint("GET", "/v1/state")
 def get_state(control: Control) -> ClusterState:
-    """Nodes, ports, clock, seed and faults."""
+    """Return the cluster's nodes, ports, clock, seed and faults."""
     core = control.core
     return ClusterState(
         cluster=core.spec.cluster_name,
@@ -106,19 +106,19 @@ def get_state(control: Control) -> ClusterState:
 
 @endpoint("GET", "/v1/brokers")
 def get_brokers(control: Control) -> list[BrokerState]:
-    """Every broker, in the order of their ports."""
+    """Return every broker, in the order of their ports."""
     return [_state(control, name) for name in control.core.brokers]
 
 
 @endpoint("GET", "/v1/brokers/{broker}")
 def get_broker(control: Control, broker: str) -> BrokerState:
-    """One broker; a bare brokerName means its master."""
+    """Return one broker; a bare brokerName means its master."""
     return _state(control, broker)
 
 
 @endpoint("POST", "/v1/brokers/{broker}/kill")
 async def kill_broker(control: Control, broker: str, body: Kill) -> BrokerState:
-    """Let it be gone at once, as by kill -9."""
+    """Kill a broker at once, as by kill -9."""
     handle = control.mq.broker(broker)
     async with control.changing:
         handle.kill(lose_unsynced=body.lose_unsynced)
@@ -127,7 +127,7 @@ async def kill_broker(control: Control, broker: str, body: Kill) -> BrokerState:
 
 @endpoint("POST", "/v1/brokers/{broker}/stop")
 async def stop_broker(control: Control, broker: str) -> BrokerState:
-    """Stop it cleanly: it unregisters at every name server, then closes."""
+    """Stop a broker cleanly: it unregisters at every name server, then closes."""
     node = control.core.broker(broker)
     async with control.changing:
         await control.server.stop_broker(node)
@@ -136,25 +136,25 @@ async def stop_broker(control: Control, broker: str) -> BrokerState:
 
 @endpoint("POST", "/v1/brokers/{broker}/restart")
 async def restart_broker(control: Control, broker: str, body: Restart) -> BrokerState:
-    """Start it again on the same ports, with what it held."""
+    """Start a broker again on the same ports, with the data that it had."""
     return await _restart(control, broker, body.config)
 
 
 @endpoint("POST", "/v1/brokers/{broker}/promote")
 async def promote_broker(control: Control, broker: str, body: Promote) -> BrokerState:
-    """Restart it as the master of its brokerName; stop the old one before, or demote it."""
+    """Restart a broker as the master of its brokerName; stop or demote the old master before."""
     return await _restart(control, broker, promoted(body.role))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/demote")
 async def demote_broker(control: Control, broker: str, body: Demote) -> BrokerState:
-    """Restart it as a slave of its brokerName."""
+    """Restart a broker as a slave of its brokerName."""
     return await _restart(control, broker, demoted(body.broker_id))
 
 
 @endpoint("POST", "/v1/brokers/{broker}/disk_size")
 def set_disk_size(control: Control, broker: str, body: DiskSize) -> BrokerState:
-    """Let the disk of its store be so large."""
+    """Set the size of the disk of a broker's store."""
     handle = control.mq.broker(broker)
     handle.set_disk_size(body.size)
     return _state(control, handle.name)
@@ -162,7 +162,7 @@ def set_disk_size(control: Control, broker: str, body: DiskSize) -> BrokerState:
 
 @endpoint("POST", "/v1/brokers/{broker}/pause")
 def pause_broker(control: Control, broker: str) -> BrokerState:
-    """Let it stand still, as by SIGSTOP: sockets stay, nothing answers, no timer fires."""
+    """Pause a broker, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     handle = control.mq.broker(broker)
     handle.pause()
     return _state(control, handle.name)
@@ -170,7 +170,7 @@ def pause_broker(control: Control, broker: str) -> BrokerState:
 
 @endpoint("POST", "/v1/brokers/{broker}/resume")
 def resume_broker(control: Control, broker: str) -> BrokerState:
-    """Let it go on; what arrived and fell due meanwhile is handled now."""
+    """Resume a broker: it now handles what arrived and fell due during the pause."""
     handle = control.mq.broker(broker)
     handle.resume()
     return _state(control, handle.name)
@@ -178,7 +178,7 @@ def resume_broker(control: Control, broker: str) -> BrokerState:
 
 @endpoint("POST", "/v1/brokers/{broker}/skew")
 def skew_broker(control: Control, broker: str, body: Skew) -> BrokerState:
-    """Let its clock be wrong from now on."""
+    """Set how far a broker's clock is ahead of the cluster's clock, or behind it."""
     handle = control.mq.broker(broker)
     handle.clock.skew(body.by)
     return _state(control, handle.name)
@@ -186,43 +186,43 @@ def skew_broker(control: Control, broker: str, body: Skew) -> BrokerState:
 
 @endpoint("GET", "/v1/name-servers/{namesrv}")
 def get_name_server(control: Control, namesrv: str) -> NameServerState:
-    """One name server, by name or address."""
+    """Return one name server, by name or address."""
     return _name_server_state(control.mq.name_server(namesrv))
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/kill")
 async def kill_name_server(control: Control, namesrv: str) -> NameServerState:
-    """Let it be gone at once, as by kill -9."""
+    """Kill a name server at once, as by kill -9."""
     return await _change_name_server(control, namesrv, NameServerHandle.kill)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/stop")
 async def stop_name_server(control: Control, namesrv: str) -> NameServerState:
-    """Let it be gone; who comes back knows no more after this than after a kill."""
+    """Stop a name server; after a restart it knows no brokers, as after a kill."""
     return await _change_name_server(control, namesrv, NameServerHandle.stop)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/restart")
 async def restart_name_server(control: Control, namesrv: str) -> NameServerState:
-    """Start it again at the same address, knowing nothing until brokers register again."""
+    """Start a name server again at the same address; it knows no brokers until they register."""
     return await _change_name_server(control, namesrv, NameServerHandle.restart)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/pause")
 async def pause_name_server(control: Control, namesrv: str) -> NameServerState:
-    """Let it stand still, as by SIGSTOP: sockets stay, nothing answers, no timer fires."""
+    """Pause a name server, as by SIGSTOP: sockets stay open, it answers nothing, no timer fires."""
     return await _change_name_server(control, namesrv, NameServerHandle.pause)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/resume")
 async def resume_name_server(control: Control, namesrv: str) -> NameServerState:
-    """Let it go on; what arrived and fell due meanwhile is handled now."""
+    """Resume a name server: it now handles what arrived and fell due during the pause."""
     return await _change_name_server(control, namesrv, NameServerHandle.resume)
 
 
 @endpoint("POST", "/v1/name-servers/{namesrv}/skew")
 def skew_name_server(control: Control, namesrv: str, body: Skew) -> NameServerState:
-    """Let its clock be wrong from now on."""
+    """Set how far a name server's clock is ahead of the cluster's clock, or behind it."""
     handle = control.mq.name_server(namesrv)
     handle.clock.skew(body.by)
     return _name_server_state(handle)

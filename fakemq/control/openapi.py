@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made of the endpoints' own declarations."""
+"""The OpenAPI 3.1 document, generated from the declarations of the endpoints."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _REF = "#/components/schemas/{name}"
 
 @endpoint("GET", "/openapi.json")
 def get_openapi(control: Control) -> Json:
-    """This document."""
+    """Return this document."""
     return document()
 
 
 def document() -> Json:
-    """The document: what every endpoint takes and returns."""
-    kinds = [Error, *(kind for one in ENDPOINTS for kind in (one.body, one.gives))]
+    """Return the document: what every endpoint takes and returns."""
+    kinds = [Error, *(kind for one in ENDPOINTS for kind in (one.body, one.result))]
     kinds = [kind for kind in kinds if kind not in (None, Text)]
     schemas, components = msgspec.json.schema_components(
         kinds, schema_hook=_schema_of_anything, ref_template=_REF
@@ -50,10 +50,10 @@ def document() -> Json:
 
 
 def _schema_of_anything(kind: type) -> Json:
-    """What may be any value, such as a fault's arguments."""
+    """Return the schema of ``object``: any value, such as a fault's argument."""
     if kind is not object:
         raise NotImplementedError(kind)
-    return {"description": "Any value."}  # msgspec takes no empty schema
+    return {"description": "Any value."}  # an empty schema would be right, but msgspec refuses it
 
 
 def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
@@ -82,9 +82,9 @@ def _operation(one: Endpoint, schema_of: dict[str, Json]) -> Json:
 
 
 def _given(one: Endpoint, schema_of: dict[str, Json]) -> Json:
-    if one.gives is Text:
+    if one.result is Text:
         return {"text/plain": {"schema": {"type": "string"}}}
-    return {"application/json": {"schema": schema_of[repr(one.gives)]}}
+    return {"application/json": {"schema": schema_of[repr(one.result)]}}
 
 
 def _in_path(one: Endpoint) -> list[Json]:

@@ -1,6 +1,6 @@
-"""The control port itself: uvicorn's protocol behind a port of ours, on the cluster's own loop.
+"""The control port's listener: uvicorn's HTTP protocol on a port of ours, on the cluster's loop.
 
-uvicorn's server has no loop of its own here, no signals, and no say in logging.
+uvicorn starts no loop of its own here, handles no signals and configures no logging.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from fakemq.serving.server import ClusterServer
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_LAST_WORDS_S = 1.0
+_LAST_ANSWERS_S = 1.0
+"""How long `ControlPort.close` waits, in real seconds, for answers to requests in progress."""
 
 
 class _Config(uvicorn.Config):
-    """A config that leaves logging as it is."""
+    """uvicorn's configuration, without its change of the process's logging."""
 
     def configure_logging(self) -> None:
         pass
 
 
 class _Protocol(H11Protocol):
-    """One connection; it logs to our logger, and writes no access log."""
+    """One HTTP connection; it logs to fakemq's logger, and writes no access log."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -41,7 +42,7 @@ class _Protocol(H11Protocol):
 
 
 async def open_control(spec: ControlSpec, server: ClusterServer) -> str:
-    """Open the control port of a running server, which closes it; return its URL."""
+    """Open the control port of a running server and return its URL; the server closes it."""
     port = ControlPort(server, spec)
     server.attach(port)
     await port.open()
@@ -49,7 +50,7 @@ async def open_control(spec: ControlSpec, server: ClusterServer) -> str:
 
 
 class ControlPort:
-    """Listens from ``open`` to ``close``; FakemqError if the port is somebody else's."""
+    """Listens from `open` to `close`. FakemqError if another process has the port."""
 
     def __init__(self, server: ClusterServer, spec: ControlSpec) -> None:
         self._port = Port(spec.listen, spec.port, "control port")
@@ -72,15 +73,15 @@ class ControlPort:
 
     @property
     def url(self) -> str:
-        """Where it is, as in ``http://127.0.0.1:8080``."""
+        """The port's URL, as in ``http://127.0.0.1:8080``."""
         return f"http://{self._port.addr}"
 
     async def open(self) -> None:
-        """Listen. The server's main loop, which wakes ten times a second, is not begun."""
+        """Begin to listen. uvicorn's main loop is not started, as it wakes ten times a second."""
         await self._server.startup(sockets=[self._port.listener()])
 
     async def close(self) -> None:
-        """Answer what is being asked, close everything, give the port back."""
+        """Answer the requests in progress, close every connection, release the port."""
         self._port.close()
         for listening in getattr(self._server, "servers", ()):
             listening.close()
@@ -88,9 +89,9 @@ class ControlPort:
         state = self._server.server_state
         for connection in list(state.connections):
             connection.shutdown()
-        # Not the one by which a request may have asked for this.
+        # This may run in the task of a request to stop the cluster: it must not wait for itself.
         asked = state.tasks - {asyncio.current_task()}
         if asked:
-            await asyncio.wait(asked, timeout=_LAST_WORDS_S)
+            await asyncio.wait(asked, timeout=_LAST_ANSWERS_S)
         for connection in list(state.connections):
             connection.transport.abort()

@@ -1,4 +1,4 @@
-"""Every endpoint of the control port: each module declares its own when it is imported."""
+"""Imports every module with endpoints of the control port; each declares its own on import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics and their messages."""
+"""Endpoints of topics and their messages."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ Offset = Annotated[int, msgspec.Meta(ge=0)]
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     queues: list[Queue]
-    """At every broker that has it."""
+    """Its queues at every broker that has the topic."""
     messages: int
-    """How many are stored."""
+    """The number of stored messages."""
 
 
 class ChangeTopic(Body):
     queues: int | None = None
-    """Queues to read from, and to write to unless that is said; of a new topic 8."""
+    """The number of read queues, and of write queues unless ``write_queues`` is given; 8 for a new
+    topic."""
     write_queues: int | None = None
     perm: str | None = None
-    """``RW``, ``R``, ``W`` or nothing."""
+    """``RW``, ``R``, ``W`` or the empty string."""
 
 
 class ShownMessage(Message, frozen=True, kw_only=True):
-    """A stored message; ``body`` is base64, ``text`` the same where it is UTF-8."""
+    """A stored message; ``body`` is base64, ``text`` is the same as a string if it is UTF-8."""
 
     text: str | None
 
 
 class ShownDelayed(Delayed, frozen=True, kw_only=True, gc=False):
-    """A message that waits for its delay level; ``text`` is its body where that is UTF-8."""
+    """A message that waits for its delay level; ``text`` is its body if that is UTF-8."""
 
     text: str | None
 
 
 class Page(Query):
     offset: Offset = 0
-    """So many are left out at the beginning."""
+    """How many messages to skip at the beginning."""
     limit: Limit = 100
 
 
 class Messages(msgspec.Struct, frozen=True, kw_only=True):
     total: int
-    """How many there are; what is shown begins at ``offset``."""
+    """The number of all messages; the shown ones begin at ``offset``."""
     offset: int
     messages: list[ShownMessage]
 
@@ -63,13 +64,13 @@ class Base64(Body):
 
 class Seed(Body):
     bodies: list[str | Base64]
-    """Each a text, or an object such as ``{"base64": "AAE="}``."""
+    """Each body is a text, or an object such as ``{"base64": "AAE="}``."""
     tags: str = ""
     keys: str = ""
     properties: dict[str, str] = msgspec.field(default_factory=dict)
-    """Such as ``{"DELAY": "3"}``; what waits for its delay level is not in the topic yet."""
+    """Such as ``{"DELAY": "3"}``; a delayed message is in the topic only after its delay."""
     queue: int | None = None
-    """The queue's id; else they go in turn to all queues."""
+    """The queue's id; without it the messages go to all queues in turn."""
 
 
 class OfTopic(Query):
@@ -79,11 +80,11 @@ class OfTopic(Query):
 class Waiting(Query):
     topic: str | None = None
     group: str | None = None
-    """Who should have had them."""
+    """The group that should have consumed them."""
 
 
 class Biography(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a message, oldest first, as docs/journal.md has it."""
+    """Everything that happened to a message, oldest first; docs/journal.md describes it."""
 
     name: str
     steps: list[str]
@@ -91,19 +92,22 @@ class Biography(msgspec.Struct, frozen=True, kw_only=True):
 
 @endpoint("GET", "/v1/topics")
 def get_topics(control: Control) -> list[str]:
-    """The names of all topics, RocketMQ's own among them."""
+    """Return the names of all topics, including RocketMQ's own."""
     return control.mq.topics()
 
 
 @endpoint("GET", "/v1/topics/{topic}")
 def get_topic(control: Control, topic: str) -> TopicState:
-    """A topic's queues."""
+    """Return a topic's queues, and the number of its messages."""
     return _state(control, topic)
 
 
 @endpoint("PUT", "/v1/topics/{topic}")
 def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
-    """Create a topic at every running master, or change it; clients hear of it with their route."""
+    """Create or change a topic at every running master.
+
+    Clients learn of it with their next route request.
+    """
     handle = control.mq.topic(topic)
     there = topic in control.mq.topics()
     if not there:
@@ -118,7 +122,7 @@ def put_topic(control: Control, topic: str, body: ChangeTopic) -> TopicState:
 
 @endpoint("DELETE", "/v1/topics/{topic}")
 def delete_topic(control: Control, topic: str) -> Done:
-    """Delete a topic everywhere; what groups have committed stays."""
+    """Delete a topic at every broker; the offsets that groups have committed stay."""
     _state(control, topic)
     control.mq.topic(topic).delete()
     return Done()
@@ -126,7 +130,7 @@ def delete_topic(control: Control, topic: str) -> Done:
 
 @endpoint("GET", "/v1/topics/{topic}/messages")
 def get_messages(control: Control, topic: str, query: Page) -> Messages:
-    """What is stored, in the order of being stored, with its deliveries."""
+    """Return the messages of a topic in the order of their storing, with their deliveries."""
     inspection.check_topic(control.core, topic)
     found = control.mq.messages(topic)
     shown = found[query.offset : query.offset + query.limit]
@@ -135,7 +139,7 @@ def get_messages(control: Control, topic: str, query: Page) -> Messages:
 
 @endpoint("POST", "/v1/topics/{topic}/messages")
 def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage]:
-    """Store messages as if a producer had sent them; gives what was stored.
+    """Store messages as if a producer had sent them, and return them.
 
     A topic that does not exist is created.
     """
@@ -155,23 +159,23 @@ def seed_messages(control: Control, topic: str, body: Seed) -> list[ShownMessage
 
 @endpoint("GET", "/v1/topics/{topic}/messages/{message}/biography")
 def get_biography(control: Control, topic: str, message: str) -> Biography:
-    """What became of a message, by its id; 404 if the topic has none of that id."""
+    """Return everything that happened to a message; 404 if the topic has no message of this id."""
     for found in control.mq.messages(topic):
         if message in (found.msg_id, found.offset_msg_id):
-            told = found.biography
-            return Biography(name=told.name, steps=[str(step) for step in told])
+            biography = found.biography
+            return Biography(name=biography.name, steps=[str(step) for step in biography])
     raise Refusal(404, f"no message {message} in {topic}")
 
 
 @endpoint("GET", "/v1/diagnosis")
 def get_diagnosis(control: Control, query: Waiting) -> list[str]:
-    """What most likely keeps messages from being consumed, the most certain first."""
+    """Return the most likely reasons why messages are not consumed, the most certain first."""
     return control.mq.diagnosis(query.topic, query.group)
 
 
 @endpoint("GET", "/v1/delayed")
 def get_delayed(control: Control, query: OfTopic) -> list[ShownDelayed]:
-    """Messages that wait for their delay level, for a topic or for all; next due first."""
+    """Return the messages that wait for their delay level, next due first: of a topic, or all."""
     if query.topic is not None:
         inspection.check_topic(control.core, query.topic, may_come=True)
     return [

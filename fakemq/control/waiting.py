@@ -1,4 +1,4 @@
-"""Waiting, in real time, for what a test in another process wants to see."""
+"""Endpoints that wait until conditions hold, for tests in another process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Lag(Body):
-    """A group is at most so far behind in a topic."""
+    """A group's lag in a topic is at most this number of messages."""
 
     group: str
     topic: str
@@ -29,14 +29,14 @@ class Lag(Body):
 
 
 class Stored(Body):
-    """A topic holds so many messages."""
+    """A topic holds at least this number of messages."""
 
     topic: str
     at_least: Count = 1
 
 
 class DeliveredTimes(Body):
-    """So many of a topic's messages were put into pull answers, for one group or for all."""
+    """At least this number of a topic's messages left in pull answers, to one group or to all."""
 
     topic: str
     group: str | None = None
@@ -44,14 +44,14 @@ class DeliveredTimes(Body):
 
 
 class Joined(Body):
-    """A group has so many members."""
+    """A group has at least this number of members."""
 
     group: str
     at_least: Count = 1
 
 
 class Happened(Body):
-    """The journal has so many events of a kind with these values in their fields."""
+    """The journal has at least this number of events of a kind with these field values."""
 
     kind: str | None = None
     fields: dict[str, str | int | bool | None] = msgspec.field(default_factory=dict)
@@ -60,7 +60,7 @@ class Happened(Body):
 
 
 class Conditions(Body):
-    """What is to be so: all that is given, at one moment."""
+    """The conditions: all that are given must hold at the same moment."""
 
     lag: Lag | None = None
     messages: Stored | None = None
@@ -70,23 +70,23 @@ class Conditions(Body):
 
 
 class WaitFor(Conditions):
-    """What is waited for."""
+    """The conditions to wait for, and how long."""
 
     timeout: Duration = "5s"
-    """Real time, whatever the cluster's clock does."""
+    """Real time, independent of the cluster's clock."""
 
 
 class RunUntil(Conditions, kw_only=True):
-    """What the cluster's time is to bring."""
+    """The conditions until which to advance the cluster's time, and how far."""
 
     at_most: Duration
-    """Time of the cluster."""
+    """A duration of the cluster's clock."""
     outside_peers: bool = False
     """Let the liveness of clients outside the process age as well."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was counted of that which was asked for."""
+    """The number that was counted for each given condition."""
 
     lag: int | None = None
     messages: int | None = None
@@ -99,7 +99,7 @@ _CONDITIONS = Seen.__struct_fields__
 
 
 class _Count:
-    """How many events there have been, reading every entry of the journal once."""
+    """Counts matching events; it reads each entry of the journal once."""
 
     def __init__(self, control: Control, wanted: Wanted, since: int) -> None:
         self._journal = control.core.journal
@@ -108,19 +108,19 @@ class _Count:
         self._found = 0
 
     def now(self) -> int:
-        """How many there are by now."""
-        if self._journal.last_seq < self._seq:  # it began anew
+        """Return the number of events up to now."""
+        if self._journal.last_seq < self._seq:  # a reset started the journal again
             self._found = 0
         for entry in self._wanted.after(self._journal, self._seq):
             event = entry.event
-            # One says of several messages that they were put into an answer.
+            # One Delivered event stands for all messages of a pull answer.
             self._found += len(event.offsets) if isinstance(event, Delivered) else 1
         self._seq = self._journal.last_seq
         return self._found
 
 
 class _Look:
-    """Looks at what is asked for, again and again."""
+    """Checks the conditions of one request; called again each time the journal has grown."""
 
     def __init__(self, control: Control, body: Conditions) -> None:
         self._control, self._body = control, body
@@ -133,7 +133,7 @@ class _Look:
         }
 
     def __call__(self) -> bool:
-        """Whether all conditions hold now."""
+        """Return whether all conditions hold now."""
         mq, body = self._control.mq, self._body
         lag, stored, members = body.lag, body.messages, body.members
         self.seen = Seen(
@@ -144,12 +144,12 @@ class _Look:
         )
         return not any(_falls_short(body, self.seen))
 
-    def in_vain(self, after: str) -> Refusal:
-        """The refusal when the time is over, with what was missing last."""
+    def timed_out(self, after: str) -> Refusal:
+        """Return the refusal for the end of the time, with the conditions that did not hold."""
         return Refusal(408, f"not after {after}: {self._missing()}", self._control.tail())
 
-    def given_up(self) -> Refusal:
-        """The refusal when the cluster is stopped, with what was missing last."""
+    def stopped(self) -> Refusal:
+        """Return the refusal for a cluster that stops, with the conditions that did not hold."""
         return Refusal(409, f"the cluster is being stopped; by now: {self._missing()}")
 
     def _missing(self) -> str:
@@ -158,20 +158,20 @@ class _Look:
 
 @endpoint("POST", "/v1/wait-for", waits=True)
 async def wait_for(control: Control, body: WaitFor) -> Seen:
-    """Wait until all that is given is so; 408, with the journal's end, if it is not in time."""
+    """Wait until all given conditions hold; 408, with the journal's end, on timeout."""
     look = _Look(control, body)
     if await control.wait_until(look, body.timeout):
         return look.seen
     if control.closing:
-        raise look.given_up()
-    raise look.in_vain(f"{wait_ms(body.timeout)} ms of real time")
+        raise look.stopped()
+    raise look.timed_out(f"{wait_ms(body.timeout)} ms of real time")
 
 
 @endpoint("POST", "/v1/run-until", waits=True)
 async def run_until(control: Control, body: RunUntil) -> Seen:
-    """Move time from deadline to deadline until all that is given is so; 408 if it never is.
+    """Advance time from deadline to deadline until all given conditions hold; 408 if they do not.
 
-    After each step outside peers get some real time to react.
+    After each step, peers outside the process get up to 50 ms of real time to react.
     """
     core, look = control.core, _Look(control, body)
     at_most_ms = span_ms(body.at_most, name="at_most")
@@ -179,12 +179,12 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
     patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
     while not await control.wait_until(look, patience_ms / 1000):
         if control.closing:
-            raise look.given_up()
+            raise look.stopped()
         left_ms = until_ms - core.clock.elapsed_ms()
         if left_ms <= 0:
-            raise look.in_vain(f"{at_most_ms} ms of the cluster's time")
+            raise look.timed_out(f"{at_most_ms} ms of the cluster's time")
         core.step(left_ms, outside_peers=body.outside_peers)
-        await asyncio.sleep(0)  # others have their turn between two steps
+        await asyncio.sleep(0)  # lets the loop serve other requests between two steps
         patience_ms = PATIENCE_MS if core.network.links.reach_outside() else 0
     return look.seen
 
@@ -192,7 +192,7 @@ async def run_until(control: Control, body: RunUntil) -> Seen:
 def _events(
     delivered: DeliveredTimes | None, happened: Happened | None
 ) -> dict[str, tuple[Wanted, int]]:
-    """Which events count for which condition, and behind which number."""
+    """Return the events to count: condition → (search, number of the entry to begin after)."""
     found: dict[str, tuple[Wanted, int]] = {}
     if delivered is not None:
         fields = {"topic": delivered.topic}
@@ -206,7 +206,7 @@ def _events(
 
 
 def _lag(control: Control, lag: Lag) -> int | None:
-    """None while there is no such topic: no group has caught up with it."""
+    """Return a group's lag; None while the topic does not exist, as then the condition fails."""
     mq = control.mq
     return mq.group(lag.group).lag(lag.topic) if lag.topic in mq.topics() else None
 
@@ -216,7 +216,7 @@ def _stored(control: Control, topic: str) -> int:
 
 
 def _falls_short(body: Conditions, seen: Seen) -> Iterator[str]:
-    """What is not yet so, in words."""
+    """Return a text for each condition that does not hold yet."""
     for name in _CONDITIONS:
         wanted, now = getattr(body, name), getattr(seen, name)
         if isinstance(wanted, Lag):

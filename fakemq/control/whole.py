@@ -1,4 +1,4 @@
-"""What is done to the cluster as a whole: back to the start, or to what it was at some moment."""
+"""Endpoints of the whole cluster: reset it, take a snapshot of it, restore one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fakemq.core.snapshots import Snapshot
 
 
 class SnapshotState(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot, kept by this process until it is deleted."""
+    """A snapshot, which this process keeps until it is deleted."""
 
     id: int
     nodes: list[str]
@@ -20,7 +20,7 @@ class SnapshotState(msgspec.Struct, frozen=True, kw_only=True):
 
 @endpoint("POST", "/v1/reset")
 async def reset(control: Control) -> Done:
-    """Back to the start state: topics, groups, messages, offsets, faults, journal, clock.
+    """Reset the cluster to its start: topics, groups, messages, offsets, faults, journal, clock.
 
     Brokers that are down or paused run again. Live connections and snapshots stay.
     """
@@ -32,20 +32,20 @@ async def reset(control: Control) -> Done:
 
 @endpoint("GET", "/v1/snapshots")
 def get_snapshots(control: Control) -> list[SnapshotState]:
-    """The snapshots there are."""
+    """Return all snapshots."""
     return [_state(number, snapshot) for number, snapshot in control.snapshots.items()]
 
 
 @endpoint("POST", "/v1/snapshots")
 def take_snapshot(control: Control) -> SnapshotState:
-    """Keep all that the brokers hold now: messages, topics, groups, offsets and settings."""
+    """Take a snapshot of the brokers' messages, topics, groups, offsets and settings."""
     snapshot = control.mq.snapshot()
     return _state(control.snapshots.keep(snapshot), snapshot)
 
 
 @endpoint("POST", "/v1/snapshots/{snapshot}/restore")
 async def restore_snapshot(control: Control, snapshot: str) -> SnapshotState:
-    """Have the brokers hold again what they held then; the clock and the journal go on."""
+    """Restore the brokers' data from a snapshot; the clock and the journal continue."""
     number, found = control.snapshots.of(snapshot)
     async with control.changing:
         await control.server.restore(found)
@@ -54,7 +54,7 @@ async def restore_snapshot(control: Control, snapshot: str) -> SnapshotState:
 
 @endpoint("DELETE", "/v1/snapshots/{snapshot}")
 def delete_snapshot(control: Control, snapshot: str) -> Done:
-    """Let a snapshot go."""
+    """Delete a snapshot."""
     number, _ = control.snapshots.of(snapshot)
     del control.snapshots[number]
     return Done()

@@ -81,7 +81,7 @@ def test_codes_are_found_by_name(mq: fakemq.Cluster, http_client: Http) -> None:
         ("since=-1", "Expected `int` >= 0"),
         ("timeout=1h", "timeout='1h': expected up to 600 s"),
         ("kinds=a", "the query may have: kind, where, since, limit, timeout"),
-        ("kind=A&kind=B", "kind is given 2 times; once is enough"),
+        ("kind=A&kind=B", "kind is given 2 times; expected once"),
     ],
 )
 def test_invalid_queries_are_refused(http_client: Http, query: str, message: str) -> None:

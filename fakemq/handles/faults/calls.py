@@ -48,7 +48,7 @@ class CallFaults(FaultPlacing):
         return self._place_call_fault("drop call", call, DropCall(), limits)
 
     def delay_call(self, call: CallCode, by: Duration, **limits: Unpack[CallLimits]) -> Fault:
-        """Send the call later; ``by`` is a time of the cluster's clock: ``"3s"``, or 3000 (ms)."""
+        """Send the call later; ``by`` is a time of the cluster's clock: ``"3s"``, or 3 seconds."""
         from fakemq.broker.faults import DelayCall
 
         ms = duration_ms(by, name="delay_call")

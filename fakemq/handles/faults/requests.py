@@ -193,7 +193,7 @@ class RequestFaults(FaultPlacing):
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
         """Handle the request later, or at ``before_reply`` send its answer later.
 
-        ``by`` is a time of the cluster's clock, such as ``"3s"`` or 3000 (ms).
+        ``by`` is a time of the cluster's clock, such as ``"3s"`` or 3 (seconds).
         """
         from fakemq.dispatch.faults import Delay
 
