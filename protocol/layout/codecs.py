@@ -4,8 +4,8 @@
 the fields of x in their order, and after them the offset behind x if x has no fixed size. It raises
 TruncatedError if the data end too early, RemoteProtocolError if they cannot be an x. `build_x`
 takes the fields that are not computed, and raises LocalProtocolError for a value that does not fit.
-A layout of fixed size also has its struct, for bulk use. RECORD_FIELDS has the places of the fields
-of a record.
+A layout of fixed size also has its struct, for bulk use. RECORD_FIELDS, CONSUME_QUEUE_UNIT_FIELDS
+and INDEX_ENTRY_FIELDS have the places of the fields, for readers of many records at once.
 """
 
 from __future__ import annotations
@@ -834,3 +834,14 @@ behind it by RECORD_V6_MORE_BYTES. All numbers are signed and big endian.
 """
 RECORD_LEAST_BYTES = 91
 RECORD_V6_MORE_BYTES = 12
+CONSUME_QUEUE_UNIT_FIELDS = {
+    "physical_offset": (0, "q"),
+    "size": (8, "i"),
+    "tags_code": (12, "q"),
+}
+INDEX_ENTRY_FIELDS = {
+    "key_hash": (0, "i"),
+    "phy_offset": (4, "q"),
+    "time_diff": (12, "i"),
+    "previous_entry": (16, "i"),
+}

@@ -54,6 +54,9 @@ LAYOUTS: dict[str, Construct] = {
     "Checkpoint": checkpoint.Checkpoint,
 }
 
+FIXED = ("ConsumeQueueUnit", "IndexEntry")
+"""Layouts of fixed size of which the places of the fields are written, too."""
+
 _COLUMNS = 100
 
 _HEADER = '''\
@@ -63,8 +66,8 @@ _HEADER = '''\
 the fields of x in their order, and after them the offset behind x if x has no fixed size. It raises
 TruncatedError if the data end too early, RemoteProtocolError if they cannot be an x. `build_x`
 takes the fields that are not computed, and raises LocalProtocolError for a value that does not fit.
-A layout of fixed size also has its struct, for bulk use. RECORD_FIELDS has the places of the fields
-of a record.
+A layout of fixed size also has its struct, for bulk use. RECORD_FIELDS, CONSUME_QUEUE_UNIT_FIELDS
+and INDEX_ENTRY_FIELDS have the places of the fields, for readers of many records at once.
 """
 
 from __future__ import annotations
@@ -86,7 +89,7 @@ class _Codec:
 
     def __init__(self, name: str, layout: Construct) -> None:
         self.name = name
-        self.snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        self.snake = _snake(name)
         self.fixed_bytes = _sizeof(layout)
         self.structs: list[str] = []
         self.fields: list[tuple[str, str]] = []  # name, type
@@ -240,6 +243,11 @@ def _tuple(before: str, names: list[str], behind: str) -> list[str]:
     return [f"{before}(", *(f"    {name}," for name in names), f"){behind}"]
 
 
+def _snake(name: str) -> str:
+    """``consume_queue_unit`` for ``ConsumeQueueUnit``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def _sizeof(layout: Construct) -> int | None:
     try:
         size: int = layout.sizeof()
@@ -267,8 +275,17 @@ def derive(name: str, layout: Struct) -> str:
 
 def record_fields() -> str:
     """Return the source of the places of a record's fields, all variable parts but hosts empty."""
+    lines, size_bytes = _fields(record.Record)
+    table = ["RECORD_FIELDS = {", *lines, "}", f'"""{_FIELDS}"""', *_least(size_bytes)]
+    for name in FIXED:
+        table += [f"{_snake(name).upper()}_FIELDS = {{", *_fields(LAYOUTS[name])[0], "}"]
+    return "\n".join(["", "", *table, ""])
+
+
+def _fields(layout: Struct) -> tuple[list[str], int]:
+    """Return one line of source a field, with its place; and the bytes of the layout."""
     lines, at = [], 0
-    for subcon in record.Record.subcons:
+    for subcon in layout.subcons:
         name, con = subcon.name, subcon.subcon
         if isinstance(con, Prefixed):  # which is empty here: only its length has a place
             name, con = f"{name}_bytes", con.lengthfield
@@ -280,9 +297,7 @@ def record_fields() -> str:
             size, kind = con.sizeof(), con.fmtstr[1:].replace("l", "i")
         lines.append(f'    "{name}": ({at}, "{kind}"),')
         at += size
-    return "\n".join(
-        ["", "", "RECORD_FIELDS = {", *lines, "}", f'"""{_FIELDS}"""', *_least(at), ""]
-    )
+    return lines, at
 
 
 _FIELDS = """Offset in bytes and struct format of each field in the smallest record.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from mmap import mmap
 from typing import TypeAlias
 
@@ -13,6 +14,17 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 _HEX = np.frombuffer("".join(f"{one:02X}" for one in range(256)).encode(), np.uint16)
 """The two hexadecimal digits of each byte, as one 16-bit number."""
+
+
+def fields_dtype(fields: Mapping[str, tuple[int, str]]) -> np.dtype[np.void]:
+    """Return the type of one entry of a layout, from the places that its declaration yields."""
+    return np.dtype(
+        {
+            "names": list(fields),
+            "formats": [f">{kind}" for _, kind in fields.values()],
+            "offsets": [offset for offset, _ in fields.values()],
+        }
+    )
 
 
 def binaries(

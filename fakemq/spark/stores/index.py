@@ -11,8 +11,14 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
-from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from fakemq.protocol.layout.codecs import (
+    INDEX_ENTRY,
+    INDEX_ENTRY_FIELDS,
+    INDEX_HEADER,
+    INDEX_SLOT,
+)
 from fakemq.spark.records.message_columns import int_column, timestamps
+from fakemq.spark.records.slices import fields_dtype
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.store.stored_entries import Index
 from fakemq.store.stored_node import OpenFiles, StoredFile
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from fakemq.store.stored_node import StoredNode
 
 _BATCH_ROWS = 10_000
-_ENTRY = np.dtype([("hash", ">i4"), ("offset", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])
+_ENTRY = fields_dtype(INDEX_ENTRY_FIELDS)
 
 
 @dataclass
@@ -68,14 +74,14 @@ def index_batches(
         some = entries[begin : begin + _BATCH_ROWS]
         numbers = np.arange(begin, begin + len(some))
         columns = {
-            "keyHash": int_column(some["hash"]),
-            "commitLogOffset": pa.array(some["offset"].astype(np.int64)),
+            "keyHash": int_column(some["key_hash"]),
+            "commitLogOffset": pa.array(some["phy_offset"].astype(np.int64)),
             "storeTimestamp": timestamps(
-                head.begin_timestamp_ms + some["seconds"].astype(np.int64) * 1000
+                head.begin_timestamp_ms + some["time_diff"].astype(np.int64) * 1000
             ),
-            "slot": int_column(some["hash"] % index.slots),
+            "slot": int_column(some["key_hash"] % index.slots),
             "entry": int_column(numbers),
-            "previousEntry": int_column(some["previous"]),
+            "previousEntry": int_column(some["previous_entry"]),
             "node": pa.repeat(pa.scalar(part.node), len(some)),
             "file": pa.repeat(pa.scalar(part.name), len(some)),
             "filePosition": pa.array(first_at + numbers * INDEX_ENTRY.size),

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql.datasource import InputPartition
 
-from fakemq.protocol.layout.codecs import RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT_FIELDS, RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE
 from fakemq.spark.records.message_columns import int_column
 from fakemq.spark.records.record_table import RecordTable
-from fakemq.spark.records.slices import Ints
+from fakemq.spark.records.slices import Ints, fields_dtype
 from fakemq.spark.stores.damage import Damage, damage_batches, gone, is_gone
 from fakemq.spark.stores.parts import data_end
 from fakemq.store.stored_entries import PRE_BLANK, UNIT_BYTES
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 10_000
 _OPEN_COST_BYTES = 4 << 20
 """The default of ``spark.sql.files.openCostInBytes``: small files share a part."""
-_UNIT = np.dtype([("offset", ">i8"), ("size", ">i4"), ("tags", ">i8")])
+_UNIT = fields_dtype(CONSUME_QUEUE_UNIT_FIELDS)
 _PRE_BLANK = np.frombuffer(PRE_BLANK, _UNIT)[0]
 
 Flags = npt.NDArray[np.bool_]
@@ -97,7 +97,7 @@ def queue_batches(
         units = np.frombuffer(stored.data, _UNIT, count) if count else np.zeros(0, _UNIT)
         for begin in range(0, count, _BATCH_ROWS):
             some = units[begin : begin + _BATCH_ROWS].copy()
-            there = (some["size"] != 0) | (some["offset"] != 0) | (some["tags"] != 0)
+            there = (some["size"] != 0) | (some["physical_offset"] != 0) | (some["tags_code"] != 0)
             numbers = begin + np.flatnonzero(there & (some != _PRE_BLANK))
             yield from _unit_batches(file, stored, some[numbers - begin], numbers, log, schema)
             damages = _gaps(begin, ~there)
@@ -129,14 +129,14 @@ def _unit_batches(
     if not count:
         return
     offsets = stored.offset // UNIT_BYTES + numbers
-    places = units["offset"].astype(np.int64)
+    places = units["physical_offset"].astype(np.int64)
     columns = {
         "topic": pa.repeat(pa.scalar(file.topic), count),
         "queueId": pa.repeat(pa.scalar(file.queue_id, pa.int32()), count),
         "offset": pa.array(offsets),
         "commitLogOffset": pa.array(places),
         "size": int_column(units["size"]),
-        "tagsCode": pa.array(units["tags"].astype(np.int64)),
+        "tagsCode": pa.array(units["tags_code"].astype(np.int64)),
         "node": pa.repeat(pa.scalar(file.node), count),
         "file": pa.repeat(pa.scalar(file.name), count),
         "filePosition": pa.array(numbers * UNIT_BYTES),

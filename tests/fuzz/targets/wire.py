@@ -22,7 +22,7 @@ from fakemq.protocol.frame import decode_frame, encode_frame
 from fakemq.protocol.header import Header
 from fakemq.protocol.header_binary import decode_binary_header
 from fakemq.protocol.header_json import decode_json_header
-from fakemq.protocol.layout import codecs as twins
+from fakemq.protocol.layout import codecs
 from fakemq.protocol.layout.derive import LAYOUTS
 from tests.fuzz import golden
 from tests.fuzz.target import Target, Violation, chosen, outcome, same, sound, text_of
@@ -129,15 +129,15 @@ HEADERS: dict[str, type[Header]] = {
 
 
 def layout(data: bytes) -> None:
-    """The layout that the first line names: derived twin and declaration read the same."""
+    """The layout that the first line names: derived codec and declaration read the same."""
     name, _, data = chosen(data, LAYOUTS)
     if name == "Frame" and len(data) >= 4 and int.from_bytes(data[:4]) > len(data):
         return  # construct would take what is there for the body
-    same(name, _by_twin(name, data), _by_declaration(name, data))
+    same(name, _by_codec(name, data), _by_declaration(name, data))
 
 
-def _by_twin(name: str, data: bytes) -> tuple[Any, ...] | None:
-    read = _twin("parse", name)
+def _by_codec(name: str, data: bytes) -> tuple[Any, ...] | None:
+    read = _codec("parse", name)
     values = outcome(lambda: read(data), RemoteProtocolError)
     same(f"{name} at an offset", outcome(lambda: read(b"?" + data, 1), RemoteProtocolError), (
         values if values is None or _is_fixed(LAYOUTS[name]) else (*values[:-1], values[-1] + 1)
@@ -164,9 +164,9 @@ def _is_fixed(declared: Construct) -> bool:
     return True
 
 
-def _twin(kind: str, name: str) -> Callable[..., Any]:
+def _codec(kind: str, name: str) -> Callable[..., Any]:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    function: Callable[..., Any] = getattr(twins, f"{kind}_{snake}")
+    function: Callable[..., Any] = getattr(codecs, f"{kind}_{snake}")
     return function
 
 

@@ -14,13 +14,12 @@ from construct import (  # type: ignore[import-untyped]
     this,
 )
 
-from fakemq.protocol.layout import codecs as twins
-from fakemq.protocol.layout import derive
+from fakemq.protocol.layout import codecs, derive
 
 
 def test_committed_codecs_equal_the_derived_ones() -> None:
-    assert twins.__file__ is not None
-    committed = Path(twins.__file__).read_text(encoding="utf-8")
+    assert codecs.__file__ is not None
+    committed = Path(codecs.__file__).read_text(encoding="utf-8")
     assert committed == derive.source(), "run python -m fakemq.protocol.layout.derive"
 
 

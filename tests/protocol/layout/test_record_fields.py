@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
+import struct
 
 import pytest
 
 from fakemq.protocol.layout.codecs import (
+    CONSUME_QUEUE_UNIT,
+    CONSUME_QUEUE_UNIT_FIELDS,
+    INDEX_ENTRY,
+    INDEX_ENTRY_FIELDS,
     RECORD_FIELDS,
     RECORD_LEAST_BYTES,
     RECORD_V6_MORE_BYTES,
@@ -18,6 +24,8 @@ from tests.support.imports import modules
 READERS = ("store.", "broker.", "core.", "dump.", "spark.", "ha.")
 """Whatever reads stored records; other folders read other layouts."""
 _STRUCT = ("Struct", "unpack", "unpack_from", "pack", "pack_into", "calcsize")
+_ARRAY = ("dtype", "frombuffer", "ndarray")
+_FORMAT = re.compile(r"[<>=!|][a-zA-Z]\d*")
 _V4, _V6 = bytes(8), bytes(20)
 
 
@@ -39,6 +47,33 @@ def test_record_fields_are_where_build_record_puts_them() -> None:
 @pytest.mark.parametrize(("host", "sys_flag"), [(_V4, 0), (_V6, 0x10)])
 def test_store_timestamp_is_read_behind_either_kind_of_host(host: bytes, sys_flag: int) -> None:
     assert record_store_timestamp_ms(memoryview(record(host, _V4, sys_flag))) == 8
+
+
+@pytest.mark.parametrize(
+    ("whole", "fields"),
+    [(CONSUME_QUEUE_UNIT, CONSUME_QUEUE_UNIT_FIELDS), (INDEX_ENTRY, INDEX_ENTRY_FIELDS)],
+)
+def test_fields_of_an_entry_are_where_its_struct_reads_them(
+    whole: struct.Struct, fields: dict[str, tuple[int, str]]
+) -> None:
+    data = bytes(range(whole.size))
+    single = [struct.unpack_from(f">{kind}", data, at)[0] for at, kind in fields.values()]
+    assert tuple(single) == whole.unpack(data)
+
+
+def test_readers_of_entries_write_no_array_types_of_their_own() -> None:
+    """A numpy format such as ``">i4"`` in ``np.dtype([...])`` would repeat the layout."""
+    bad = []
+    for name, path in modules().items():
+        if not name.startswith(READERS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_ARRAY):
+                for part in ast.walk(node):
+                    value = part.value if isinstance(part, ast.Constant) else None
+                    if isinstance(value, str) and _FORMAT.fullmatch(value):
+                        bad.append(f"{name}:{node.lineno}: {value!r}")
+    assert not bad
 
 
 def test_readers_of_records_write_no_places_of_their_own() -> None:

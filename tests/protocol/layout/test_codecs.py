@@ -1,4 +1,4 @@
-"""Twin and declaration agree both ways, on what is well formed and on what is not."""
+"""Codec and declaration agree both ways, on what is well formed and on what is not."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from fakemq.protocol.errors import (
     RemoteProtocolError,
     TruncatedError,
 )
-from fakemq.protocol.layout import codecs as twins
+from fakemq.protocol.layout import codecs
 from fakemq.protocol.layout.derive import LAYOUTS
 
 EVERY_LAYOUT = pytest.mark.parametrize("name", LAYOUTS)
 
 
-def twin(kind: str, name: str) -> Callable[..., Any]:
+def codec(kind: str, name: str) -> Callable[..., Any]:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    function: Callable[..., Any] = getattr(twins, f"{kind}_{snake}")
+    function: Callable[..., Any] = getattr(codecs, f"{kind}_{snake}")
     return function
 
 
@@ -86,11 +86,11 @@ def parsed(name: str, data: bytes) -> tuple[Any, ...]:
 def test_codec_and_declaration_agree_on_well_formed_bytes(name: str, data: st.DataObject) -> None:
     made = data.draw(fields(LAYOUTS[name]))
     expected = LAYOUTS[name].build(made)
-    built = twin("build", name)(*made.values())
+    built = codec("build", name)(*made.values())
     assert built == expected
-    read = twin("parse", name)(built)
+    read = codec("parse", name)(built)
     assert read == parsed(name, expected)
-    assert twin("parse", name)(memoryview(b"??" + built + b"!"), 2) == (
+    assert codec("parse", name)(memoryview(b"??" + built + b"!"), 2) == (
         read if has_fixed_size(LAYOUTS[name]) else (*read[:-1], read[-1] + 2)
     )
 
@@ -104,7 +104,7 @@ def test_codec_and_declaration_agree_on_truncated_bytes(name: str, data: st.Data
         with pytest.raises(ConstructError):
             LAYOUTS[name].parse(whole[:end])
         with pytest.raises(TruncatedError, match=name):
-            twin("parse", name)(whole[:end])
+            codec("parse", name)(whole[:end])
 
 
 @EVERY_LAYOUT
@@ -124,9 +124,9 @@ def test_codec_and_declaration_agree_on_damaged_bytes(name: str, data: st.DataOb
         expected = None
     if expected is None:
         with pytest.raises(RemoteProtocolError):
-            twin("parse", name)(damaged)
+            codec("parse", name)(damaged)
     else:
-        assert twin("parse", name)(damaged)[: len(expected)] == expected
+        assert codec("parse", name)(damaged)[: len(expected)] == expected
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if name != "Blank"])
@@ -137,34 +137,34 @@ def test_codec_and_declaration_refuse_the_same_values(name: str, data: st.DataOb
     for field, value in made.items():
         if isinstance(value, int):
             with pytest.raises(LocalProtocolError, match=name):
-                twin("build", name)(*(made | {field: 1 << 64}).values())
+                codec("build", name)(*(made | {field: 1 << 64}).values())
 
 
 def test_record_rejects_hosts_that_contradict_its_flags() -> None:
     arguments = (0, 0, 0, 0, 0, 0x10, 0, bytes(8), 0, bytes(8), 0, 0, b"", b"", b"")
     with pytest.raises(LocalProtocolError, match=r"Record\.born_host of 8 bytes"):
-        twins.build_record(*arguments)
+        codecs.build_record(*arguments)
     with pytest.raises(LocalProtocolError, match=r"Record: "):
-        twin("build", "Record")(*arguments[:5], 0, *arguments[6:-2], b"t" * 128, b"")
+        codec("build", "Record")(*arguments[:5], 0, *arguments[6:-2], b"t" * 128, b"")
 
 
 def test_negative_length_is_an_error_of_its_own() -> None:
     with pytest.raises(RemoteProtocolError, match=r"ExtField\.key of -1 bytes") as caught:
-        twins.parse_ext_field(b"\xff\xff\0\0\0\0")
+        codecs.parse_ext_field(b"\xff\xff\0\0\0\0")
     assert not isinstance(caught.value, TruncatedError)
 
 
 def test_record_without_its_magic_is_refused() -> None:
     with pytest.raises(ProtocolError, match=r"Record\.magic_code is 0, not -626843481"):
-        twins.parse_record(bytes(100))
+        codecs.parse_record(bytes(100))
 
 
 def test_known_bytes_are_written() -> None:
-    assert twins.build_consume_queue_unit(0, 0x7FFFFFFF, 0).hex() == (
+    assert codecs.build_consume_queue_unit(0, 0x7FFFFFFF, 0).hex() == (
         "00000000000000007fffffff0000000000000000"
     )
-    assert twins.build_blank(16).hex() == "00000010cbd43194"
-    assert twins.build_frame(0, b"{}", b"b").hex() == "00000007000000027b7d62"
-    assert twins.CONSUME_QUEUE_UNIT.size == 20
-    assert twins.INDEX_HEADER.size == 40
-    assert twins.INDEX_ENTRY.size == 20
+    assert codecs.build_blank(16).hex() == "00000010cbd43194"
+    assert codecs.build_frame(0, b"{}", b"b").hex() == "00000007000000027b7d62"
+    assert codecs.CONSUME_QUEUE_UNIT.size == 20
+    assert codecs.INDEX_HEADER.size == 40
+    assert codecs.INDEX_ENTRY.size == 20
