@@ -186,7 +186,6 @@ class Broker:
             from fakemq.ha.service import HAService  # most brokers have no slave
 
             self.ha = HAService(self)
-            self.store.put_listeners.append(self.ha)
         return self.ha
 
     def _accept(self, link: Link, dispatcher: Dispatcher[Broker]) -> Session:
@@ -278,7 +277,6 @@ class Broker:
     def _stop_replication(self, why: str) -> None:
         ha, self.ha = self.ha, None
         if ha is not None:
-            self.store.put_listeners.remove(ha)
             ha.stop(why)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:

@@ -38,6 +38,7 @@ class HAService:
         self.client: HAClient | None = None
         self.synchronize: SlaveSynchronize | None = None
         self._group_transfer = GroupTransferService(broker.clock)
+        broker.store.put_listeners.append(self)
 
     @property
     def log(self) -> CommitLog:
@@ -57,6 +58,7 @@ class HAService:
 
     def stop(self, why: str) -> None:
         """Close every connection; notify senders that wait, if the broker itself stays up."""
+        self._broker.store.put_listeners.remove(self)
         self._group_transfer.stop(notify=self._broker.state.is_up)
         for end in list(self.connections):
             end.close(why)
