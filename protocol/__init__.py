@@ -1,6 +1,6 @@
 """The wire protocol and byte layouts of RocketMQ 4.9.7, sans-IO.
 
-Bytes in, commands out. Nothing below this package waits, opens a socket, or tells the time.
+Bytes in, commands out. No module of this package waits, opens a socket or reads a clock.
 """
 
 if __name__ != "fakemq.protocol":

@@ -25,7 +25,7 @@ class BatchMember(NamedTuple):
 
 
 def encode_batch(members: Iterable[BatchMember]) -> bytes:
-    """The body of a batch. LocalProtocolError for properties over 32767 bytes."""
+    """Return the body of a batch. LocalProtocolError for properties over 32767 bytes."""
     return b"".join(
         [
             build_batch_member(0, 0, member.flag, member.body, member.properties)
@@ -35,7 +35,7 @@ def encode_batch(members: Iterable[BatchMember]) -> bytes:
 
 
 def decode_batch(body: bytes | bytearray | memoryview) -> list[BatchMember]:
-    """The members of a batch.
+    """Return the members of a batch.
 
     Raises TruncatedError if the last one is cut off, RemoteProtocolError for a negative length;
     what a member says of its own size, magic and CRC is not looked at, as in Java.
@@ -49,7 +49,7 @@ def decode_batch(body: bytes | bytearray | memoryview) -> list[BatchMember]:
 
 
 def member_properties(own: bytes, of_batch: bytes) -> bytes:
-    """What a broker stores as the properties of a member: its own, then those of the batch.
+    """Return what a broker stores as the properties of a member: its own, then those of the batch.
 
     Source: store/CommitLog.java#MessageExtEncoder.encode(MessageExtBatch) (4.9.7)
     """

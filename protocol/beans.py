@@ -56,7 +56,7 @@ _TOP = _Place(None, "$")
 
 
 def to_bean(value: object, cls: type[T]) -> T:
-    """``value``, as `fastjson.loads` gives it, as an instance of ``cls``."""
+    """Return ``value``, a result of `fastjson.loads`, as an instance of ``cls``."""
     bean = _fit(value, inspect.type_info(cls), _TOP)
     if not isinstance(bean, cls):
         raise ValueError("expected an object")
@@ -64,7 +64,7 @@ def to_bean(value: object, cls: type[T]) -> T:
 
 
 def _fit(value: object, to: inspect.Type, where: _Place) -> Any:
-    """The value as Java would set it, or _ABSENT where Java leaves the default."""
+    """Return the value as Java would set it, or _ABSENT where Java leaves the default."""
     if isinstance(to, inspect.UnionType):  # only ever "X | None"
         if value is None:
             return None

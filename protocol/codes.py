@@ -174,7 +174,7 @@ class LanguageCode(IntEnum):
 
 
 def code_name(code: int) -> str:
-    """The name of a request code, or ``code N`` for one that 4.9.7 does not know."""
+    """Return the name of a request code, or ``code N`` for one that 4.9.7 does not know."""
     try:
         return RequestCode(code).name
     except ValueError:

@@ -18,7 +18,7 @@ _ZSTD_PIECE_BYTES = 256
 
 
 def unpack(name: str, packed: bytes) -> bytes:
-    """What was compressed with ``zlib``, ``lz4`` or ``zstd``.
+    """Return what was compressed with ``zlib``, ``lz4`` or ``zstd``.
 
     Raises RemoteProtocolError for what was not, or unpacks to over MESSAGE_BODY_MAX_BYTES, and
     LocalProtocolError if the module that could do it (extra ``compress``) is not installed.

@@ -10,8 +10,8 @@ from fakemq.protocol.frame import LENGTH_BYTES, decode_frames, encode_frame, enc
 class Connection:
     """Turns the peer's bytes into commands and commands into bytes.
 
-    It holds at most one frame that is not whole yet. It knows nothing of requests that wait for
-    responses: that is for whoever owns it.
+    It buffers at most one incomplete frame. Requests that wait for responses are not its task: its
+    owner keeps them.
     """
 
     __slots__ = ("_buffer", "_next_opaque", "_wanted_bytes", "failure")
@@ -24,7 +24,7 @@ class Connection:
         """Why nothing more can be read; the connection is to be closed."""
 
     def receive_data(self, data: bytes) -> list[RemotingCommand]:
-        """The commands that are whole now.
+        """Return the commands that are whole now.
 
         Raises RemoteProtocolError when the peer breaks the protocol. Commands that came whole
         before the breach are still given: then this call returns them and sets ``failure``,
@@ -64,14 +64,14 @@ class Connection:
             raise TruncatedError(f"the peer closed after {len(self._buffer)} bytes of a frame")
 
     def encode(self, command: RemotingCommand) -> bytes:
-        """The bytes to send; LocalProtocolError for what the protocol cannot carry."""
+        """Return the bytes to send; LocalProtocolError for what the protocol cannot carry."""
         return encode_frame(command)
 
     encode_start = staticmethod(encode_frame_start)
-    """As `encode`, without the body: so many bytes that are sent right behind."""
+    """As `encode`, but without the body, which the caller sends directly behind."""
 
     def next_opaque(self) -> int:
-        """A number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""
+        """Return a number for the next request; after 2**31 - 1 comes -2**31, as in a Java int."""
         opaque = self._next_opaque
         self._next_opaque = opaque + 1 if opaque < 2**31 - 1 else -(2**31)
         return opaque

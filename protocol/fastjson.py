@@ -1,12 +1,12 @@
 """JSON as fastjson 1.2.69 writes and reads it, a dialect of its own.
 
 Maps may have numbers or objects for keys (``{0:"ip:port"}``, ``{{"queueId":0}:1}``), and much is
-read that no standard allows. Nobody else in this project calls a JSON library for a body or a
-file (a class with a schema may let msgspec try first).
+read that no standard allows. No other module of this project calls a JSON library for a body
+or a file (a class with a schema may try msgspec first).
 
 Python for Java: a ``msgspec.Struct`` is a bean, its fields sorted by name and those that are None
 left out; a dict is a map, in its own order, None values left out; a list is a List, a set a Set,
-a tuple an array of numbers (which only the pretty form tells apart), an Enum its name, an
+a tuple an array of numbers (which differ only in the pretty form), an Enum its name, an
 `ObjectKey` or Struct as a key an object.
 
 Source: com.alibaba:fastjson:1.2.69, SerializeWriter, MapSerializer, JavaBeanSerializer
@@ -28,7 +28,7 @@ from fakemq.protocol.java import java_double_text
 
 
 def loads(text: str | bytes | bytearray | memoryview) -> Any:
-    """What ``text`` says; bytes are UTF-8, broken sequences replaced as Java replaces them.
+    """Return what ``text`` says; bytes are UTF-8, broken sequences replaced as Java replaces them.
 
     Objects are dicts and arrays lists. A key is a str, or an int, float, bool or None where it
     stands unquoted, or an `ObjectKey`. No text at all is None. Raises JsonError, never anything
@@ -51,7 +51,7 @@ def loads(text: str | bytes | bytearray | memoryview) -> Any:
 
 
 def _is_deep(value: object) -> bool:
-    """Whether a value nests so deep that the lax reader shall judge it."""
+    """Return whether a value nests so deep that the lax reader shall judge it."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -128,7 +128,7 @@ def _number(value: float) -> str:
 
 
 def _scalar(value: object) -> str | None:
-    """The JSON of what is neither text, map nor list; None for those."""
+    """Return the JSON of what is neither text, map nor list; None for those."""
     if value is None:
         return "null"
     if value is True:
@@ -163,7 +163,7 @@ def bean_items(bean: msgspec.Struct) -> Iterable[tuple[str, object]]:
 
 
 def _items(value: object) -> Iterable[tuple[Any, object]] | None:
-    """What an object is made of; None if ``value`` is none."""
+    """Return what an object is made of; None if ``value`` is none."""
     if isinstance(value, dict):
         return [(key, one) for key, one in value.items() if one is not None]
     if isinstance(value, msgspec.Struct):
@@ -253,7 +253,7 @@ def _write_pretty(value: object, out: list[str], line: str) -> None:
     elif (items := _items(value)) is not None:
         _write_pretty_items(items, out, line)
     elif isinstance(value, (set, frozenset, tuple)):
-        # fastjson gives the elements of a Set, or of an int[], no lines of their own.
+        # fastjson writes the elements of a Set or of an int[] on one line.
         _write_elements(value, out, lambda one, to: _write_pretty(one, to, line))
     else:
         mark = "["

@@ -32,7 +32,7 @@ _END = "\x00\x1a"
 
 
 def read(text: str) -> Any:
-    """The value ``text`` says; None if it is blank. Raises JsonError."""
+    """Return the value ``text`` says; None if it is blank. Raises JsonError."""
     text = text.removeprefix("\ufeff")
     if not text.strip(_BLANK):
         return None
@@ -96,7 +96,7 @@ class _Reader:
         return items
 
     def key(self, char: str, depth: int) -> Any:
-        """The key there, read up to its colon."""
+        """Return the key there, read up to its colon."""
         if char and char in "+-0123456789":
             # No blank may stand between a number and its colon.
             return self.number()
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def _frozen(value: Any) -> Any:
-    """A value that can be a key."""
+    """Return a value that can be a key."""
     if isinstance(value, dict):
         return ObjectKey(value)
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

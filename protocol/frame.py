@@ -31,7 +31,7 @@ _TLS_HANDSHAKE = 0x16
 
 
 def frame_bytes(length_word: bytes) -> int:
-    """The size of the whole frame that starts with these 4 bytes, length word included.
+    """Return the size of the whole frame that starts with these 4 bytes, length word included.
 
     Raises RemoteProtocolError when no frame can start so: too long, or another protocol.
     """
@@ -67,8 +67,8 @@ def _foreign(start: bytes) -> ForeignProtocolError | None:
 def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, int]:
     """Append the commands of all whole frames in ``data``, which begins with a frame.
 
-    Gives how many bytes they took, and how many bytes of the next frame are worth a look. Raises
-    RemoteProtocolError for a frame that is none; the commands before it have been appended.
+    Return how many bytes they took, and how many bytes must be there before the next call can
+    continue. Raise RemoteProtocolError for a bad frame; the commands before it are appended.
     """
     start, end = 0, len(data)
     while end - start >= _HEAD_BYTES:
@@ -102,7 +102,7 @@ def decode_frames(data: bytes, commands: list[RemotingCommand]) -> tuple[int, in
 
 
 def decode_frame(frame: memoryview) -> RemotingCommand:
-    """The command in one whole frame, length word included; TruncatedError if it is not whole."""
+    """Return the command in one frame, length word included; TruncatedError if it ends early."""
     commands: list[RemotingCommand] = []
     used, _ = decode_frames(bytes(frame), commands)
     if used != len(frame) or len(commands) != 1:
@@ -111,12 +111,12 @@ def decode_frame(frame: memoryview) -> RemotingCommand:
 
 
 def encode_frame(command: RemotingCommand) -> bytes:
-    """The frame of a command; LocalProtocolError for what the protocol cannot carry."""
+    """Return the frame of a command; LocalProtocolError for what the protocol cannot carry."""
     return encode_frame_start(command, len(command.body)) + command.body
 
 
 def encode_frame_start(command: RemotingCommand, body_bytes: int) -> bytes:
-    """The frame of a command up to its body, the header in ``command.serialize_type``.
+    """Return the frame of a command up to its body, the header in ``command.serialize_type``.
 
     Raises LocalProtocolError for what the protocol cannot carry.
     """

@@ -133,7 +133,7 @@ class Header:
 
     @classmethod
     def decode(cls, ext_fields: Mapping[str, str]) -> Self:
-        """The header in a command's ext fields; unknown fields are ignored."""
+        """Return the header in a command's ext fields; unknown fields are ignored."""
         header = cls.__new__(cls)
         values = header.__dict__
         text_of = ext_fields.get

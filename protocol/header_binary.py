@@ -3,10 +3,12 @@
 Its layout is declared in layout/header_binary.py. Length 0 reads as null, so an empty string does
 not survive.
 
-A peer's headers mostly have their fields where those of one before had them: the places are
-remembered, and such a header is read in a few calls. Another is read in one straight pass, and what
-that stumbles over again by the twins of the declaration, which know what is wrong with it. Tests
-prove that all three read the same.
+There are three ways to read a header, and tests prove that they agree:
+1. Most headers of a peer have their fields at the places of an earlier header. The places are
+   remembered, and such a header is read in a few calls.
+2. Other headers are read in one straight pass.
+3. A header on which that pass fails is read again by the codecs of the declaration, which find the
+   error.
 
 Source: remoting/protocol/RocketMQSerializable.java (4.9.7)
 """
@@ -48,7 +50,7 @@ _LAYOUT_MAX_BYTES = 4096
 
 
 def decode_binary_header(data: bytes, start: int = 0, end: int | None = None) -> RemotingCommand:
-    """The command of the binary header in ``data[start:end]``, its body still empty."""
+    """Return the command of the binary header in ``data[start:end]``, its body still empty."""
     end = len(data) if end is None else end
     command = _decode_usual(data, start, end)
     return _decode_any(data[start:end]) if command is None else command
@@ -129,7 +131,7 @@ def _walk_fields(code: int, fields: bytes) -> dict[str, str] | None:
         key, value = fields[at + 2 : key_end], fields[value_at:value_end]
         frames.append(slice(at, value_at))
         values.append(slice(value_at, value_end))
-        # Java keeps nulls in its map, where nobody can tell them from what is not there.
+        # Java keeps nulls in its map, where they have the same effect as absent keys.
         if key and value:
             ext_fields[key.decode()] = value.decode()
         at = value_end
@@ -168,7 +170,7 @@ def _decode_any(data: bytes) -> RemotingCommand:
 
 
 def encode_binary_header(command: RemotingCommand) -> bytes:
-    """The binary header of a command; LocalProtocolError for a code beyond 16 bits."""
+    """Return the binary header of a command; LocalProtocolError for a code beyond 16 bits."""
     try:
         return _encode_usual(command)
     except (IndexError, UnicodeError, struct.error):
@@ -196,7 +198,7 @@ def _encode_usual(command: RemotingCommand) -> bytes:
 
 @lru_cache(maxsize=512)
 def _key_text(key: str) -> str:
-    """A key behind its length, as text; IndexError for one that is not worth remembering."""
+    """Return a key behind its length, as text; IndexError for one that is not worth remembering."""
     return _KEY_LENGTHS[len(key)] + key
 
 

@@ -1,7 +1,7 @@
 """A command's header as JSON, as fastjson reads and writes it.
 
-What every client sends is read by a typed decoder. What that refuses goes to `fastjson`, which
-takes as much as Java does: unquoted names, numbers where strings belong, languages nobody knows.
+A typed decoder reads the headers of usual clients. A header that it refuses is read by `fastjson`,
+which accepts as much as Java: unquoted names, numbers instead of strings, unknown languages.
 
 Source: remoting/protocol/RemotingSerializable.java, RemotingCommand.java (4.9.7)
 """
@@ -52,7 +52,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def decode_json_header(data: bytes) -> RemotingCommand:
-    """The command of a JSON header, its body still empty; RemoteProtocolError if it is none."""
+    """Return the command of a JSON header, without a body; RemoteProtocolError if it is bad."""
     try:
         header = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -70,7 +70,7 @@ def decode_json_header(data: bytes) -> RemotingCommand:
 
 
 def encode_json_header(command: RemotingCommand) -> bytes:
-    """The JSON header of a command. ``extFields`` is there even when empty: clients read it."""
+    """Return the JSON header of a command; with an empty ``extFields`` too, as clients read it."""
     header = _Outgoing(
         command.code,
         command.ext_fields,

@@ -38,7 +38,7 @@ def pack_host(host: Host) -> bytes:
 
 @lru_cache(maxsize=4096)
 def unpack_host(packed: bytes) -> Host:
-    """The host of 8 or 20 bytes."""
+    """Return the host of 8 or 20 bytes."""
     if len(packed) == V4_HOST_BYTES:
         a, b, c, d, port = _V4.unpack(packed)
         return f"{a}.{b}.{c}.{d}", port
@@ -49,7 +49,7 @@ def unpack_host(packed: bytes) -> Host:
 
 @lru_cache(maxsize=4096)
 def parse_host(text: str) -> Host:
-    """The host written ``ip:port`` or ``[ip]:port``; LocalProtocolError for anything else."""
+    """Return the host in ``ip:port`` or ``[ip]:port``; LocalProtocolError for anything else."""
     ip, _, port = text.rpartition(":")
     try:
         host = ip.removeprefix("[").removesuffix("]"), int(port)
@@ -79,7 +79,7 @@ def own_host(ip: str, port: int) -> Host:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands before a port: an IPv6 address in brackets, anything else as it is.
+    """Return a host as it is written before a port: an IPv6 address gets brackets.
 
     Source: remoting/common/RemotingUtil.java#normalizeHostAddress (4.9.7)
     """

@@ -77,7 +77,7 @@ def java_hash(key: str | int | JavaHashed | None) -> int:
 
 
 def java_hash_map_order(keys: Iterable[JavaKey], initial_capacity: int = 16) -> list[JavaKey]:
-    """The keys as a java.util.HashMap (or HashSet) filled in this order iterates over them.
+    """Return the keys as a java.util.HashMap (or HashSet) filled in this order iterates over them.
 
     ``initial_capacity`` is the constructor's argument. Since a resize splits each bucket and
     keeps its order, only the final capacity and the order of insertion count. Differs: Java
@@ -98,9 +98,9 @@ def java_concurrent_map_order(
 ) -> list[JavaKey]:
     """As `java_hash_map_order`, of a java.util.concurrent.ConcurrentHashMap.
 
-    It begins larger than it is told, grows when three quarters are full rather than more than
-    that, and turns most of a bucket round when it grows. Without ``initial_capacity`` it is what
-    its constructor makes when it is told nothing.
+    It differs from a HashMap in three points: 1. It begins larger than ``initial_capacity``.
+    2. It grows when three quarters are full, not only beyond that. 3. It reverses most of a bucket
+    when it grows. Without ``initial_capacity`` it is as after the constructor without arguments.
 
     Source: java.util.concurrent.ConcurrentHashMap#putVal, #addCount, #transfer (JDK 8 and later)
     """
@@ -121,7 +121,7 @@ def java_concurrent_map_order(
 def _transferred(
     buckets: dict[int, list[tuple[int, JavaKey]]], capacity: int
 ) -> dict[int, list[tuple[int, JavaKey]]]:
-    """The buckets of a ConcurrentHashMap that has grown from ``capacity`` to twice that."""
+    """Return the buckets of a ConcurrentHashMap that has grown from ``capacity`` to twice that."""
     grown: dict[int, list[tuple[int, JavaKey]]] = {}
     for at, bucket in buckets.items():
         # The end of a bucket that moves as one keeps its order, what stands before is put in front
@@ -209,7 +209,7 @@ _DOUBLE = (
 
 
 def crc32(data: bytes | bytearray | memoryview) -> int:
-    """The CRC32 of a body as RocketMQ keeps it, its top bit cleared.
+    """Return the CRC32 of a body as RocketMQ keeps it, its top bit cleared.
 
     Source: common/UtilAll.java#crc32 (4.9.7)
     """

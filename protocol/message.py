@@ -189,7 +189,7 @@ def record_store_timestamp_ms(record: memoryview) -> int:
 def record_size_bytes(
     sys_flag: int, body_bytes: int, topic_bytes: int, properties_bytes: int
 ) -> int:
-    """The size of a record, whose hosts are as ``sys_flag`` says.
+    """Return the size of a record, whose hosts are as ``sys_flag`` says.
 
     Source: store/CommitLog.java#calMsgLength (4.9.7)
     """
@@ -220,7 +220,7 @@ def encode_record(
     reconsume_times: int = 0,
     prepared_transaction_offset: int = 0,
 ) -> bytes:
-    """The record of a message, ready to be appended.
+    """Return the record of a message, ready to be appended.
 
     The two IPv6 bits of ``sys_flag`` are set as the hosts demand. LocalProtocolError for what a
     record cannot carry: a topic over 127 bytes, properties over 32767, a host that is a name.
@@ -256,7 +256,7 @@ def encode_record(
 
 
 def decode_record(data: Buffer, offset: int = 0) -> MessageExt:
-    """The message of the record at ``offset``.
+    """Return the message of the record at ``offset``.
 
     Raises TruncatedError if the data end too early, RemoteProtocolError if there is no record, or
     one that lies about its size. Differs: Java's decoder looks neither at the magic nor the size.
@@ -308,7 +308,7 @@ def decode_record(data: Buffer, offset: int = 0) -> MessageExt:
 
 
 def decode_records(data: Buffer) -> list[MessageExt]:
-    """The messages in the body of a pull response: records without a gap.
+    """Return the messages in the body of a pull response: records without a gap.
 
     Raises as `decode_record` does. Differs: Java keeps what came before the first bad record.
 
@@ -324,7 +324,7 @@ def decode_records(data: Buffer) -> list[MessageExt]:
 
 
 def record_properties(data: Buffer, offset: int = 0) -> dict[str, str]:
-    """The properties in the record at ``offset``; raises as `decode_record` does.
+    """Return the properties in the record at ``offset``; raises as `decode_record` does.
 
     Source: common/message/MessageDecoder.java#decodeProperties (4.9.7)
     """
@@ -353,7 +353,7 @@ class RecordCheck(NamedTuple):
 
 
 def check_record(data: Buffer, offset: int = 0, *, check_crc: bool = True) -> RecordCheck:
-    """What stands at ``offset`` of a commit-log file; never raises.
+    """Return what stands at ``offset`` of a commit-log file; never raises.
 
     Differs: Java takes a body or properties of negative length for empty.
 
@@ -380,7 +380,7 @@ def check_record(data: Buffer, offset: int = 0, *, check_crc: bool = True) -> Re
 
 
 def tags_code(tags: str | None) -> int:
-    """What a consume-queue entry keeps of TAGS; 0 for none.
+    """Return what a consume-queue entry keeps of TAGS; 0 for none.
 
     Source: common/message/MessageExtBrokerInner.java#tagsString2tagsCode (4.9.7)
     """
@@ -395,7 +395,7 @@ _KNOWN_TAGS_CHARS = 100
 
 
 def decompressed_body(message: MessageExt) -> bytes:
-    """The body as the producer gave it.
+    """Return the body as the producer gave it.
 
     Raises RemoteProtocolError if it is not what sys_flag says or unpacks to over 64 MiB,
     LocalProtocolError if it is LZ4 or ZSTD and the extra ``compress`` is not installed.

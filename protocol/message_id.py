@@ -3,7 +3,7 @@
 An *offset id* says where a message is stored: ``ip 4 or 16 | port int32 | physical offset int64``,
 32 or 56 digits. A *unique id* is made by the client: ``ip 4 or 16 | pid int16 | hash of the class
 loader int32 | milliseconds since the month began int32 | counter int16``, of the same two lengths,
-so nobody can tell the two apart by looking.
+so the text of an id does not show its kind.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class UniqueId(NamedTuple):
 
 
 def create_offset_id(store_host: Host, physical_offset: int) -> str:
-    """The offset id of the message stored there.
+    """Return the offset id of the message stored there.
 
     Source: common/message/MessageDecoder.java#createMessageId (4.9.7)
     """
@@ -50,7 +50,7 @@ def create_offset_id(store_host: Host, physical_offset: int) -> str:
 
 
 def decode_offset_id(text: str) -> OffsetId:
-    """What an offset id says; RemoteProtocolError if it is none.
+    """Return what an offset id says; RemoteProtocolError if it is none.
 
     Differs: Java reads letters beyond F as digits, and any length but 32 as IPv6.
 
@@ -85,7 +85,7 @@ class UniqueIdGenerator:
         self._month_ms = self._next_month_ms = -1
 
     def create(self, now_ms: int) -> str:
-        """The next id, made at this time."""
+        """Return the next id, made at this time."""
         if now_ms >= self._next_month_ms:
             self._month_ms, self._next_month_ms = month_around(now_ms, self._utc_offset_ms)
         since_month_ms = int32(now_ms - self._month_ms)
@@ -97,7 +97,7 @@ class UniqueIdGenerator:
 
 
 def decode_unique_id(text: str) -> UniqueId:
-    """What a unique id says; RemoteProtocolError if it is none."""
+    """Return what a unique id says; RemoteProtocolError if it is none."""
     data = _id_bytes(text)
     fixed_at = len(data) - _UNIQUE_MOVING.size - _UNIQUE_FIXED.size
     ip, _ = unpack_host(data[:fixed_at] + bytes(4))
@@ -107,7 +107,7 @@ def decode_unique_id(text: str) -> UniqueId:
 
 
 def unique_id_time_ms(text: str, now_ms: int, utc_offset_ms: int = 0) -> int:
-    """When a unique id was made, if that was in this month or the one before.
+    """Return when a unique id was made, if that was in this month or the one before.
 
     Source: common/message/MessageClientIDSetter.java#getNearlyTimeFromID (4.9.7)
     """
@@ -119,7 +119,7 @@ def unique_id_time_ms(text: str, now_ms: int, utc_offset_ms: int = 0) -> int:
 
 
 def month_around(time_ms: int, utc_offset_ms: int = 0) -> tuple[int, int]:
-    """When the month with this moment begins, and when the next one does."""
+    """Return when the month with this moment begins, and when the next one does."""
     from datetime import datetime, timedelta, timezone  # no server needs it to start
 
     zone = timezone(timedelta(milliseconds=utc_offset_ms))

@@ -59,7 +59,9 @@ INNER_MULTI_QUEUE_OFFSET = "INNER_MULTI_QUEUE_OFFSET"
 
 
 def decode_properties(text: str) -> dict[str, str]:
-    """The properties in ``text``, in its order; a repeated name keeps its first place, last value.
+    """Return the properties in ``text``, in order.
+
+    A repeated name has its first place and its last value.
 
     An entry without a name or without a value is skipped.
 

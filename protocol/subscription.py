@@ -27,7 +27,7 @@ class SubscriptionError(ProtocolError):
 
 
 def is_tag_type(expression_type: str | None) -> bool:
-    """Whether a subscription of this type is by tags: TAG, or nothing said.
+    """Return whether a subscription of this type is by tags: TAG, or nothing said.
 
     Source: common/filter/ExpressionType.java#isTagType (4.9.7)
     """
@@ -35,7 +35,7 @@ def is_tag_type(expression_type: str | None) -> bool:
 
 
 def build_subscription_data(topic: str, sub_string: str | None) -> SubscriptionData:
-    """A subscription by tags: ``*``, nothing, or tags joined by ``||``.
+    """Return a subscription by tags: ``*``, nothing, or tags joined by ``||``.
 
     Its sub_version is 0: Java puts the time there, which is the caller's to tell.
 
@@ -59,7 +59,7 @@ def build_subscription_data(topic: str, sub_string: str | None) -> SubscriptionD
 def build_subscription(
     topic: str, sub_string: str | None, expression_type: str | None
 ) -> SubscriptionData:
-    """A subscription of any type; SubscriptionError if it cannot be one.
+    """Return a subscription of any type; SubscriptionError if it cannot be one.
 
     Source: common/filter/FilterAPI.java#build (4.9.7)
     """

@@ -68,7 +68,7 @@ class PermName:
 
 
 def transaction_type(sys_flag: int) -> int:
-    """Which of the four TRANSACTION_*_TYPE a message is."""
+    """Return which of the four TRANSACTION_*_TYPE a message is."""
     return sys_flag & MessageSysFlag.TRANSACTION_MASK
 
 
@@ -99,7 +99,7 @@ def compression_name(sys_flag: int) -> str:
 
 
 def perm_to_string(perm: int) -> str:
-    """A permission as Java prints it: ``RW-``, ``RWX``."""
+    """Return a permission as Java prints it: ``RW-``, ``RWX``."""
     return "".join(
         letter if perm & bit else "-"
         for letter, bit in (("R", PermName.READ), ("W", PermName.WRITE), ("X", PermName.INHERIT))

@@ -68,7 +68,7 @@ def _load(path: str) -> type[Header]:
 
 
 def rows() -> list[Row[Any, Any]]:
-    """Every row, in the order of RequestCode.java."""
+    """Return every row, in the order of RequestCode.java."""
     return [row for row in globals().values() if isinstance(row, Row)]
 
 

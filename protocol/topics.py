@@ -1,4 +1,4 @@
-"""Names that RocketMQ itself gives to topics. Source: common/topic/TopicValidator.java,
+"""Topic names that RocketMQ itself uses. Source: common/topic/TopicValidator.java,
 common/MixAll.java (4.9.7)
 """
 
@@ -26,12 +26,12 @@ FAQ = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
 def retry_topic(group: str) -> str:
-    """Where a group's messages go to be tried again."""
+    """Return where a group's messages go to be tried again."""
     return RETRY_PREFIX + group
 
 
 def dlq_topic(group: str) -> str:
-    """Where a group's messages go when they have been tried often enough."""
+    """Return where a group's messages go when they have been tried often enough."""
     return DLQ_PREFIX + group
 
 

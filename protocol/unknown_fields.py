@@ -10,7 +10,7 @@ from fakemq.protocol.fastjson import bean_items
 
 
 def unknown_fields(bean: object, raw: object) -> dict[Any, Any]:
-    """What ``raw``, the JSON value that ``bean`` was read from, has more; empty if nothing.
+    """Return what ``raw``, the JSON value that ``bean`` was read from, has more; empty if nothing.
 
     It is nested like ``bean``: beans and maps hold what was found below them.
     """

@@ -17,7 +17,7 @@ _LAST_OF_3_0 = 15
 
 
 def version_name(version: int) -> str:
-    """The name of a version before 3.1.8: the only ones that a broker ever complains about.
+    """Return the name of a version before 3.1.8: the only ones that a broker ever complains about.
 
     ``version`` is 0 or more.
     """

@@ -18,7 +18,11 @@ _SAFETY_MS = 3_000
 
 
 class StoreCheckpoint:
-    """Store times of the last record that is on the disk: in the log, the queues, the index."""
+    """Store times, in milliseconds, of the last record that is on the disk.
+
+    ``physic_ms`` is that of the log, ``logics_ms`` of the queues, ``index_ms`` of the index.
+    `Flush` sets them; `StoreCheckpoint.flush` writes them.
+    """
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -30,12 +34,12 @@ class StoreCheckpoint:
 
     @property
     def min_ms(self) -> int:
-        """All that was stored before is in the log and the queues."""
+        """Every record stored before this time is in the log and the queues."""
         return max(0, min(self.physic_ms, self.logics_ms) - _SAFETY_MS)
 
     @property
     def min_with_index_ms(self) -> int:
-        """All that was stored before is in the index, too."""
+        """Every record stored before this time is also in the index."""
         return min(self.min_ms, self.index_ms)
 
     @property
@@ -44,9 +48,10 @@ class StoreCheckpoint:
         return max(self.physic_ms, self.logics_ms, self.index_ms)
 
     def go_back(self, stored_ms: int, now_ms: int) -> None:
-        """Be sure of nothing from ``stored_ms`` on: the clock went back, records come twice there.
+        """Move all times back to ``stored_ms`` at most, because the clock went back.
 
-        Differs: Java takes back what it has in memory only, and the log's time only.
+        The same store times come a second time then, and the new records are not on the disk yet.
+        Differs: Java moves back only the log's time, and only in memory.
         """
         self.physic_ms = min(self.physic_ms, stored_ms)
         self.logics_ms = min(self.logics_ms, stored_ms)
@@ -54,14 +59,14 @@ class StoreCheckpoint:
         self.flush(now_ms)
 
     def flush(self, now_ms: int) -> None:
-        """Write the times down, and have them on the disk."""
+        """Write the times to the file and flush it; StoreError if the disk refuses."""
         self._written = self._packed()
         self._file.write_at(0, self._written, now_ms)
         self._file.flush()
 
     @property
     def written(self) -> bool:
-        """Whether the file has the times as they are."""
+        """Whether the file has the present times."""
         return self._written == self._packed()
 
     def _packed(self) -> bytes:

@@ -1,7 +1,7 @@
 """The commit log: every record of a broker, in the order of arrival.
 
-Only ``append`` moves the end. Nothing here knows that topics exist, but for the table that hands
-out queue offsets. Source: store/CommitLog.java (4.9.7)
+Only `CommitLog.append` and `CommitLog.append_data` move the end forward. The log knows topics only
+as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ class CommitLog:
         self.topic_queue_table: dict[tuple[str, int], int] = {}
         """The next queue offset by topic and queue id."""
         self.records_end: int | None = None
-        """Where the last whole record ends, while the log follows another one byte by byte."""
+        """On a slave the physical offset behind the last complete record; None on a master.
+
+        A slave's log is copied byte by byte, so half a record may stand behind it.
+        """
 
     def load(self, now_ms: int) -> None:
-        """Take the files that are there; where their records end is for recovery to find out."""
+        """Open the existing files, each as if it were full; recovery finds the real end."""
         self._queue.load(now_ms)
 
     @property
@@ -54,23 +57,23 @@ class CommitLog:
         return [(queue.first_offset_of(index), file) for index, file in enumerate(queue.row)]
 
     def truncate(self, offset: int) -> list[Cut]:
-        """Have the log end at ``offset``; return what was cut off."""
+        """Cut the log off at a physical offset; return what was cut off."""
         return self._queue.truncate(offset)
 
     @property
     def max_offset(self) -> int:
-        """Where the next record goes, unless it does not fit into its file."""
+        """Physical offset of the end; the next record begins here if it fits into the last file."""
         return self._queue.max_offset
 
     @property
     def whole_end(self) -> int:
-        """Where a start would find the end: half a record is behind it, if one has come."""
+        """Where a start would find the end: before the half record that a slave may have."""
         end, at = self.records_end, self.max_offset
         return end if end is not None and at % self.file_size_bytes else at
 
     @property
     def min_offset(self) -> int:
-        """Offset of the first byte still there; -1 if there is none.
+        """Physical offset of the first byte that is not deleted; -1 if there is none.
 
         Source: store/CommitLog.java#getMinOffset (4.9.7)
         """
@@ -87,8 +90,8 @@ class CommitLog:
     ) -> AppendMessageResult:
         """Append the records of a message, or of a batch, next to each other.
 
-        ``size_bytes`` is that of all records together, at most `most_bytes`. Only this method gives
-        records their queue offsets, physical offsets and store time.
+        ``size_bytes`` is that of all records together, at most `most_bytes`. Records get their
+        queue offsets, physical offsets and store time here and nowhere else.
         Source: store/CommitLog.java#doAppend (4.9.7)
         """
         queue_id, sys_flag = message.queue_id, message.sys_flag
@@ -132,10 +135,11 @@ class CommitLog:
         return result
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:
-        """Append bytes of another log, which begin there at ``start_offset``: where this one ends.
+        """Append bytes that begin at ``start_offset`` in the master's log, where this log ends.
 
-        An empty log begins there. StoreError where the files are not those of the other log.
-        Source: store/CommitLog.java#appendData (4.9.7), which then writes them elsewhere, or not
+        An empty log begins at that offset. Raise StoreError if the bytes do not fit the files,
+        because the master's files have another size; Java writes them elsewhere or drops them.
+        Source: store/CommitLog.java#appendData (4.9.7)
         """
         queue = self._queue
         position = start_offset % queue.file_size_bytes
@@ -148,16 +152,19 @@ class CommitLog:
                 f" {queue.file_size_bytes}; mappedFileSizeCommitLog must be that of the master"
             )
         if last is not None and not last.position and queue.last_offset != start_offset:
-            queue.drop_last()  # a log that was cut at 0 begins elsewhere now
+            queue.drop_last()  # the log was cut at 0, and the master's log begins elsewhere
             last = None
-        # Recovery may have left a last file in which nothing is.
+        # Recovery may have left an empty last file, which is used then.
         if last is None or last.position == last.size_bytes:
             last = queue.add_file(start_offset, now_ms)
         last.append(data, now_ms)
 
     def _file_with_room(self, size_bytes: int, now_ms: int) -> File:
-        # What does not fit into the last file goes into the next; the rest of the last is a blank,
-        # which counts in offsets.
+        # There are three cases:
+        # 1. The records fit into the last file.
+        # 2. They do not: a blank fills the rest of it, and they go into a new file. The bytes of
+        #    the blank count in offsets.
+        # 3. There is no file yet.
         last = self._queue.last
         if last is not None:
             left_bytes = last.size_bytes - last.position
@@ -169,7 +176,7 @@ class CommitLog:
         return self._queue.add_file(0, now_ms)
 
     def next_file_offset(self, offset: int) -> int:
-        """The first offset of the file after the one that has ``offset`` in it.
+        """Return the first offset of the file behind the one that contains ``offset``.
 
         Source: store/CommitLog.java#rollNextFile (4.9.7)
         """
@@ -177,7 +184,7 @@ class CommitLog:
         return offset + size_bytes - offset % size_bytes
 
     def find_file(self, offset: int) -> tuple[File, int] | None:
-        """The file that has written bytes at ``offset``, and its first offset."""
+        """Return the file that has a written byte at ``offset``, and the file's first offset."""
         file = self._queue.find(offset)
         if file is None:
             return None
@@ -185,7 +192,7 @@ class CommitLog:
         return (file, offset - position) if position < file.position else None
 
     def read(self, offset: int, size_bytes: int) -> memoryview | None:
-        """Return ``size_bytes`` of the log; None if they are not all there, or in two files.
+        """Return ``size_bytes`` of the log; None if some are missing or in another file.
 
         Source: store/CommitLog.java#getMessage (4.9.7)
         """
@@ -197,7 +204,7 @@ class CommitLog:
         return file.view[start:end] if end <= file.position else None
 
     def read_from(self, offset: int) -> memoryview | None:
-        """All that is written from ``offset`` to the end of its file.
+        """Return the written bytes from ``offset`` to the end of its file, not copied.
 
         Source: store/CommitLog.java#getData (4.9.7)
         """
@@ -208,7 +215,7 @@ class CommitLog:
         return file.view[offset - first : file.position]
 
     def records(self, start_offset: int, end_offset: int) -> Iterator[tuple[int, memoryview]]:
-        """Every record in [start, end), with its offset; deleted files are passed over."""
+        """Yield every record in [start, end), with its offset; deleted files are skipped."""
         at = max(start_offset, self.min_offset)
         while at < end_offset:
             data = self.read_from(at)
@@ -224,7 +231,7 @@ class CommitLog:
             at = self.next_file_offset(at)
 
     def record_at(self, offset: int) -> memoryview | None:
-        """The record that begins at ``offset``, by the size it says itself.
+        """Return the record that begins at ``offset``, of the size that its first field has.
 
         Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
         """
@@ -232,7 +239,7 @@ class CommitLog:
         return None if head is None else self.read(offset, int.from_bytes(head, signed=True))
 
     def store_timestamp_ms(self, offset: int, size_bytes: int) -> int:
-        """When the record there was stored; -1 if it is not there (any more).
+        """Return when the record there was stored; -1 if it is not (or no longer) in the log.
 
         Source: store/CommitLog.java#pickupStoreTimestamp (4.9.7)
         """

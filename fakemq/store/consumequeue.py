@@ -45,13 +45,15 @@ class ConsumeQueue:
 
     @property
     def min_offset(self) -> int:
-        """The offset of the first entry whose message may still be there."""
+        """The offset of the first entry whose record may not be deleted yet."""
         return self._min_logic_offset // UNIT_BYTES
 
     def append(
         self, phy_offset: int, size_bytes: int, tags_code: int, queue_offset: int, now_ms: int
     ) -> None:
-        """Add the entry of a record; one that is there already is left as it is.
+        """Add the entry of a record, unless the queue has it already.
+
+        ``phy_offset`` is in bytes of the log, ``queue_offset`` counts entries.
 
         Source: store/ConsumeQueue.java#putMessagePositionInfo (4.9.7)
         """
@@ -73,11 +75,11 @@ class ConsumeQueue:
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
 
     def load(self, now_ms: int) -> None:
-        """Take the files that are there."""
+        """Open the existing files."""
         self._queue.load(now_ms)
 
     def recover(self) -> list[Cut]:
-        """Find out where the entries end, by the last three files; return what stood behind.
+        """Find where the entries end, in the last three files; cut off and return what follows.
 
         Source: store/ConsumeQueue.java#recover (4.9.7)
         """
@@ -93,7 +95,7 @@ class ConsumeQueue:
                 return queue.truncate(end)
 
     def truncate(self, phy_offset: int) -> list[Cut]:
-        """Drop the entries of records at or behind ``phy_offset``; return what was there.
+        """Drop the entries of records at or behind ``phy_offset``; return what was dropped.
 
         Source: store/ConsumeQueue.java#truncateDirtyLogicFiles (4.9.7)
         """
@@ -111,7 +113,10 @@ class ConsumeQueue:
         return cuts
 
     def _entries_end(self, file: File, phy_offset: int | None) -> int:
-        """Where the entries of a file end that name a record, one before an offset if given."""
+        """Return the position in a file behind its last entry of a record.
+
+        With ``phy_offset``, only entries of records before that offset count.
+        """
         count = 0
         for offset, size_bytes, _ in _units(file.view):
             if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
@@ -123,11 +128,11 @@ class ConsumeQueue:
 
     @property
     def last_file(self) -> File | None:
-        """The file that takes the entries."""
+        """The file to which entries are appended."""
         return self._queue.last
 
     def units_from(self, offset: int) -> memoryview | None:
-        """The entries from ``offset`` to the end of its file; None if there are none.
+        """Return the entries from ``offset`` to the end of its file; None if there are none.
 
         Source: store/ConsumeQueue.java#getIndexBuffer (4.9.7)
         """
@@ -141,20 +146,21 @@ class ConsumeQueue:
         return file.view[position : file.position] if position < file.position else None
 
     def unit_at(self, offset: int) -> tuple[int, int, int] | None:
-        """Physical offset, size and tags code of one entry."""
+        """Return physical offset, size and tags code of one entry."""
         units = self.units_from(offset)
         return None if units is None else _unpack_unit(units, 0)
 
     def next_file_offset(self, offset: int) -> int:
-        """The offset of the first entry of the next file."""
+        """Return the offset of the first entry of the next file."""
         units = self._queue.file_size_bytes // UNIT_BYTES
         return offset + units - offset % units
 
     def offset_by_time(self, timestamp_ms: int, log: CommitLog) -> int:
-        """The offset of the entry stored nearest to a time, within the file the time belongs to.
+        """Return the queue offset of the record stored nearest to a time; 0 for an empty queue.
 
-        Before the first it is the first, after the last it is the last, between two it is the
-        nearer, of two equally near the earlier. 0 for an empty queue.
+        Only the file that the time belongs to is searched. There are four cases:
+        1. Before the first record: the first. 2. After the last record: the last.
+        3. Between two records: the nearer one. 4. Equally near to both: the earlier one.
         Source: store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7)
         """
         found = self._queue.find_by_time(timestamp_ms)
@@ -192,7 +198,7 @@ class ConsumeQueue:
         return max(0, first // UNIT_BYTES + target)
 
     def delete_expired_files(self, min_phy_offset: int) -> None:
-        """Delete files of which no record is left, but never the last, and correct the minimum.
+        """Delete files whose records are all deleted, but never the last; correct the minimum.
 
         Source: store/MappedFileQueue.java#deleteExpiredFileByOffset (4.9.7)
         """
@@ -241,7 +247,7 @@ class ConsumeQueues:
         self._table: dict[str, dict[int, ConsumeQueue]] = {}
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """The queue, if a message was ever put into it."""
+        """Return the queue; None if no message was ever put into it."""
         return self._table.get(topic, _NONE).get(queue_id)
 
     def find_or_make(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -252,23 +258,23 @@ class ConsumeQueues:
         return queue
 
     def load(self, now_ms: int) -> None:
-        """Take the queues that are there. Source: DefaultMessageStore.java#loadConsumeQueue"""
+        """Open the existing queues. Source: DefaultMessageStore.java#loadConsumeQueue (4.9.7)"""
         paths = (path.split("/") for path in self._files.list(FOLDER))
         found = {(path[1], path[2]) for path in paths if len(path) > 3}
         for topic, queue_id in sorted(found):
-            if queue_id.isdecimal():  # Java passes over what is no number
+            if queue_id.isdecimal():  # Java skips other names
                 self.find_or_make(topic, int(queue_id)).load(now_ms)
 
     def topics(self) -> Set[str]:
-        """The topics that have queues, as they come and go."""
+        """Return the topics that have queues, as a view that follows later changes."""
         return self._table.keys()
 
     def ids(self, topic: str) -> list[int]:
-        """The queue ids of a topic's queues, ascending."""
+        """Return the queue ids of a topic's queues, ascending."""
         return sorted(self._table.get(topic, _NONE))
 
     def destroy_one(self, topic: str, queue_id: int) -> None:
-        """Delete one queue, and with the last one its topic."""
+        """Delete one queue, and its topic if that has no other."""
         queues = self._table[topic]
         queues.pop(queue_id).destroy()
         if not queues:
@@ -286,5 +292,6 @@ class ConsumeQueues:
 
 
 def _units(view: memoryview) -> Iterator[tuple[int, int, int]]:
-    """The whole entries of a view, which may end anywhere: memory grows by its own steps."""
+    """Yield the complete entries of a view."""
+    # A file in memory grows by steps that are no multiple of an entry.
     return UNIT.iter_unpack(view[: len(view) - len(view) % UNIT_BYTES])

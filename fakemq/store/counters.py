@@ -1,9 +1,9 @@
-"""Running totals that remember what they were at past ticks.
+"""Counters that remember their totals at past ticks.
 
 Java reads its counters by timers (each second, 10 seconds, 10 minutes, hour, day) and answers
-statistics from the samples. Here no timer reads anything: a counter that is added to in a new
-interval first writes down what it had come to in the one before, and a sample is computed when
-somebody asks for it. An idle counter costs nothing, and the answers are the same.
+statistics from the samples. Here no timer is needed: the first addition in a new interval first
+saves the total of the interval before, and a sample is computed when it is read. An idle counter
+costs nothing, and the results are the same.
 
 Source: common/stats/StatsItem.java (4.9.7)
 """
@@ -14,29 +14,29 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 Total: TypeAlias = tuple[int, int]
-"""What has been added up, and in how many times."""
+"""The sum of the values added, and the number of additions."""
 
 NOTHING: Total = (0, 0)
 
 
 class Grid(NamedTuple):
-    """Ticks each ``period_ms``: number 0 is at ``first_ms``; the last ``keep`` + 1 are known."""
+    """Ticks every ``period_ms``, from tick 0 at ``first_ms``; ``keep`` + 1 are remembered."""
 
     period_ms: int
     keep: int
     first_ms: int = 0
 
     def tick(self, now_ms: int) -> int:
-        """The number of the last tick, -1 before the first."""
+        """Return the number of the last tick, -1 before the first."""
         return (now_ms - self.first_ms) // self.period_ms
 
     def next_ms(self, now_ms: int) -> int:
-        """When the next tick is."""
+        """Return when the next tick is."""
         return self.first_ms + (self.tick(now_ms) + 1) * self.period_ms
 
 
 class CounterSnapshot(NamedTuple):
-    """What a counter gained over the ticks of a grid: sum, per second, and per time it was added.
+    """How much was added to a counter: the sum, per second, and per addition.
 
     Source: common/stats/StatsSnapshot.java (4.9.7)
     """
@@ -47,17 +47,19 @@ class CounterSnapshot(NamedTuple):
 
 
 class _Past:
-    """The totals that a counter had when ticks passed, written down where they changed."""
+    """The totals that a counter had at past ticks; one entry for each change."""
 
     __slots__ = ("_totals", "born", "grid", "tick")
 
     def __init__(self, grid: Grid, now_ms: int) -> None:
         self.grid = grid
         self.born = self.tick = grid.tick(now_ms)
-        self._totals: list[tuple[int, Total]] = []  # counters are many, a deque takes 600 bytes
+        self._totals: list[
+            tuple[int, Total]
+        ] = []  # a list: there are many counters, and a deque takes 600 bytes
 
     def pass_to(self, now_ms: int, total: Total) -> None:
-        """Time has come to ``now_ms``; the total is still what it was at all ticks on the way."""
+        """Save ``total`` for the ticks up to ``now_ms``: no addition came between them."""
         tick = self.grid.tick(now_ms)
         if tick == self.tick:
             return
@@ -68,7 +70,7 @@ class _Past:
             del totals[0]
 
     def at(self, tick: int, total: Total) -> Total:
-        """The total at a tick; ``total`` is what it is now."""
+        """Return the total at a tick; ``total`` is the present one."""
         if tick > self.tick:
             return total
         return next((then for since, then in reversed(self._totals) if since <= tick), NOTHING)
@@ -102,15 +104,17 @@ class Counter:
         self._next_ms = min([past.grid.next_ms(now_ms) for past in self._pasts])
 
     def tick(self, which: int, now_ms: int) -> int:
-        """The number of the last tick of one of the grids."""
+        """Return the number of the last tick of one of the grids."""
         return self._pasts[which].grid.tick(now_ms)
 
     def at(self, which: int, tick: int) -> Total:
-        """The total when a tick of one of the grids passed; nothing before it was born."""
+        """Return the total at a tick of one of the grids; (0, 0) before the counter existed."""
         return self._pasts[which].at(tick, (self.value, self.times))
 
     def snapshot(self, which: int, now_ms: int) -> CounterSnapshot:
-        """What was gained from the oldest known tick to the last one; nothing before the first.
+        """Return what was added between the oldest remembered tick and the last one.
+
+        All fields are 0 before the first tick.
 
         Source: common/stats/StatsItem.java#computeStatsData (4.9.7)
         """

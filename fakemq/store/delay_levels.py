@@ -1,7 +1,9 @@
-"""The delay levels of a broker, and messages that take the way through the schedule topic.
+"""The delay levels of a broker, and the detour of delayed messages through the schedule topic.
 
-Each level has a queue of its own there, numbered from 0, in which messages fall due one behind
-the other. Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java (4.9.7)
+Each level has its own queue there, numbered from 0. As all its messages wait equally long, they
+become due in the order of the queue.
+
+Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java (4.9.7)
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ if TYPE_CHECKING:
 
 
 def delay_level_to_queue_id(level: int) -> int:
-    """The queue of a level in the schedule topic."""
+    """Return the queue of a level in the schedule topic."""
     return level - 1
 
 
 def queue_id_to_delay_level(queue_id: int) -> int:
-    """The level whose messages are in a queue of the schedule topic."""
+    """Return the level whose messages are in a queue of the schedule topic."""
     return queue_id + 1
 
 
 class DelayLevels:
-    """What a store knows of delays: the table of ``messageDelayLevel``."""
+    """The table of ``messageDelayLevel``."""
 
     def __init__(self, text: str) -> None:
         self.table: dict[int, int] = {}
@@ -46,20 +48,21 @@ class DelayLevels:
         self.read(text)
 
     def read(self, text: str) -> None:
-        """Take another table; raises ValueError, and keeps the old one, if it is none."""
+        """Replace the table; raise ValueError and keep the old one if ``text`` is not valid."""
         self.table = parse_delay_levels(text)
 
     @property
     def max_level(self) -> int:
-        """Levels beyond it count as this one."""
+        """The highest level; higher ones in messages are treated as this one."""
         return len(self.table)
 
     def divert(self, message: InnerMessage) -> None:
-        """Send a message with a delay level through the schedule topic; others are left alone.
+        """Change topic and queue of a message with a delay level to those of the schedule topic.
 
-        Its real topic and queue go into its properties. Every put passes here, that of a committed
-        transaction too; half messages and rollbacks do not wait. Raises NumberFormatError for a
-        level that is no number. Source: store/CommitLog.java#asyncPutMessage (4.9.7)
+        Its real topic and queue go into its properties. Called for every put with a delay level,
+        also of a committed transaction; half messages and rollbacks are not delayed. Raise
+        NumberFormatError for a level that is not a number.
+        Source: store/CommitLog.java#asyncPutMessage (4.9.7)
         """
         properties = message.properties
         text = properties.get(DELAY_TIME_LEVEL)
@@ -78,9 +81,10 @@ class DelayLevels:
         message.queue_id = delay_level_to_queue_id(level)
 
     def queue_code(self, topic: str, properties: Mapping[str, str], store_timestamp_ms: int) -> int:
-        """Return what a record's entry in its consume queue keeps beside offset and size.
+        """Return the tags code of a record's entry in its consume queue.
 
-        That is the hash of its tags; in the schedule topic the time at which the record is due.
+        This is the hash of its tags. In the schedule topic it is the time, in milliseconds, at
+        which the record becomes due.
         """
         if topic == SCHEDULE_TOPIC:
             due_ms = self.deliver_timestamp_ms(properties, store_timestamp_ms)
@@ -91,9 +95,9 @@ class DelayLevels:
     def deliver_timestamp_ms(
         self, properties: Mapping[str, str], store_timestamp_ms: int
     ) -> int | None:
-        """When a record of the schedule topic is due, which its queue keeps as tags code.
+        """Return when a record of the schedule topic becomes due, in ms; None if it has no level.
 
-        None if it has no level. Source: store/CommitLog.java#checkMessageAndReturnSize,
+        Source: store/CommitLog.java#checkMessageAndReturnSize,
         ScheduleMessageService.java#computeDeliverTimestamp (4.9.7)
         """
         level = min(parse_int(properties.get(DELAY_TIME_LEVEL, "0")), self.max_level)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 
 OPEN_MAX = 10_240
-"""Descriptors of a process of macOS, unless it is told of more. Source: its sys/syslimits.h"""
+"""The most descriptors that macOS allows a process by default. Source: its sys/syslimits.h"""
 
 
 def raise_descriptor_limit() -> None:
-    """Have as many descriptors as the system allows, as a JVM does (MaxFDLimit)."""
+    """Raise the limit of descriptors as far as the system allows, as a JVM does (MaxFDLimit)."""
     try:
         import resource
-    except ImportError:  # Windows, whose sockets are no descriptors
+    except ImportError:  # Windows has no such limit: sockets are not descriptors there
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # macOS says that there is no limit, and takes no more than its OPEN_MAX for all that.
+    # macOS reports no limit, but refuses more than OPEN_MAX.
     for wanted in (hard, max(soft, OPEN_MAX)):
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

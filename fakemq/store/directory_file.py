@@ -1,7 +1,8 @@
-"""A file in a directory, mapped into memory, that knows what a crash could take from it.
+"""A file in a directory, mapped into memory, that knows which of its bytes a crash could lose.
 
-Blocks are asked for before the mapping is written to: a full disk is an error then, where it would
-otherwise be the end of the process. Appending so takes half the time that a write call would.
+Disk blocks are allocated before the mapping is written to. A full disk then raises an error;
+otherwise the write would end the process with SIGBUS. An append through the mapping takes half the
+time of a write call.
 Source: store/MappedFile.java (4.9.7)
 """
 
@@ -34,8 +35,9 @@ class Directory(Protocol):
 class DirectoryFile:
     """A `File` of a directory.
 
-    What was written since the last flush is known by its pages, and what they held before: bytes
-    behind ``flushed`` were zeros, other pages are kept as they were.
+    To undo unflushed writes, as a power failure does, the file must know the bytes that pages had
+    before. There are two cases: 1. Appended bytes, behind ``flushed``: the disk has zeros there.
+    2. Pages changed by `write_at`: a copy of each page is kept until the next flush.
     """
 
     __slots__ = (
@@ -59,12 +61,12 @@ class DirectoryFile:
     ) -> None:
         self._directory = directory
         self._map = pages
-        self._before: dict[int, bytes] = {}
+        self._before: dict[int, bytes] = {}  # page number -> its bytes at the last flush
         self._ever_flushed = not made
-        self._own_pages: set[int] = set()
-        self._reserved = 0
+        self._own_pages: set[int] = set()  # pages for which `write_at` has allocated blocks
+        self._reserved = 0  # position up to which appends have blocks on the disk
         self.flush_is_lost = False
-        """Whether a fault took a flush, and none was made since."""
+        """Whether a fault lost a flush, and no later flush succeeded."""
         self.path = path
         self.size_bytes = len(pages)
         self.position = self.flushed = 0 if made else len(pages)
@@ -74,7 +76,7 @@ class DirectoryFile:
     # -- writing ------------------------------------------------------------------------------
 
     def append(self, data: bytes, now_ms: int) -> None:
-        """As `File.append`; StoreError if the disk has no room for it."""
+        """As `File.append`; raise StoreError if the disk is full."""
         start = self.position
         end = start + len(data)
         if end > self._reserved:
@@ -87,8 +89,8 @@ class DirectoryFile:
             directory.unflushed[self] = None
         directory.used_bytes += end - start
         if end == self.size_bytes:
-            # Look-ups by time go by it, also those of who finds the file after a kill: by itself
-            # it has the time of when its last page was first written to.
+            # Look-ups by time use the time of the file, also after a kill. The system itself would
+            # set the time at which the last page was first written to.
             self.set_time()
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
@@ -98,7 +100,7 @@ class DirectoryFile:
             if page not in self._own_pages:
                 self._allocate(start, min(start + PAGE_BYTES, self.size_bytes))
                 self._own_pages.add(page)
-            # What never was on the disk was nothing but zeros there.
+            # A file that was never flushed has only zeros on the disk.
             if self._ever_flushed and page not in self._before:
                 self._before[page] = bytes(self.view[start : start + PAGE_BYTES])
         self.view[offset:end] = data
@@ -106,7 +108,7 @@ class DirectoryFile:
         self._directory.unflushed[self] = None
 
     def truncate(self, position: int) -> None:
-        """As `File.truncate`; going back, what lies behind becomes zeros, for good."""
+        """As `File.truncate`; the bytes behind an earlier position become zeros on the disk too."""
         if position < self.position and self.data_end(position) > position:
             path = self._directory.path_of(self.path)
             try:
@@ -123,7 +125,7 @@ class DirectoryFile:
         self.flushed = min(self.flushed, position)
 
     def _reserve(self, end: int) -> None:
-        """Have blocks on the disk up to ``end`` at least: a page, then twice as much each time."""
+        """Allocate blocks up to ``end`` at least: a page, then twice as much each time."""
         start = max(self._reserved, self.position)
         step = min(max(PAGE_BYTES, self._reserved), _MOST_RESERVED_BYTES)
         until = min(max(end, start + step), self.size_bytes)
@@ -140,7 +142,7 @@ class DirectoryFile:
             raise store_error(path, f"cannot be written from {start} on", error) from None
 
     def data_end(self, start: int) -> int:
-        """Behind the last byte from ``start`` on that is not zero; ``start`` if all are."""
+        """Return the position behind the last non-zero byte; ``start`` if there is none."""
         end = self.size_bytes
         step = _MOST_RESERVED_BYTES
         with descriptor(self._directory.path_of(self.path), os.O_RDONLY) as number:
@@ -157,7 +159,7 @@ class DirectoryFile:
     # -- flushing -----------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Make everything written so far survive a crash, its time too; StoreError if it cannot."""
+        """Write all bytes and the time to the disk; raise StoreError if the disk refuses."""
         path = self._directory.path_of(self.path)
         try:
             self._map.flush()
@@ -171,18 +173,18 @@ class DirectoryFile:
         self.set_time()
 
     def set_time(self) -> None:
-        """Give the file on the disk its time by the cluster's clock."""
+        """Set the file's time on the disk by the cluster's clock."""
         at_ns = self.mtime_ms * 1_000_000
-        with suppress(OSError):  # deleted behind our back: nobody will look
+        with suppress(OSError):  # another process deleted it: its time is not needed
             os.utime(self._directory.path_of(self.path), ns=(at_ns, at_ns))
 
     def unflushed_pages(self) -> list[int]:
-        """The numbers of the pages that a crash may take."""
+        """Return the numbers of the pages that a crash may lose."""
         appended = range(self.flushed // PAGE_BYTES, -(-self.position // PAGE_BYTES))
         return sorted(self._before.keys() | (appended if self.position > self.flushed else ()))
 
     def lose(self, page: int, kept_bytes: int = 0) -> None:
-        """Have a page as it was at the last flush, but for its first ``kept_bytes``."""
+        """Restore a page as of the last flush, but keep its first ``kept_bytes`` as they are."""
         start = page * PAGE_BYTES
         end = min(start + PAGE_BYTES, self.size_bytes)
         if self._ever_flushed:
@@ -198,12 +200,12 @@ class DirectoryFile:
 
 
 def _cut(page: int, data: bytes, position: int) -> bytes:
-    """A page of a file that ends at ``position``."""
+    """Return a page's bytes, with zeros from the file's ``position`` on."""
     return data[: max(0, position - page * PAGE_BYTES)].ljust(len(data), b"\0")
 
 
-class descriptor:  # noqa: N801 - reads as the call it stands for
-    """A file's descriptor for the time of a ``with``."""
+class descriptor:  # noqa: N801 - used like a function
+    """The descriptor of a file, open during a ``with`` block."""
 
     def __init__(self, path: str, flags: int) -> None:
         self._number = os.open(path, flags | os.O_CLOEXEC, 0o644)
@@ -216,7 +218,7 @@ class descriptor:  # noqa: N801 - reads as the call it stands for
 
 
 def store_error(path: str, what: str, error: Exception) -> StoreError:
-    """The error that names a file, or the folder that is in the way, and what the system says."""
+    """Return an error that names the file, or the folder that failed, and the system's reason."""
     why = str(error)
     if isinstance(error, OSError) and error.strerror:
         path, why = error.filename or path, error.strerror
@@ -226,7 +228,7 @@ def store_error(path: str, what: str, error: Exception) -> StoreError:
 
 
 def _extents(number: int, start: int, end: int) -> list[tuple[int, int]]:
-    """Where from ``start`` on there may be anything but zeros."""
+    """Return the ranges from ``start`` on that may have non-zero bytes: those without holes."""
     if not hasattr(os, "SEEK_DATA"):
         return [(start, end)]
     found = []

@@ -1,4 +1,4 @@
-"""The files of one node in a directory: sparse, of Java's sizes, of the cluster's times.
+"""The files of one node in a directory: sparse, with Java's sizes and the cluster's times.
 
 Source: store/MappedFileQueue.java, store/config/StorePathConfigHelper.java (4.9.7)
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
 
 FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
-"""What a store fills with files of fixed size."""
+"""The folders of a store that have files of fixed size."""
 _LEAST_FREE_BYTES = 16 << 20
-"""Left to others: what is mapped and already reserved never needs it."""
+"""Left free for other processes. Bytes already mapped and allocated never need it."""
 
 
 class DiskSize(NamedTuple):
-    """How large the disk is, and how much of it may still be written."""
+    """The size of a disk, and how much of it can still be written."""
 
     total_bytes: int
     free_bytes: int
@@ -41,7 +41,8 @@ class DiskSize(NamedTuple):
 class DirectoryFiles:
     """The `Files` of one node in a directory, ``root``; its commit log may be elsewhere.
 
-    ``disk`` is asked how large the disk is; ``broken`` is why nothing is written any more, if so.
+    ``disk`` returns the size of the disk. ``broken`` is the reason why nothing is written any more,
+    or empty.
     """
 
     durable = True
@@ -57,10 +58,10 @@ class DirectoryFiles:
         self._log_folder = os.path.abspath(log_folder or os.path.join(root, LOG_FOLDER))
         self._clock = clock
         self._files: dict[str, DirectoryFile] = {}
-        self._room_bytes = 0
+        self._room_bytes = 0  # bytes that may be appended before the disk is asked again
 
     def path_of(self, path: str) -> str:
-        """Where a file of the store is on this machine."""
+        """Return the path of a file of the store on this machine."""
         folder, slash, rest = path.partition("/")
         if folder == LOG_FOLDER:
             return self._log_folder + slash + rest
@@ -71,9 +72,9 @@ class DirectoryFiles:
     def open(
         self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
     ) -> DirectoryFile:
-        """As `Files.open`; one found on the disk counts as written to its end.
+        """As `Files.open`; an existing file counts as written to its end.
 
-        StoreError if it has another size there, or cannot be opened, made or mapped.
+        Raise StoreError if it has another size, or cannot be opened, made or mapped.
         """
         file = self._files.get(path)
         if file is None:
@@ -102,7 +103,7 @@ class DirectoryFiles:
         except (OSError, ValueError, OverflowError) as error:
             if made:
                 with suppress(OSError):
-                    os.unlink(full_path)  # or the next try would meet a file of the wrong size
+                    os.unlink(full_path)  # the next attempt would find a file of the wrong size
             raise store_error(full_path, "cannot be opened", error) from None
         time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
         return DirectoryFile(self, path, pages, time_ms, made)
@@ -142,7 +143,7 @@ class DirectoryFiles:
         return [file for file in self.unflushed if file.path.startswith(prefix)]
 
     def clear(self) -> None:
-        """Delete the files of the log, the queues and the index; others were never ours."""
+        """Delete the files of the log, the queues and the index, and nothing else."""
         for folder in FOLDERS:
             for path in self.list(folder):
                 self.delete(path)
@@ -150,7 +151,7 @@ class DirectoryFiles:
         self.broken = ""
 
     def close(self) -> None:
-        """Let all files go, unflushed, with the times that they have; slices of them stay valid."""
+        """Close all files without a flush and set their times; slices of them stay valid."""
         for file in self._files.values():
             file.set_time()
         self._files.clear()
@@ -159,14 +160,14 @@ class DirectoryFiles:
         self.broken = ""
         self.damaged = False
 
-    # -- what has no fixed size ---------------------------------------------------------------
+    # -- files without a fixed size ---------------------------------------------------------------
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file on the disk."""
+        """Return whether the file is on the disk."""
         return os.path.exists(self.path_of(path))
 
     def create(self, path: str) -> None:
-        """Have an empty file, if there is none of that name; StoreError if it cannot be."""
+        """Create an empty file unless it exists; raise StoreError if the disk refuses."""
         full_path = self.path_of(path)
         try:
             os.makedirs(os.path.dirname(full_path), exist_ok=True)
@@ -180,7 +181,7 @@ class DirectoryFiles:
     def _ask_disk(self) -> DiskSize:
         root = self.root
         while not os.path.exists(root) and root != os.path.dirname(root):
-            root = os.path.dirname(root)  # where it is going to be made
+            root = os.path.dirname(root)  # the folder is not made yet
         status = os.statvfs(root)
         return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
 
@@ -193,7 +194,7 @@ class DirectoryFiles:
             return False
         self._room_bytes -= size_bytes
         if self._room_bytes < 0:
-            # Asked again after a sixteenth of what there was: others write to the disk, too.
+            # Ask again after a sixteenth of the free bytes: other processes write to the disk too.
             free_bytes = self.disk().free_bytes - _LEAST_FREE_BYTES
             self._room_bytes = free_bytes // 16
             return free_bytes >= size_bytes
@@ -209,10 +210,11 @@ class DirectoryFiles:
     # -- crashes ------------------------------------------------------------------------------
 
     def lose_unflushed(self, randomness: Random) -> tuple[int, int]:
-        """Take from the disk what no flush made safe; return how many pages that may be, and are.
+        """Undo unflushed writes as a power failure does; return the pages at risk and those lost.
 
-        As in a power failure some pages had been written all the same, in any order, and the last
-        of those but for the end. Nothing is left of what a flush that was lost was to write.
+        There are three cases: 1. The system had already written some of the pages, in any order;
+        they stay. 2. The last of these was written only in part. 3. The other pages are lost, and
+        every page of a file whose flush was lost by a fault.
         """
         all_pages = [(file, page) for file in self.unflushed for page in file.unflushed_pages()]
         pages = [(file, page) for file, page in all_pages if not file.flush_is_lost]
@@ -234,7 +236,7 @@ class DirectoryFiles:
 
 
 def _mapped(number: int, size_bytes: int) -> mmap.mmap:
-    """A mapping, that holds no descriptor of its own where Python can do without."""
+    """Return a mapping of a file; from Python 3.13 on it holds no descriptor of its own."""
     if sys.version_info >= (3, 13):
         return mmap.mmap(number, size_bytes, trackfd=False)
     return mmap.mmap(number, size_bytes)

@@ -1,4 +1,4 @@
-"""One process at a time in a store directory, fakemq or Java.
+"""Allows one process at a time in a store directory, fakemq or Java.
 
 Source: store/DefaultMessageStore.java#start (4.9.7), which locks the first byte of ``lock``.
 """
@@ -10,7 +10,7 @@ import os
 from fakemq.errors import StoreError
 
 _held: set[str] = set()
-"""The folders that this process has; the system's lock does not tell two of its users apart."""
+"""The folders that this process has locked: the system lets one process lock a file twice."""
 
 
 class DirectoryLock:
@@ -22,11 +22,11 @@ class DirectoryLock:
         self._real_path = ""
 
     def take(self) -> None:
-        """Lock the directory, made if it is not there.
+        """Lock the directory; create it if necessary.
 
-        StoreError if another store has it, or it cannot be written.
+        Raise StoreError if another store has it open, or it cannot be written.
         """
-        import fcntl  # not on every system; a store in memory does without
+        import fcntl  # not on every system, and a store in memory does not need it
 
         try:
             os.makedirs(self._root, exist_ok=True)
@@ -51,7 +51,7 @@ class DirectoryLock:
         _held.add(real_path)
 
     def release(self) -> None:
-        """Let others have the directory; again does nothing."""
+        """Unlock the directory; do nothing if it is not locked."""
         number, self._number = self._number, None
         if number is not None:
             _held.discard(self._real_path)

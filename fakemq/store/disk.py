@@ -1,4 +1,4 @@
-"""A store in a directory, from the start to the end of its node: what is loaded, kept, let go.
+"""A store in a directory: its start, stop, kill and reset.
 
 Source: store/DefaultMessageStore.java#load, #start, #shutdown (4.9.7)
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fakemq.store.writing import InnerMessage
 
 ABORT = "abort"
-"""There as long as a broker runs on the store, and afterwards if it was not stopped."""
+"""A file that exists while a broker runs on the store; it remains if the broker is killed."""
 NOT_OPEN = "the broker is not running"
 
 
@@ -43,12 +43,12 @@ def _nothing() -> None:
 class Disk:
     """The directory of a `MessageStore`, which has it as its ``disk``.
 
-    Between `stop` or `kill` and the next `start` the store is empty, and the directory free for
-    others. ``soon`` is `MemoryNetwork.post`, or as good; ``randomness`` says what a crash takes.
+    Between `stop` or `kill` and the next `start` the store is empty and the directory unlocked.
+    ``soon`` is `MemoryNetwork.post` or an equivalent; ``randomness`` chooses what a crash loses.
     """
 
     flush: Flush
-    """There from `start` to `stop` or `kill`."""
+    """Exists from `start` to `stop` or `kill`."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Disk:
         self._lock = DirectoryLock(files.root)
         self._running = False
         store.disk = self
-        store.put_listeners.insert(0, self)  # whether the flush is waited for comes first
+        store.put_listeners.insert(0, self)  # the wait for the flush is decided first
         files.broken = NOT_OPEN
 
     def start(self, load_tables: Callable[[], None] = _nothing) -> None:
-        """Open the store and bring it into order; StoreError if that cannot be.
+        """Open and recover the store; raise StoreError if that is not possible.
 
-        ``load_tables`` reads what else is in the directory, once nobody else can change it.
+        ``load_tables`` reads the config files, after the directory is locked against changes.
         """
         self._lock.take()
         self.files.broken = ""
@@ -101,7 +101,7 @@ class Disk:
         recovery.run(now_ms, self._checkpoint, clean=clean)
         if not clean:
             for _, file in store.log.files:
-                file.flush()  # what another process wrote may never have come to the disk
+                file.flush()  # the bytes that a killed process wrote may not be on the disk
         files.create(ABORT)
         self._start_flush(store.index)
         if recovery.dispatched:
@@ -130,14 +130,14 @@ class Disk:
         )
 
     def stop(self) -> None:
-        """Bring everything to the disk and close it; what cannot be written is told and left."""
+        """Flush everything and close; an error of the disk is written to the journal."""
         if not self._running:
             return
         flushed = False
         try:
             self.flush.everything()
             flushed = True
-            # Else the next start is one as after a crash, says Java.
+            # Otherwise the next start recovers as after a crash, as in Java.
             if not self._store.disk_space.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
         except StoreError as error:
@@ -149,7 +149,7 @@ class Disk:
                 self._close()
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
-        """Leave everything as it is, or as a power failure would: without what was not flushed."""
+        """Close without a flush; ``lose_unsynced`` undoes unflushed writes, as a power failure."""
         if not self._running:
             return
         if lose_unsynced:
@@ -171,7 +171,7 @@ class Disk:
 
     def _close(self) -> None:
         if self._running:
-            del self.flush, self._checkpoint  # or they would hold files open
+            del self.flush, self._checkpoint  # they would keep files open
         self._running = False
         self._store.start_empty()
         self.files.close()
@@ -179,14 +179,14 @@ class Disk:
         self._lock.release()
 
     def emptied(self, index: IndexService) -> None:
-        """The store was reset: nothing waits, and the checkpoint knows nothing."""
+        """Begin again after a reset of the store: no sends wait, and the checkpoint is empty."""
         if self._running:
             self.flush.end()
             self._checkpoint.clear(self._clock.now_ms())
             self._start_flush(index)
 
     def stored(self, message: InnerMessage, result: PutMessageResult) -> None:
-        """Say in ``result`` up to where the log must be flushed, if the sender waits for that.
+        """Set ``result.flush_to`` to where the log must be flushed, if the sender waits for that.
 
         Source: store/CommitLog.java#submitFlushRequest (4.9.7)
         """
@@ -198,7 +198,7 @@ class Disk:
             result.flush_to = appended.wrote_offset + appended.wrote_bytes
 
     def failed(self, error: StoreError) -> None:
-        """The disk does not take any more: messages are refused from here on.
+        """Refuse messages from now on, because the disk returned an error.
 
         Source: store/RunningFlags.java#makeLogicsQueueError (4.9.7)
         """

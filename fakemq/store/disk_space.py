@@ -102,7 +102,7 @@ class DiskSpace:
         return self._files.total_bytes if size_bytes is None else size_bytes
 
     def used_ratio(self) -> float:
-        """How full the disk is, from 0 to 1."""
+        """Return how full the disk is, from 0 to 1."""
         if self._filled_by is not None:
             return 1.0
         size_bytes = self._disk_size_bytes
@@ -111,7 +111,7 @@ class DiskSpace:
         return min(1.0, self._files.used_bytes / size_bytes) if size_bytes else 1.0
 
     def rounded_ratio(self) -> float:
-        """The same, rounded up to whole percents.
+        """Return the same, rounded up to whole percents.
 
         Source: common/UtilAll.java#getDiskPartitionSpaceUsedPercent (4.9.7)
         """

@@ -1,7 +1,8 @@
-"""Where the store keeps its bytes: fixed-size files by path, in memory or in a directory.
+"""The interface of the store's files: files of fixed size by path, in memory or in a directory.
 
-The store never opens, maps or syncs anything itself. All times are given by the caller, because
-retention and look-ups by time go by the cluster's clock, not by the machine's.
+The store never opens, maps or syncs a file itself. The caller passes all times, because retention
+and look-ups by time use the cluster's clock, not the machine's. Times are milliseconds of the wall
+clock, offsets and positions are bytes.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Protocol
 
 
 class File(Protocol):
-    """A file of fixed size, all zeros at first, of which unwritten parts cost nothing.
+    """A file of fixed size. It is all zeros at first, and unwritten parts cost nothing.
 
-    ``position`` is where the next append goes: Java's wrotePosition. What lies before ``flushed``
-    survives a crash. ``view`` is the whole file,
-    for reading, or of one that grows at least what is written, until the next write; slices of it
-    stay valid when the file grows or is deleted.
+    ``position`` is where the next append goes: Java's wrotePosition. The bytes before ``flushed``
+    survive a crash. ``view`` is for reading only. It shows the whole file, or at least the written
+    part of a file that grows. Read ``view`` again after a write; slices of an old one stay valid
+    when the file grows or is deleted.
     """
 
     path: str
@@ -27,70 +28,71 @@ class File(Protocol):
 
     @property
     def flushed(self) -> int:
-        """How far `flush` has come: Java's flushedPosition."""
+        """The position up to which bytes are flushed: Java's flushedPosition."""
 
     def append(self, data: bytes, now_ms: int) -> None:
-        """Write at ``position`` and move it; the caller sees to it that there is space."""
+        """Write at ``position`` and move it; the caller has checked that the file has room."""
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """Write anywhere, without moving ``position``."""
 
     def truncate(self, position: int) -> None:
-        """Let ``position`` stand here, forwards or backwards; what lies behind it is undefined."""
+        """Move ``position``, forwards or backwards; the bytes behind it are undefined then."""
 
     def data_end(self, start: int) -> int:
-        """Behind the last byte from ``start`` on that is not zero; ``start`` if all are."""
+        """Return the position behind the last non-zero byte; ``start`` if there is none."""
 
     def flush(self) -> None:
-        """Make everything written so far survive a crash."""
+        """Write all bytes to the disk, so that they survive a crash."""
 
 
 class Files(Protocol):
     """The files of one node. Paths are relative, with slashes: ``commitlog/0000…``."""
 
     used_bytes: int
+    """The appended bytes of all files together."""
     limit_bytes: int
     """Appended bytes up to this number always have room; beyond it `has_room` decides."""
     durable: bool
-    """Whether they outlive the process."""
+    """Whether the files remain when the process ends."""
     broken: str
-    """Why nothing more can be written, if so."""
+    """Why nothing more can be written; empty as long as writes succeed."""
     damaged: bool
-    """Whether a fault has changed what is in them, since they were last brought into order."""
+    """Whether a fault has changed their bytes since the last recovery."""
 
     @property
     def total_bytes(self) -> int:
-        """How large the place is."""
+        """The size of the disk, or the limit of memory."""
 
     def open(self, path: str, size_bytes: int, now_ms: int, *, grows: bool = False) -> File:
-        """The file at ``path``, made if it is not there.
+        """Return the file at ``path``; create it if it does not exist.
 
-        ``grows`` is for what there may be many of, mostly empty.
+        ``grows`` is for files of which there are many, mostly empty: it saves memory.
         """
 
     def path_of(self, path: str) -> str:
-        """What to call a file to a user: where it is on the machine, if it is anywhere."""
+        """Return the name of a file for users: its path on the machine, if it has one."""
 
     def delete(self, path: str) -> None:
-        """Remove a file; nothing happens if there is none."""
+        """Remove a file; do nothing if it does not exist."""
 
     def list(self, folder: str) -> list[str]:
-        """Paths of all files below ``folder``, sorted."""
+        """Return the paths of all files below ``folder``, sorted."""
 
     def opened(self) -> Iterable[File]:
-        """Every file that was opened and not deleted since."""
+        """Return every file that was opened and not deleted."""
 
     def dirty(self, folder: str) -> Sequence[File]:
-        """The files below ``folder`` that have something to flush."""
+        """Return the files below ``folder`` that have unflushed bytes."""
 
     def clear(self) -> None:
         """Remove every file."""
 
     def has_room(self, size_bytes: int) -> bool:
-        """Whether so many more bytes may be appended."""
+        """Return whether ``size_bytes`` more may be appended; call it once for each append."""
 
     def used_ratio(self) -> float:
-        """How full the place is, from 0 to 1."""
+        """Return how full the disk or the memory is, from 0 to 1."""
 
     def full_reason(self) -> str:
-        """What to tell a client whose message found no room: a clause, without a full stop."""
+        """Return why there is no room, as a clause for clients, without a full stop."""

@@ -1,7 +1,7 @@
-"""When what was written is brought to the disk, and who waits for it.
+"""When written bytes are flushed to the disk, and which sends wait for it.
 
-Java's flush services wake by themselves all the time; here a loop of theirs has a timer, on the
-same grid, only while there is something to flush.
+Java's flush services wake all the time. Here each of their loops has a timer on the same grid, and
+only while there is something to flush.
 
 Source: store/CommitLog.java#FlushRealTimeService, #GroupCommitService,
 store/DefaultMessageStore.java#FlushConsumeQueueService (4.9.7)
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 INDEX_STEP_RECORDS = 100
 INDEX_STEP_MS = 5
 Soon = Callable[[Callable[[], None]], None]
-"""Calls a function once everything that is being handled now has been."""
+"""Calls a function after the present event has been handled."""
 
 
 class Flush:
     """The flushes of one store, from `start` on until its node's timers are cancelled.
 
-    ``stalled`` has no flush happen until it is False again, as with a disk that stands still.
+    While ``stalled`` is True no flush happens, as with a disk that does not respond.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Flush:
         self._faults = faults
         self._stalled = False
         self._ended = False
-        self._committing = False
-        self._waiting: list[_Wait] = []
-        self._appended_ms = checkpoint.newest_ms
+        self._committing = False  # a `_commit` is about to be called
+        self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
+        self._appended_ms = checkpoint.newest_ms  # store time of the last record
         self._index_timer: Timer | None = None
         self._loops = {
             LOG: _Loop(
@@ -82,10 +82,10 @@ class Flush:
         }
         index.on_full = self._index_file_is_full
 
-    # -- what is asked of it ------------------------------------------------------------------
+    # -- calls of the store ------------------------------------------------------------------
 
     def appended(self, stored_ms: int) -> None:
-        """A record of this store time was put into the store."""
+        """Plan flushes after a put of a record with this store time."""
         if stored_ms < self._appended_ms:
             try:
                 self._checkpoint.go_back(stored_ms, self._clock.now_ms())
@@ -95,7 +95,7 @@ class Flush:
         self.grown()
 
     def grown(self) -> None:
-        """The log has bytes more, and maybe the queues entries."""
+        """Plan flushes after bytes were appended to the log, and perhaps entries to the queues."""
         if self._config.flush_disk_type == "SYNC_FLUSH":
             self._commit_soon()
         else:
@@ -103,11 +103,11 @@ class Flush:
         self._loops[QUEUES].arm()
 
     def recovered(self) -> None:
-        """Records were given to the queues again, which nobody has flushed since."""
+        """Plan a flush of the queues after recovery has added entries to them."""
         self._loops[QUEUES].arm()
 
     def when_flushed(self, done: Callable[[bool], None]) -> None:
-        """Call ``done`` once the log is flushed to its end: with False if that takes too long.
+        """Call ``done`` once the log is flushed to its end: with False on time-out.
 
         Source: store/CommitLog.java#GroupCommitRequest (4.9.7)
         """
@@ -127,9 +127,10 @@ class Flush:
                 loop.arm()
 
     def everything(self) -> None:
-        """Bring all of it to the disk, the index and the checkpoint with it, in Java's order.
+        """Flush index, log, queues and checkpoint, in Java's order.
 
-        StoreError if it cannot be. Source: store/DefaultMessageStore.java#shutdown (4.9.7)
+        Raise StoreError if the disk refuses.
+        Source: store/DefaultMessageStore.java#shutdown (4.9.7)
         """
         if self._config.message_index_enable:
             self._index.catch_up()
@@ -141,7 +142,7 @@ class Flush:
         self._checkpoint.flush(self._clock.now_ms())
 
     def end(self, *, flushed: bool = True, killed: bool = False) -> None:
-        """Do nothing more; who waits is told whether all is flushed, unless nobody is to be."""
+        """Stop all timers and answer waiting sends with ``flushed``; after a kill answer none."""
         self._ended = True
         if killed:
             self._waiting = []
@@ -149,7 +150,7 @@ class Flush:
         for loop in self._loops.values():
             loop.disarm()
         self._clock.cancel(self._index_timer)
-        # Circles would keep files open until somebody collects garbage.
+        # Break reference cycles: they would keep files open until the next garbage collection.
         self._loops.clear()
         self._index.on_full = _nothing
 
@@ -161,7 +162,7 @@ class Flush:
             self._soon(self._commit)
 
     def _commit(self) -> None:
-        """Flush once for all who came until now."""
+        """Flush once for all sends that wait now."""
         self._committing = False
         if self._ended:
             return
@@ -172,24 +173,24 @@ class Flush:
                 if wait.timer is None:
                     wait.timer = self._clock.call_later(
                         self._config.sync_flush_timeout,
-                        partial(self._gave_up, wait),
+                        partial(self._time_out, wait),
                         kind="sync_flush_timeout",
                     )
             return
         self._commit_now()
 
     def _slow_down(self) -> None:
-        """Have the disk stand still for as long as a fault says, if one does and it moves."""
+        """Stall the disk for the time of a fault, if there is one and the disk is not stalled."""
         if not self._stalled and (ms := self._faults.slow_ms()):
             self._stalled = True
-            self._clock.call_later(ms, self._go_on, kind="slow_flush")
+            self._clock.call_later(ms, self._end_slow_flush, kind="slow_flush")
 
-    def _go_on(self) -> None:
-        """The flush that took its time is made; those that come now may be slow again."""
+    def _end_slow_flush(self) -> None:
+        """Make the flush that was slow; the next one may be slow again."""
         self._stalled = False
         if not self._ended:
             self._commit_now()
-            self._loops[QUEUES].arm()  # which writes the checkpoint down
+            self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
     def _commit_now(self) -> None:
         try:
@@ -207,7 +208,7 @@ class Flush:
             self._clock.cancel(wait.timer)
             wait.done(flushed)
 
-    def _gave_up(self, wait: _Wait) -> None:
+    def _time_out(self, wait: _Wait) -> None:
         if wait in self._waiting:
             self._waiting.remove(wait)
             wait.done(False)
@@ -221,7 +222,7 @@ class Flush:
     def _flush_log(self, thorough: bool) -> None:
         if self._flush_most(LOG, thorough, self._config.flush_commit_log_least_pages):
             self._checkpoint.physic_ms = self._appended_ms
-            self._loops[QUEUES].arm()  # which writes the checkpoint down
+            self._loops[QUEUES].arm()  # its flush writes the checkpoint
 
     def _queue_periods(self) -> tuple[int, int]:
         config = self._config
@@ -236,7 +237,7 @@ class Flush:
             self._build_index()
 
     def _flush_most(self, folder: str, thorough: bool, least_pages: int) -> bool:
-        """Flush the files that have so many pages; whether it was all, as a thorough tick does."""
+        """Flush files with at least ``least_pages``, or all; return whether all were."""
         if folder == LOG and self._faults.slow:
             self._slow_down()
         if self._stalled:
@@ -264,7 +265,7 @@ class Flush:
     # -- index --------------------------------------------------------------------------------
 
     def _build_index(self) -> None:
-        """A step towards the log's end: hashing keys takes as long as storing messages does."""
+        """Index some records: in steps, because hashing keys takes as long as storing messages."""
         self._index_timer = None
         if self._config.message_index_enable and not self._index.catch_up(INDEX_STEP_RECORDS):
             self._index_timer = self._clock.call_later(
@@ -279,7 +280,7 @@ class Flush:
 
 
 class _Wait:
-    """Who waits for the log to be flushed."""
+    """A send that waits for a flush of the log."""
 
     __slots__ = ("done", "timer")
 
@@ -289,7 +290,11 @@ class _Wait:
 
 
 class _Loop:
-    """One of Java's loops: a tick each interval, and every now and then a thorough one."""
+    """One of Java's flush loops: a tick each interval, and a thorough tick less often.
+
+    ``periods`` returns both intervals in milliseconds. ``behind`` returns whether unflushed bytes
+    are left, and the next tick is needed.
+    """
 
     def __init__(
         self,
@@ -306,10 +311,10 @@ class _Loop:
         self._behind = behind
         self._started_ms = clock.elapsed_ms()
         self._timer: Timer | None = None
-        self._last = 0
+        self._last = 0  # number of the tick before the timer was set
 
     def arm(self) -> None:
-        """Have the next tick."""
+        """Set a timer for the next tick, unless there is one."""
         if self._timer is None:
             interval_ms = max(1, self._periods()[0])
             past_ms = self._clock.elapsed_ms() - self._started_ms
@@ -327,7 +332,8 @@ class _Loop:
         interval_ms, thorough_ms = self._periods()
         every = max(1, -(-thorough_ms // max(1, interval_ms)))
         tick = (self._clock.elapsed_ms() - self._started_ms) // max(1, interval_ms)
-        # Thorough are the first and each ``every``-th after it; one of those may have been missed.
+        # Tick 1 and each ``every``-th after it are thorough. The comparison also finds one that
+        # passed while no timer was set.
         self._flush((tick - 1) // every > (self._last - 1) // every)
         if self._behind():
             self.arm()

@@ -1,4 +1,7 @@
-"""The bytes of a whole store as a value: taken from one, put into one, read from a directory."""
+"""The bytes of a whole store as a value.
+
+`take` makes it from a store, `read` from a directory, `restore` puts it into a store.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _NO_LIMIT_BYTES = 1 << 62
 
 
 class FileImage(NamedTuple):
-    """A file: its pieces that are not all zeros by where they begin, the last ending it."""
+    """A file. ``pieces`` are pairs of position and bytes; pieces of zeros are left out."""
 
     size_bytes: int
     position: int
@@ -41,11 +44,11 @@ class FileImage(NamedTuple):
 
 
 class StoreImage(NamedTuple):
-    """Files by path, and how large files are: those of the log, the queues, slots and entries."""
+    """The files of a store by path, and the sizes of its config."""
 
     files: dict[str, FileImage]
     sizes: dict[str, int]
-    """By the names of the config's attributes."""
+    """Values of the config's attributes in `SIZES`: bytes, slots, entries."""
 
 
 SIZES = (
@@ -55,7 +58,7 @@ SIZES = (
 
 
 def take(store: MessageStore) -> StoreImage:
-    """What a store holds now, everything indexed; of a slave's log what came whole."""
+    """Return the bytes of a store, with a complete index; of a slave's log only whole records."""
     images, end = {}, store.log.whole_end
     for file in store.settled_files():
         folder, _, name = file.path.partition("/")
@@ -69,10 +72,10 @@ def take(store: MessageStore) -> StoreImage:
 
 
 def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
-    """Have a store hold what an image holds, and nothing else; its config has the sizes already."""
+    """Replace a store's content by an image; the store's config must have the image's sizes."""
     _put(store.files, image)
     store.start_empty()
-    recovery = Recovery(store, _nobody)
+    recovery = Recovery(store, _ignore)
     recovery.adopt(now_ms)
     if store.disk is not None:
         store.disk.emptied(store.index)
@@ -82,7 +85,7 @@ def restore(store: MessageStore, image: StoreImage, now_ms: int) -> None:
 
 
 def _put(files: Files, image: StoreImage) -> None:
-    """Have the files of an image, and no others."""
+    """Replace all files by those of an image."""
     files.clear()
     for path, (size_bytes, position, mtime_ms, pieces) in image.files.items():
         folder = path.partition("/")[0]
@@ -102,7 +105,7 @@ def _put(files: Files, image: StoreImage) -> None:
 
 
 def _append_at(file: File, position: int, data: bytes, mtime_ms: int) -> None:
-    """Append behind zeros up to a position."""
+    """Append zeros up to a position, then ``data``."""
     while (gap_bytes := min(_PIECE_BYTES, position - file.position)) > 0:
         file.append(bytes(gap_bytes), mtime_ms)
     if data:
@@ -120,14 +123,13 @@ def _pieces(view: memoryview) -> Iterator[tuple[int, bytes]]:
 
 
 def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> StoreImage:
-    """What a broker would have if it began with a copy of this directory; that stays untouched.
+    """Return the store that a broker would have after a start on a copy of this directory.
 
-    The log is in ``log_folder``, if that is given.
-
-    File sizes are those found there; only where nothing is, those of ``config``. StoreError for
-    what no broker could begin with.
+    The directory is not changed. The log is in ``log_folder``, if that is given. File sizes are
+    those of the files found; for files that do not exist, those of ``config``. Raise StoreError if
+    no broker could start there.
     """
-    from fakemq.store.disk import ABORT  # which brings this here for none but who asks
+    from fakemq.store.disk import ABORT  # most users of this module do not read directories
     from fakemq.store.store import MessageStore
 
     config = config.copy()
@@ -137,14 +139,14 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     config.assign(_copy(root, log_folder or os.path.join(root, LOG), files))
     store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
-    recovery = Recovery(store, _nobody)
+    recovery = Recovery(store, _ignore)
     clean = not os.path.exists(os.path.join(root, ABORT))
     recovery.run(clock.now_ms(), checkpoint, clean=clean)
     return take(store)
 
 
-def _nobody(path: str, offset: int, cut_bytes: int, why: str) -> None:
-    """The directory stays as it is: who begins with a copy hears of no repair."""
+def _ignore(path: str, offset: int, cut_bytes: int, why: str) -> None:
+    """Report no repair: it is made in a copy, and the directory stays as it is."""
 
 
 def _copy(root: str, log_folder: str, files: MemoryFiles) -> dict[str, int]:
@@ -185,7 +187,7 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
                 for start, data in _data(source.fileno(), size_bytes):
                     file.write_at(start, data, mtime_ms)
                     end = start + len(data)
-                # The last entry of a queue may end in zeros that are a hole.
+                # The zeros at the end of a queue's last entry may be a hole in the file.
                 file.truncate(min(size_bytes, end + -end % UNIT_BYTES) if grows else end)
             return size_bytes
     except OSError as error:
@@ -193,13 +195,13 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
 
 
 def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """What is in a file, without its holes and without what is zero."""
+    """Yield position and bytes of the pieces of a file that are not all zeros."""
     with mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
         at = 0
         while at < size_bytes:
             try:
                 at = os.lseek(number, at, os.SEEK_DATA)
-            except OSError:  # nothing but a hole is left
+            except OSError:  # only a hole is left
                 return
             end = os.lseek(number, at, os.SEEK_HOLE)
             with view[at:end] as part:
@@ -209,8 +211,8 @@ def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:
-    """How many slots and entries an index file has, as far as it can be told."""
-    from fakemq.store.stored_entries import Index  # few clusters begin with a copy
+    """Return how many slots and entries an index file has, if its entries show that."""
+    from fakemq.store.stored_entries import Index  # few clusters start from a copy
     from fakemq.store.stored_node import OpenFiles, StoredFile
 
     name = os.path.basename(full_path)

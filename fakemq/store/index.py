@@ -38,7 +38,7 @@ _unpack_slot = INDEX_SLOT.unpack_from
 
 
 class IndexFile:
-    """One index file; counts start at 1, so that 0 in a slot means none."""
+    """One index file. Entry numbers start at 1, so that 0 in a slot means none."""
 
     __slots__ = (
         "_entries_at",
@@ -67,7 +67,7 @@ class IndexFile:
 
     @classmethod
     def load(cls, file: File, slots: int, max_count: int) -> IndexFile:
-        """The index file that was written before, up to what its header says."""
+        """Return an existing index file, with as many entries as its header says."""
         found = cls(file, slots, max_count, 0, 0)
         (
             found.begin_timestamp_ms,
@@ -87,11 +87,11 @@ class IndexFile:
 
     @property
     def end(self) -> int:
-        """Where its entries end."""
+        """The position behind its last entry."""
         return self._file.position
 
     def flush(self) -> None:
-        """Have it on the disk, the header with it."""
+        """Write header and entries to the disk."""
         self.write_header()
         self._file.flush()
 
@@ -100,7 +100,7 @@ class IndexFile:
         return self.index_count >= self.max_count
 
     def put(self, key_hash: int, phy_offset: int, store_timestamp_ms: int) -> None:
-        """Add an entry; the caller has looked whether the file is full, and writes the header.
+        """Add an entry. The caller has checked that the file is not full, and writes the header.
 
         Source: store/index/IndexFile.java#putKey (4.9.7)
         """
@@ -124,7 +124,7 @@ class IndexFile:
         self.end_timestamp_ms = store_timestamp_ms
 
     def write_header(self) -> None:
-        """Bring the header's bytes up to what the entries are."""
+        """Write the header for the present entries."""
         header = INDEX_HEADER.pack(
             self.begin_timestamp_ms,
             self.end_timestamp_ms,
@@ -136,7 +136,7 @@ class IndexFile:
         self._file.write_at(0, header, self.end_timestamp_ms)
 
     def is_time_matched(self, begin_ms: int, end_ms: int) -> bool:
-        """Whether entries of this file may lie within [begin, end]."""
+        """Return whether entries of this file may lie within [begin, end]."""
         first, last = self.begin_timestamp_ms, self.end_timestamp_ms
         return (
             (begin_ms < first and end_ms > last)
@@ -145,7 +145,7 @@ class IndexFile:
         )
 
     def entries_of(self, phy_offset: int) -> list[memoryview]:
-        """The bytes of the entries of a record, uncopied, oldest first: a look at all there are."""
+        """Return the bytes of a record's entries, not copied, oldest first; search all entries."""
         view = self._file.view[self._entries_at : self.end]
         starts = range(0, len(view), ENTRY_BYTES)
         return [
@@ -159,7 +159,7 @@ class IndexFile:
     ) -> None:
         """Add physical offsets to ``found``, newest first, until it has ``max_num``.
 
-        Another key of the same hash is found too: whoever asked compares the keys.
+        Records with another key of the same hash are found too: the caller compares the keys.
         Source: store/index/IndexFile.java#selectPhyOffset (4.9.7)
         """
         view = self._file.view
@@ -175,7 +175,7 @@ class IndexFile:
             time_ms = self.begin_timestamp_ms + seconds * 1000
             if read_hash == key_hash and begin_ms <= time_ms <= end_ms:
                 found.append(phy_offset)
-            if not 0 < previous < at or time_ms < begin_ms:  # Java may go in circles
+            if not 0 < previous < at or time_ms < begin_ms:  # a damaged file; Java may loop here
                 return
             at = previous
 
@@ -193,16 +193,19 @@ class IndexService:
         self._slots, self._max_count = config.max_hash_slot_num, config.max_index_num
         self._store = files
         self._log = log
-        self._built_to = 0
+        self._built_to = 0  # physical offset up to which records are indexed
         self.files: list[IndexFile] = []
         self.on_full: Callable[[IndexFile], None] = _nothing
-        """Told of a file that takes no more entries."""
+        """Called with a file that is full."""
         self.on_bad: Callable[[str, int, int, str], None] = _nothing
-        """Told path and offset of a record of the log that is none, 0, and why."""
+        """Called with path and position of a bad record of the log, 0, and the reason."""
         self._bad_path = ""
 
     def catch_up(self, at_most: int | None = None) -> bool:
-        """Index the records that are not indexed yet, or so many; return whether that is all."""
+        """Index the records that are not indexed yet; return whether all are indexed then.
+
+        At most ``at_most`` records, if that is given.
+        """
         end_offset = self._log.records_end
         if end_offset is None:
             end_offset = self._log.max_offset
@@ -216,13 +219,14 @@ class IndexService:
         self._built_to = end_offset
 
     def load(self, now_ms: int, newest_ms: int | None) -> list[Cut]:
-        """Take the files that are there, and go on where they end; return those that were no good.
+        """Open the existing files and continue behind them; delete and return the bad ones.
 
-        That is one of another size, one that knows records that are gone from the log, and after a
-        crash one that is newer than the checkpoint's ``newest_ms``. All behind it go with it.
-        Where files are gone, the last record of the others is indexed once more, as Java does after
-        each crash: some of its keys may have been in the next file.
-        Source: store/index/IndexService.java#load (4.9.7), which drops only the last kind
+        There are three kinds of bad files: 1. Files of another size. 2. Files with records that are
+        no longer in the log. 3. After a crash, files newer than the checkpoint's ``newest_ms``.
+        All files behind a bad one are deleted too. Then the last record of the remaining files is
+        indexed once more, as Java does after each crash: the next file may have had some of its
+        keys.
+        Source: store/index/IndexService.java#load (4.9.7), which deletes only the third kind
         """
         size_bytes = HEADER_BYTES + self._slots * SLOT_BYTES + self._max_count * ENTRY_BYTES
         cuts: list[Cut] = []
@@ -255,7 +259,7 @@ class IndexService:
         return found if known else None
 
     def delete_expired_files(self, min_phy_offset: int) -> None:
-        """Delete files of which no record is left, but never the last.
+        """Delete files whose records are all deleted, but never the last.
 
         Source: store/index/IndexService.java#deleteExpiredFile (4.9.7)
         """
@@ -302,7 +306,8 @@ class IndexService:
 
     def _pass_over_bad(self, phy_offset: int, why: str) -> None:
         found = self._log.find_file(phy_offset)
-        if found is not None and found[0].path != self._bad_path:  # one may make all behind it bad
+        # Once for each file: a bad record may make all records behind it bad.
+        if found is not None and found[0].path != self._bad_path:
             self._bad_path = found[0].path
             why = f"passed over by the index: {why}"
             self.on_bad(self._bad_path, phy_offset - found[1], 0, why)
@@ -336,7 +341,7 @@ class IndexService:
         return path
 
     def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
-        """Physical offsets for a key, newest first, at most maxMsgsNumBatch.
+        """Return physical offsets for a key, newest first, at most maxMsgsNumBatch.
 
         Source: store/index/IndexService.java#queryOffset (4.9.7)
         """
@@ -357,7 +362,7 @@ def _nothing(*_: object) -> None:
 
 
 def key_hash(topic: str, key: str) -> int:
-    """The hash of a topic's key, never negative.
+    """Return the hash of a topic's key, never negative.
 
     Source: store/index/IndexFile.java#indexKeyHashMethod (4.9.7)
     """

@@ -13,7 +13,7 @@ from fakemq.store.files import File, Files
 
 
 class Cut(NamedTuple):
-    """What was taken from a file: ``cut_bytes`` that stood from ``offset`` on."""
+    """Bytes cut off a file: ``cut_bytes`` from the position ``offset`` on."""
 
     path: str
     offset: int
@@ -51,7 +51,7 @@ class MappedFileQueue:
 
     @property
     def max_offset(self) -> int:
-        """Where the next byte goes; 0 if there is no file."""
+        """The offset of the next byte; 0 if there is no file."""
         return 0 if self.last is None else self.last_offset + self.last.position
 
     @property
@@ -60,7 +60,7 @@ class MappedFileQueue:
         return self._first_offset if self.row else -1
 
     def add_file(self, start_offset: int, now_ms: int) -> File:
-        """The next file; the first one is that which has ``start_offset`` in it."""
+        """Add the next file and return it; the first file is that with ``start_offset`` in it."""
         size_bytes = self.file_size_bytes
         if self.row:
             offset = self.last_offset + size_bytes
@@ -74,9 +74,9 @@ class MappedFileQueue:
         return file
 
     def load(self, now_ms: int) -> None:
-        """Take the files that are there, as if each were full; StoreError if they are no row.
+        """Open the existing files, each as if full; raise StoreError for a gap or a wrong name.
 
-        Source: store/MappedFileQueue.java#load (4.9.7), which does not see a gap
+        Source: store/MappedFileQueue.java#load (4.9.7), which does not notice a gap
         """
         for path in self._files.list(self.folder):
             name = path.rpartition("/")[2]
@@ -96,11 +96,11 @@ class MappedFileQueue:
             self.last_offset = offset
 
     def first_offset_of(self, index: int) -> int:
-        """The offset of the first byte of one of the files of the ``row``."""
+        """Return the offset of the first byte of one of the files of the ``row``."""
         return self._first_offset + index * self.file_size_bytes
 
     def truncate(self, offset: int) -> list[Cut]:
-        """Have the row end at ``offset``, which is not behind its end; return what was there.
+        """Cut the row off at ``offset``, which is not behind its end; return what was cut off.
 
         Source: store/MappedFileQueue.java#truncateDirtyFiles (4.9.7)
         """
@@ -126,7 +126,7 @@ class MappedFileQueue:
         return cut
 
     def find(self, offset: int) -> File | None:
-        """The file that has ``offset`` in it."""
+        """Return the file that contains ``offset``."""
         row = self.row
         if not row or offset < self._first_offset:
             return None
@@ -134,7 +134,7 @@ class MappedFileQueue:
         return row[index] if index < len(row) else None
 
     def find_by_time(self, timestamp_ms: int) -> tuple[File, int] | None:
-        """The first file changed at or after a time, else the last one; and its first offset.
+        """Return the first file changed at or after a time, or the last one; and its first offset.
 
         Source: store/MappedFileQueue.java#getMappedFileByTime (4.9.7)
         """
@@ -147,7 +147,7 @@ class MappedFileQueue:
         """Delete files that end at or before ``offset``, but never the last; return how many."""
         count = 0
         while len(self.row) > 1 and self._first_offset + self.file_size_bytes <= offset:
-            self._files.delete(self.row[0].path)  # which may fail, and then is still the first
+            self._files.delete(self.row[0].path)  # if this fails, the file stays the first one
             del self.row[0]
             self._first_offset += self.file_size_bytes
             count += 1

@@ -1,4 +1,4 @@
-"""Files in memory that cost what was written to them, with a limit on all of them together."""
+"""Files in memory. They take the memory of the written bytes, with a common limit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ GIB = 1 << 30
 _UNITS = (("GiB", GIB), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _FIRST_BYTES = 160
 _MAPPED_FROM_BYTES = 1 << 16
-"""A mapping costs a page at least, and Linux lets a process have 65,530 of them (max_map_count)."""
-# Reserve addresses, not memory: Python names this flag from 3.13 on only.
+"""Smaller files are byte arrays: a mapping takes at least a page, and Linux allows a process
+65,530 mappings (max_map_count)."""
+# MAP_NORESERVE: reserve addresses, not memory. Python has the name only from 3.13 on.
 _NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 
 
 class MemoryFile:
-    """A `File` whose pages the system supplies as they are touched.
+    """A `File` whose memory pages the system allocates when they are first written to.
 
-    One that ``grows`` is a few bytes at first, twice as many whenever they are full, and mapped
-    like the others once it has proved large.
+    A file that ``grows`` has a few bytes at first and doubles whenever they are full. When it is
+    large, it is mapped like the others.
     """
 
     __slots__ = ("_files", "mtime_ms", "path", "position", "size_bytes", "used_bytes", "view")
@@ -53,7 +54,7 @@ class MemoryFile:
         self._files.used_bytes += size_bytes
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
-        """As `File.write_at`; not counted as used: only headers and hash slots come this way."""
+        """As `File.write_at`; these headers and hash slots are not counted as used bytes."""
         end = offset + len(data)
         if end > len(self.view):
             self._grow_to(end)
@@ -73,10 +74,10 @@ class MemoryFile:
         return start + len(bytes(self.view[start : self.position]).rstrip(b"\0"))
 
     def flush(self) -> None:
-        """Nothing to do: memory does not outlive the process."""
+        """Do nothing: memory ends with the process."""
 
     def _grow_to(self, size_bytes: int) -> None:
-        """Have room for so many bytes at least; slices of the old view keep the old bytes."""
+        """Grow to at least ``size_bytes``; slices of the old view keep the old bytes."""
         old = self.view
         size_bytes = min(max(size_bytes, 2 * len(old)), self.size_bytes)
         mapped = size_bytes >= _MAPPED_FROM_BYTES
@@ -152,7 +153,7 @@ class MemoryFiles:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size as the command line takes it: ``1GiB``, ``1536KiB``, ``1000``."""
+    """Return a size as it is written on the command line: ``1GiB``, ``1536KiB``, ``1000``."""
     for name, unit in _UNITS:
         if size_bytes and size_bytes % unit == 0:
             return f"{size_bytes // unit}{name}"
@@ -160,7 +161,7 @@ def size_text(size_bytes: int) -> str:
 
 
 def machine_ram_bytes() -> int:
-    """How much RAM the machine has."""
+    """Return how much RAM the machine has."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

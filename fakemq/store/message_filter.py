@@ -1,4 +1,4 @@
-"""What the store asks of a subscription while it looks for messages."""
+"""The questions that the store asks a subscription while it reads messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class MessageFilter(Protocol):
     """Source: store/MessageFilter.java (4.9.7)"""
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
-        """Whether a message may match, by what its queue entry says."""
+        """Return whether a message may match, by what its queue entry says."""
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        """Whether the message matches, by its record; asked only if the entry matched."""
+        """Return whether the message matches, by its record; asked only if the entry matched."""

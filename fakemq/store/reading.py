@@ -125,7 +125,7 @@ def gather(
 
 
 def _limits(config: BrokerConfig, max_msg_nums: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """How many records, and how many bytes of them, one get takes from memory and from disk."""
+    """Return the most records and bytes of one get: from memory, and from disk."""
     return (
         (
             min(max_msg_nums, config.max_transfer_count_on_message_in_memory),

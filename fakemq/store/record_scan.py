@@ -1,7 +1,7 @@
-"""What stands at a place of a log file, as recovery needs it: a million records in seconds.
+"""Reads and checks one record of a log file for recovery, fast: a million records in seconds.
 
-Usual records are read in one straight pass; whatever that stumbles over is read again by
-`check_record`, which knows what is wrong.
+There are two cases: 1. A usual record is read in one straight pass. 2. Anything else is read again
+by `check_record`, which finds what is wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fakemq.store.delay_levels import DelayLevels
 
 SECTOR_BYTES = 512
-"""What a disk writes as a whole."""
+"""A disk writes this number of bytes completely or not at all."""
 _USUAL_HEAD = record_struct(
     "total_size",
     "magic_code",
@@ -47,7 +47,7 @@ _TAGS = TAGS.encode() + b"\x01"
 
 
 class End(NamedTuple):
-    """No good record: a file's blank end, or ``why`` it is none."""
+    """No record: the blank at a file's end, or the reason why the bytes are no good record."""
 
     blank: bool
     why: str
@@ -157,7 +157,7 @@ def _tags_code_of(properties: bytes) -> int:
 
 
 def _is_torn(view: memoryview, start: int, stop: int) -> bool:
-    """Whether all is zeros from a sector's edge, or the start, to the next, or the stop."""
+    """Return whether one sector of the range, or its part in the range, is all zeros."""
     while start < stop:
         edge = start - start % SECTOR_BYTES + SECTOR_BYTES
         if not view[start] and not any(view[start : min(edge, stop)]):

@@ -15,14 +15,14 @@ class RecordDraft(NamedTuple):
     flag: int
     body: bytes
     properties: bytes
-    """As they are stored."""
+    """Encoded, as they are stored."""
     decoded_properties: dict[str, str]
     size_bytes: int
     """Of the whole record."""
 
 
 class LogRecord(msgspec.Struct, gc=False):
-    """A record of the log, as far as its consume queue wants to know it.
+    """The fields of a record of the log that its consume queue needs.
 
     ``size_bytes`` is the whole record; ``phy_offset`` counts bytes of the log, ``queue_offset``
     entries of the queue. ``tags_code`` is the hash of the tags, or in the schedule topic the time
@@ -39,9 +39,9 @@ class LogRecord(msgspec.Struct, gc=False):
     tags_code: int
     store_timestamp_ms: int
     draft: RecordDraft | None = None
-    """What a put made the record of; None for a record that was read from a log."""
+    """The draft that a put wrote; None for a record that was read from a log."""
 
     @property
     def queued(self) -> bool:
-        """Whether it comes into a queue: prepared and rolled-back transactions do not."""
+        """Whether it is added to a queue: prepared and rolled-back transactions are not."""
         return self.sys_flag & MessageSysFlag.TRANSACTION_MASK not in UNQUEUED

@@ -1,4 +1,4 @@
-"""What a store directory holds, found out at the start: where the log ends, what queues lack.
+"""Recovery of a store directory at a start: finds the log's end, and adds missing queue entries.
 
 Source: store/DefaultMessageStore.java#load, #start, store/CommitLog.java#recoverNormally,
 #recoverAbnormally (4.9.7)
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fakemq.store.store import MessageStore
 
 Repaired = Callable[[str, int, int, str], None]
-"""Told path, offset in it, bytes cut and why."""
+"""Called with path, position in the file, bytes cut off and the reason."""
 
 _FILES_LOOKED_AT = 3
 
@@ -43,13 +43,13 @@ class Recovery:
         """How many records were added to the queues."""
 
     def run(self, now_ms: int, checkpoint: StoreCheckpoint, *, clean: bool) -> None:
-        """Load everything, cut what is bad, and bring queues and offsets up to the log."""
+        """Open all files, cut off bad bytes, and add to the queues what the log has more."""
         log, queues = self._log, self._queues
         log.load(now_ms)
         queues.load(now_ms)
         if clean:
             for queue in queues:
-                self._tell(queue.recover(), "no entries of a consume queue")
+                self._report(queue.recover(), "no entries of a consume queue")
         if not log.files:
             self._drop_queues()
         else:
@@ -60,10 +60,10 @@ class Recovery:
         if not clean:
             self._set_times()
         newest_ms = None if clean else checkpoint.index_ms
-        self._tell(self._index.load(now_ms, newest_ms), "an index file that is made anew")
+        self._report(self._index.load(now_ms, newest_ms), "an index file that is made anew")
 
     def adopt(self, now_ms: int) -> None:
-        """Load everything from files that are known to be right, and end where they end."""
+        """Open all files, which are known to be good, and continue behind them."""
         self._log.load(now_ms)
         self._queues.load(now_ms)
         for queue in self._queues:
@@ -85,13 +85,13 @@ class Recovery:
         end, why = self._scan(index, after_crash=not clean)
         cuts = log.truncate(end)
         if why:
-            self._tell(cuts, why)
+            self._report(cuts, why)
         if clean and newest >= end:
             for queue in self._queues:
-                self._tell(queue.truncate(end), f"entries of records behind the log's end, {end}")
+                self._report(queue.truncate(end), f"entries of records behind the log's end, {end}")
 
     def _first_file(self, checkpoint: StoreCheckpoint, clean: bool) -> int:
-        """Which file to look at first, all before are believed."""
+        """Return the index of the first file to check; all before it are known to be good."""
         files = self._log.files
         if clean:
             return max(0, len(files) - _FILES_LOOKED_AT)
@@ -105,10 +105,10 @@ class Recovery:
         return 0
 
     def _scan(self, index: int, *, after_crash: bool) -> tuple[int, str]:
-        """Look at every record from a file on; return where the good ones end, and why there.
+        """Check every record from a file on; return where the good ones end, and why there.
 
-        After a crash the queues are given them. Where the last file ends with a blank, that is
-        written once more by the next record.
+        After a crash they are added to the queues. A blank at the end of the last file counts as
+        its end: the next record writes the blank once more.
         """
         files = self._log.files
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
@@ -146,7 +146,7 @@ class Recovery:
             self._queues.destroy(topic)
 
     def _reput(self) -> None:
-        """Give the queues what the log has behind the last record that any of them knows."""
+        """Add to the queues the records of the log behind the last one that any queue has."""
         log = self._log
         newest = max((queue.max_physic_offset for queue in self._queues), default=0)
         at = max(log.min_offset, newest, 0)
@@ -207,13 +207,13 @@ class Recovery:
                 stored_ms = self._log.store_timestamp_ms(unit[0], unit[1])
                 file.mtime_ms = stored_ms if stored_ms > 0 else file.mtime_ms
 
-    def _tell(self, cuts: Iterable[Cut], why: str) -> None:
+    def _report(self, cuts: Iterable[Cut], why: str) -> None:
         for path, offset, cut_bytes in cuts:
             self._repaired(path, offset, cut_bytes, why)
 
 
 def _first_stored_ms(file: File) -> int:
-    """When the first record of a file was stored; 0 if it begins with none.
+    """Return when the first record of a file was stored; 0 if it begins with none.
 
     Source: store/CommitLog.java#isMappedFileMatchedRecover (4.9.7)
     """

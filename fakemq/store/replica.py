@@ -49,16 +49,16 @@ class Replica:
         self._log.records_end = self._log.max_offset
 
     def append(self, phy_offset: int, data: bytes) -> None:
-        """Append bytes that begin at ``phy_offset``; StoreError if they have no place there."""
+        """Append bytes that begin at ``phy_offset``; raise StoreError if they do not fit there."""
         store, log, now_ms = self._store, self._log, self._clock.now_ms()
         if not store.files.has_room(len(data)):
             raise StoreError(f"no room for {len(data)} bytes: {store.files.full_reason()}")
         empty = not log.max_offset
         log.append_data(phy_offset, data, now_ms)
         if phy_offset % log.file_size_bytes == 0:
-            store.retention.plan()  # the file before may go some day
+            store.retention.plan()  # the file before may be deleted some day
         else:
-            store.disk_space.look(now_ms)  # but whatever it says, Java's slave appends
+            store.disk_space.look(now_ms)  # the result is not used: Java's slave always appends
         if empty:
             self._dispatched_to = log.records_end = phy_offset
         if store.disk is not None:
@@ -66,7 +66,7 @@ class Replica:
         self._appended()
 
     def dispatch(self) -> None:
-        """Do for every record that is there as a whole what its being in the log brings about."""
+        """Dispatch every record that has arrived completely."""
         log = self._log
         at = max(self._dispatched_to, log.min_offset)
         while at < log.max_offset and (found := log.find_file(at)) is not None:
@@ -82,7 +82,7 @@ class Replica:
                 self._is_stuck(at, f"a file's end, where files have {file.size_bytes} bytes")
                 break
             if written - start < size_bytes <= file.size_bytes - start:
-                break  # its rest is on its way
+                break  # the rest of the record has not arrived
             levels = self._store.delay_levels
             record = look(file.view, start, written, levels, first_offset=first, check_crc=False)
             if isinstance(record, End):
@@ -100,9 +100,9 @@ class Replica:
         self._dispatched_to = at
 
     def close(self) -> None:
-        """Follow no more; a store in memory loses what no start would recover: half a record.
+        """Stop to follow the master; cut half a record off a store in memory.
 
-        One on a disk is about to be closed, and keeps it.
+        The start of a store on a disk cuts it off; a store in memory has no such start.
         """
         log = self._log
         if log.records_end is None or self._store.files.durable or log is not self._store.log:
@@ -114,21 +114,21 @@ class Replica:
     def _add(self, record: LogRecord) -> None:
         """Dispatch a record, and count it.
 
-        A slave does not hear that a topic was deleted. When the topic is made again, the slave's
+        A slave is not notified that a topic was deleted. When the topic is made again, the slave's
         queues keep the old entries, get the first new one behind them, and then none until the
         master's queue is longer than theirs. Java's slave does the same.
         """
         topic, queue_id = record.topic, record.queue_id
         self._dispatch.dispatch(record, self._unusable_topic)
         queue = self._queues.find(topic, queue_id)
-        if queue is not None:  # a master goes on there, should this slave become one
+        if queue is not None:  # if this slave becomes a master, it continues there
             self._log.topic_queue_table[topic, queue_id] = queue.max_offset
         if self._store.disk is not None:
             self._store.disk.flush.appended(record.store_timestamp_ms)
         self._store.stats.put(1, record.size_bytes)
 
     def _is_stuck(self, at: int, why: str) -> None:
-        """Java's slave looks at the same place for ever, too."""
+        """Warn once of a bad record at an offset. Java's slave also tries to read it for ever."""
         if at != self._stuck_at:
             self._stuck_at = at
             text = f"nothing behind offset {at} of the log can be read: {why}"

@@ -1,4 +1,4 @@
-"""What the store answers. Names are those of Java's classes in org.apache.rocketmq.store."""
+"""The results of puts, gets and queries, with the names of Java's org.apache.rocketmq.store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PutMessageStatus(Enum):
-    """How a put ended; the first four stand for a message that is stored."""
+    """How a put ended; with the first four the message is stored."""
 
     PUT_OK = auto()
     FLUSH_DISK_TIMEOUT = auto()
@@ -43,7 +43,7 @@ class GetMessageStatus(Enum):
 
 
 class AppendMessageResult(msgspec.Struct):
-    """Where records went: one, or the neighbouring ones of a batch.
+    """Where in the log records were appended: one, or those of a batch without a gap.
 
     ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
     replication; ``logics_offset`` is the queue offset of the first.
@@ -58,7 +58,7 @@ class AppendMessageResult(msgspec.Struct):
 
     @property
     def msg_num(self) -> int:
-        """How many records these are."""
+        """The number of records."""
         return len(self.phy_offsets)
 
     @property
@@ -82,7 +82,7 @@ def _upper_hex(host: bytes) -> str:
 
 
 class PutMessageResult(msgspec.Struct):
-    """How a put ended, and where its record is; ``append_result`` is None if it is nowhere.
+    """How a put ended, and where its record is; ``append_result`` is None if it was not stored.
 
     The put is safe once the log is flushed up to ``flush_to`` and a slave has it up to
     ``replicate_to``. Both are physical offsets; None means that there is nothing to wait for.
@@ -99,7 +99,7 @@ class PutMessageResult(msgspec.Struct):
 
     @property
     def ok(self) -> bool:
-        """Whether the record was stored and nothing stands against it."""
+        """Whether the record was stored without a time-out or a missing slave."""
         return self.status is PutMessageStatus.PUT_OK
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class GetMessageResult:
 
 
 class QueryMessageResult:
-    """Records found by key, and how far the index has come."""
+    """Records found by key, and how far the index reaches: store time in ms, physical offset."""
 
     __slots__ = ("buffers", "index_last_update_phyoffset", "index_last_update_timestamp")
 

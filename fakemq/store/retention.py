@@ -36,7 +36,7 @@ DELETE_FILES_BATCH_MAX = 10
 FIRST_CLEAN_MS = 60_000
 _HOUR_MS = 3_600_000
 _HOURS_AHEAD = 26
-"""A day, and what a change to summer time takes."""
+"""A day, and the hours that a change to summer time may add."""
 
 
 class Retention:
@@ -98,7 +98,7 @@ class Retention:
     # -- when ---------------------------------------------------------------------------------
 
     def execute_delete_files_manually(self) -> None:
-        """Delete what is old at the next twenty looks, whatever hour it is.
+        """Delete old files at the next twenty looks, at any hour.
 
         Source: DefaultMessageStore.java#executeDeleteFilesManually (4.9.7)
         """
@@ -106,7 +106,7 @@ class Retention:
         self.plan()
 
     def plan(self) -> None:
-        """Have a timer for the next tick at which something happens, as things stand."""
+        """Set a timer for the next tick at which a file can be deleted, by the present state."""
         if not self._running or self._deleting:
             return
         self._clock.cancel(self._timer)
@@ -118,7 +118,7 @@ class Retention:
             self._timer = self._clock.call_later(wait_ms, self._clean, kind="clean_files")
 
     def _next_tick_ms(self) -> int | None:
-        """Elapsed time of that tick; None if no file can go before something else happens."""
+        """Return the elapsed time of that tick; None if no file can be deleted until a change."""
         config = self._config
         first_ms = self._tick_from(self._clock.elapsed_ms() + 1)
         if self._manual_times:
@@ -143,14 +143,14 @@ class Retention:
         return next_tick_ms(elapsed_ms, self._started_ms, FIRST_CLEAN_MS, period_ms)
 
     def _expires_at_ms(self) -> int | None:
-        """When the oldest file of the log may go; None if it is the last one, too."""
+        """Return when the oldest file of the log expires; None if it is also the last one."""
         file = self._log.oldest_but_last
         if file is None:
             return None
         return file.mtime_ms + self._config.file_reserved_time * _HOUR_MS
 
     def _hour_from(self, at_ms: int) -> int | None:
-        """The first time from ``at_ms`` on that is in an hour of deleteWhen; None for never."""
+        """Return the first time from ``at_ms`` on in an hour of deleteWhen; None if none is."""
         for _ in range(_HOURS_AHEAD):
             if self._is_time_to_delete(at_ms):
                 return at_ms
@@ -161,7 +161,7 @@ class Retention:
         """Source: common/UtilAll.java#isItTimeToDo (4.9.7)"""
         try:
             hours = [int(hour) for hour in self._config.delete_when.split(";")]
-        except ValueError:  # on which Java's look fails, each time
+        except ValueError:  # each look of Java fails with it
             return False
         return hour_of_day(at_ms) in hours
 
@@ -184,7 +184,9 @@ class Retention:
             self.plan()
 
     def _delete(self, count: int, at_once: bool) -> None:
-        """Delete the oldest file, and the next ones after an interval each; ``count`` are gone.
+        """Delete the oldest file, and the next ones after an interval each.
+
+        ``count`` files of the batch are deleted already.
 
         Source: store/MappedFileQueue.java#deleteExpiredFileByTime (4.9.7)
         """
@@ -210,7 +212,7 @@ class Retention:
         self._log.delete_before(self._log.next_file_offset(self._log.min_offset))
 
     def _deleted(self, delete: Callable[[], None]) -> bool:
-        """Delete something; False, and a warning, if the disk does not let it go."""
+        """Call ``delete``; write a warning and return False if the disk refuses."""
         try:
             delete()
         except StoreError as error:
@@ -220,14 +222,17 @@ class Retention:
         return True
 
     def delete_before(self, phy_offset: int) -> int:
-        """Delete log files wholly before an offset, but never the last, and what names them."""
+        """Delete log files wholly before an offset, but never the last; return how many.
+
+        Files of queues and index that have only their records are deleted too.
+        """
         count = self._log.delete_before(phy_offset)
         if count:
             self._log_has_shrunk(count)
         return count
 
     def _log_has_shrunk(self, count: int) -> None:
-        """Let queues and index begin where the log does.
+        """Delete the files of queues and index whose records are no longer in the log.
 
         Source: DefaultMessageStore.java#CleanConsumeQueueService.deleteExpiredFiles (4.9.7),
         without its pauses of deleteConsumeQueueFilesInterval
@@ -242,7 +247,7 @@ class Retention:
         self._index.delete_expired_files(min_phy_offset)
 
     def clean_expired_consume_queues(self) -> None:
-        """Delete the queues whose records are all gone, but for those of delays.
+        """Delete the queues whose records are all deleted, except those of the schedule topic.
 
         Source: DefaultMessageStore.java#cleanExpiredConsumerQueue (4.9.7)
         """

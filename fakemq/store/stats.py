@@ -24,17 +24,17 @@ _PUT_TIMES = (
 
 
 class StoreStats:
-    """Counts since `start`; a put and a get take no time of the cluster's: 0 ms."""
+    """Counts since `start`. The duration of puts and gets is always 0 ms on the cluster's clock."""
 
     def __init__(self, clock: NodeClock) -> None:
         self._clock = clock
         self.start()
 
     def start(self) -> None:
-        """Forget everything and count from now on."""
+        """Begin to count from 0."""
         self.boot_timestamp_ms = now_ms = self._clock.now_ms()
         self._began_ms = self._clock.elapsed_ms()
-        # How long puts took is forgotten each minute, the totals are noted each morning.
+        # Durations of puts are reset each minute; totals are sampled each morning.
         morning = Grid(_DAY_MS, 1, first_ms=next_morning_ms(now_ms) - now_ms)
         grids = (Grid(1_000, _TPS_SECONDS[-1]), Grid(60_000, 1), morning)
         self._put = Counter(grids, 0)
@@ -47,17 +47,17 @@ class StoreStats:
     # -- counting -----------------------------------------------------------------------------
 
     def put(self, num: int, size_bytes: int) -> None:
-        """A put stored so many records and bytes."""
+        """Count a put that stored ``num`` records of ``size_bytes`` together."""
         self._put.add(self._clock.elapsed_ms() - self._began_ms, num)
         self._put_size_bytes += size_bytes
 
     def put_failed(self) -> None:
-        """A put that had passed all checks found its way to the log barred."""
+        """Count a put that passed the first checks and was refused at the log."""
         self._put.add(self._now_ms(), 0)
         self._put_failed += 1
 
     def got(self, num: int) -> None:
-        """A get found so many messages."""
+        """Count a get that found ``num`` messages."""
         now_ms = self._now_ms()
         if num:
             self._found.add(now_ms, 1)
@@ -98,7 +98,7 @@ class StoreStats:
         }
 
     def totals_by_day(self) -> dict[str, str]:
-        """Messages put and got until the morning before last, the last one, and now.
+        """Return the messages put and got until yesterday morning, this morning, and now.
 
         Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo (4.9.7)
         """
@@ -131,7 +131,7 @@ class StoreStats:
         )
 
     def _tps_over(self, counter: Counter, seconds: int) -> float | None:
-        """Per second, over so many of the last ones; None as long as there are too few."""
+        """Return the rate over the last ``seconds``; None if the counter is younger."""
         last = counter.tick(_SECONDS, self._now_ms())
         if last <= seconds:
             return None
@@ -139,7 +139,7 @@ class StoreStats:
         return gained / (seconds * 1000) * 1000
 
     def _puts_of_last_minute(self) -> int | None:
-        """How many puts there were in the last whole minute; None before the first was over."""
+        """Return the number of puts in the last whole minute; None in the first minute."""
         last = self._put.tick(_MINUTES, self._now_ms())
         if last < 1:
             return None
@@ -153,7 +153,7 @@ def _distribution(puts: int | None) -> str:
 
 
 def _latency(puts: int, share: float) -> str:
-    """How long a share of the puts took at most: Java interpolates within its first millisecond.
+    """Return the longest duration of a share of the puts, as Java interpolates it within 1 ms.
 
     Source: store/StoreStatsService.java#findPutMessageEntireTimePX (4.9.7)
     """

@@ -91,9 +91,9 @@ class MessageStore:
         self._journal = journal
         self._node = node
         self.disk: StoreDirectory | None = None
-        """Its directory, which registers itself; None for a store in memory."""
+        """Its directory, which sets this attribute itself; None for a store in memory."""
         self.put_listeners: list[PutListener] = []
-        """Asked in this order; each adds and removes itself."""
+        """Called in this order; each listener adds and removes itself."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
         self.retention = Retention(config, self.disk_space, clock, journal, node)
         self.start_empty()
@@ -108,7 +108,7 @@ class MessageStore:
         self.retention.over(self.log, self.queues, self.index)
 
     def reset(self) -> None:
-        """Drop everything, back to an empty store."""
+        """Delete everything and begin with an empty store."""
         self.files.clear()
         self.start_empty()
         if self.disk is not None:
@@ -117,7 +117,7 @@ class MessageStore:
         self.retention.reset()
 
     def settled_files(self) -> Iterable[File]:
-        """The files, with everything in them that they are to have."""
+        """Return the files, after the index has been brought up to date."""
         self.index.catch_up()
         return list(self.files.opened())
 
@@ -232,7 +232,7 @@ class MessageStore:
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
     ) -> PutMessageResult:
         if status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED:
-            self.stats.put_failed()  # the one that Java finds out on the way into the log
+            self.stats.put_failed()  # the only refusal that Java counts: it comes last, at the log
         self._journal.add(AppendRefused(node=self._node, topic=message.topic, status=status.name))
         return PutMessageResult(status, reason=reason)
 
@@ -247,9 +247,9 @@ class MessageStore:
         max_msg_nums: int,
         message_filter: MessageFilter | None = None,
     ) -> GetMessageResult:
-        """Messages of one queue from ``offset`` on, as slices of the log.
+        """Return messages of one queue from ``offset`` on, as slices of the log.
 
-        At least one is given if one matches, then as many as fit into the limits of count and
+        At least one is returned if one matches, then as many as fit into the limits of count and
         bytes. Without a filter everything matches.
         Source: store/DefaultMessageStore.java#getMessage (4.9.7)
         """
@@ -271,7 +271,7 @@ class MessageStore:
         return int(self.ram_size_bytes * (self.config.access_message_in_memory_max_ratio / 100.0))
 
     def check_in_disk_by_consume_offset(self, topic: str, queue_id: int, offset: int) -> bool:
-        """Whether the message at a queue offset is so old that it counts as on disk.
+        """Return whether the message at a queue offset is old enough to count as on disk.
 
         Source: store/DefaultMessageStore.java#checkInDiskByConsumeOffset (4.9.7)
         """
@@ -282,44 +282,44 @@ class MessageStore:
 
     @property
     def max_phy_offset(self) -> int:
-        """The commit log's end."""
+        """The physical offset of the commit log's end."""
         return self.log.max_offset
 
     @property
     def min_phy_offset(self) -> int:
-        """The commit log's first byte; -1 as long as it is empty."""
+        """The physical offset of the commit log's first byte; -1 if the log is empty."""
         return self.log.min_offset
 
     def queue_ids(self, topic: str) -> list[int]:
-        """The queues of a topic that ever had a message, ascending."""
+        """Return the queues of a topic that ever had a message, ascending."""
         return self.queues.ids(topic)
 
     def consume_queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """A queue, if it ever had a message."""
+        """Return a queue, if it ever had a message."""
         return self.queues.find(topic, queue_id)
 
     def max_offset_in_queue(self, topic: str, queue_id: int) -> int:
-        """The offset that the next message gets; 0 for a queue that is not there."""
+        """Return the queue offset of the next message; 0 if the queue does not exist."""
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
     def min_offset_in_queue(self, topic: str, queue_id: int) -> int:
-        """The offset of the first message; 0 for a queue that is not there."""
+        """Return the queue offset of the first message; 0 if the queue does not exist."""
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
     def queue_unit(self, topic: str, queue_id: int, offset: int) -> tuple[int, int, int] | None:
-        """Physical offset, size and tags code of a queue's entry; None if there is none."""
+        """Return physical offset, size and tags code of a queue's entry; None if there is none."""
         queue = self.queues.find(topic, queue_id)
         return None if queue is None else queue.unit_at(offset)
 
     def offset_in_queue_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """The offset of the message stored nearest to a time; see `ConsumeQueue.offset_by_time`."""
+        """Return the queue offset nearest to a store time; see `ConsumeQueue.offset_by_time`."""
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.offset_by_time(timestamp_ms, self.log)
 
     def message_store_timestamp(self, topic: str, queue_id: int, offset: int) -> int:
-        """When the message at a queue offset was stored, in milliseconds; -1 if there is none.
+        """Return the store time of the message at a queue offset, in ms; -1 if there is none.
 
         Source: store/DefaultMessageStore.java#getMessageStoreTimeStamp (4.9.7)
         """
@@ -327,7 +327,7 @@ class MessageStore:
         return -1 if unit is None else self.log.store_timestamp_ms(unit[0], unit[1])
 
     def earliest_message_time(self, topic: str, queue_id: int) -> int:
-        """When the first message of a queue was stored, in milliseconds; -1 if there is none.
+        """Return the store time of the first message of a queue, in ms; -1 if there is none.
 
         Source: store/DefaultMessageStore.java#getEarliestMessageTime (4.9.7)
         """
@@ -340,7 +340,7 @@ class MessageStore:
     def select_one_message_by_offset(
         self, phy_offset: int, size_bytes: int | None = None
     ) -> memoryview | None:
-        """The bytes of the record at a physical offset, uncopied; None if nothing is there.
+        """Return the bytes of the record at a physical offset, not copied; None if there is none.
 
         Source: store/DefaultMessageStore.java#selectOneMessageByOffset (4.9.7)
         """
@@ -351,7 +351,7 @@ class MessageStore:
     def look_message_by_offset(
         self, phy_offset: int, size_bytes: int | None = None
     ) -> MessageExt | None:
-        """The message at a physical offset; None if no record begins there.
+        """Return the message at a physical offset; None if no record begins there.
 
         Source: store/DefaultMessageStore.java#lookMessageByOffset (4.9.7)
         """
@@ -362,7 +362,7 @@ class MessageStore:
             return None
 
     def messages_in_queue(self, topic: str, queue_id: int, since: int = 0) -> Iterator[MessageExt]:
-        """The messages of a queue from ``since`` on, in order; deleted records are passed over."""
+        """Yield the messages of a queue from ``since`` on, in order; deleted ones are skipped."""
         queue = self.queues.find(topic, queue_id)
         if queue is None:
             return
@@ -377,7 +377,7 @@ class MessageStore:
     def query_message(
         self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
     ) -> QueryMessageResult:
-        """Records of a topic that have ``key`` (or another of the same hash), oldest first.
+        """Return records of a topic that have ``key`` (or another of the same hash), oldest first.
 
         At most maxMsgsNumBatch of the newest stored within [begin, end].
         Source: store/DefaultMessageStore.java#queryMessage (4.9.7)
@@ -394,19 +394,19 @@ class MessageStore:
             result.buffers += [record for record in records if record is not None]
             if result.buffers:
                 break
-            # All found are deleted: Java, too, has no time to go on from, and asks again in vain.
+            # All records found are deleted: like Java, ask again, three times in all.
         return result
 
     # -- deleting -----------------------------------------------------------------------------
 
     def delete_consume_queue(self, topic: str) -> None:
-        """Forget the queues of a topic; its records stay in the log."""
+        """Delete the queues of a topic; its records stay in the log."""
         for queue_id in self.queues.destroy(topic):
             self.log.topic_queue_table.pop((topic, queue_id), None)
         self.disk_space.warned_full = False
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
-        """Forget the queues of every topic that is not one of ``topics``.
+        """Delete the queues of every topic that is not in ``topics``.
 
         Source: store/DefaultMessageStore.java#cleanUnusedTopic (4.9.7)
         """
@@ -424,11 +424,11 @@ class MessageStore:
 
     @property
     def bytes_used(self) -> int:
-        """What the store holds: records, queue entries and index entries."""
+        """The bytes of all records, queue entries and index entries."""
         return self.files.used_bytes
 
     def used_ratio(self) -> float:
-        """How full the store is, from 0 to 1: what Java reads from its disk."""
+        """Return how full the disk of the store is, from 0 to 1."""
         return self.disk_space.used_ratio()
 
     def __repr__(self) -> str:

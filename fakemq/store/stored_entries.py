@@ -1,4 +1,4 @@
-"""Walking what is stored, entry by entry, up to where it ends."""
+"""Reads stored files entry by entry, up to the end of their entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END = bytes(8)
 _NO_UNIT = bytes(UNIT_BYTES)
 
 Passed = Callable[[int], None]
-"""Told how many bytes were passed over."""
+"""Called with the number of bytes that were read."""
 
 
 class LogEnd(NamedTuple):
@@ -32,7 +32,7 @@ class LogEnd(NamedTuple):
 def records(
     file: StoredFile, passed: Passed, *, check_crc: bool = False
 ) -> Iterator[tuple[int, RecordCheck] | LogEnd]:
-    """Position and record of each in a log file; the last thing given is the `LogEnd`."""
+    """Yield position and record of each record in a log file, and at last a `LogEnd`."""
     data, position = memoryview(file.data), 0
     while True:
         head = data[position : position + 8]
@@ -69,7 +69,7 @@ class QueueUnit(NamedTuple):
 
 
 def units(row: Row, passed: Passed) -> Iterator[QueueUnit]:
-    """The entries of a consume queue; what only fills the first file is passed over."""
+    """Yield the entries of a consume queue; blanks before the first one are skipped."""
     for file in row.files:
         data = memoryview(file.data)
         for position in range(0, len(data) - UNIT_BYTES + 1, UNIT_BYTES):
@@ -104,7 +104,7 @@ class IndexEntry(NamedTuple):
 
 
 class Index:
-    """One index file. Its number of slots is nowhere written: the entries themselves tell it."""
+    """One index file. No field has its number of slots: it is computed from the entries."""
 
     def __init__(self, file: StoredFile) -> None:
         self.file = file
@@ -113,13 +113,13 @@ class Index:
         if file.size_bytes >= INDEX_HEADER.size:
             self.head = IndexHead(*INDEX_HEADER.unpack_from(self._data, 0))
         self.slots = self._slots() if self.head else 0
-        """How many slots there are; 0 if that cannot be told."""
+        """The number of slots; 0 if the entries do not show it."""
 
     def _slots(self) -> int:
         head = self.head
         if head is None or head.index_count < 2:
             return 0
-        # As many as a file has where entries are four times the slots, as they are by default.
+        # The number of slots of a file with four entries for each slot, as by default.
         usual = (self.file.size_bytes - INDEX_HEADER.size) // (
             INDEX_SLOT.size + 4 * INDEX_ENTRY.size
         )
@@ -154,7 +154,7 @@ class Index:
         return IndexEntry(number, *INDEX_ENTRY.unpack_from(self._data, at))
 
     def entries(self) -> Iterator[IndexEntry]:
-        """The entries, oldest first."""
+        """Yield the entries, oldest first."""
         if self.head is not None and self.slots:
             for number in range(1, self.head.index_count):
                 entry = self._entry(self.slots, number)
@@ -163,11 +163,11 @@ class Index:
                 yield entry
 
     def entry_at(self, entry: IndexEntry) -> int:
-        """The position of an entry in the file."""
+        """Return the position of an entry in the file."""
         return INDEX_HEADER.size + self.slots * INDEX_SLOT.size + entry.number * INDEX_ENTRY.size
 
     def newest(self, key_hash: int) -> int:
-        """What the slot of a hash says."""
+        """Return the number of the newest entry in the slot of a hash; 0 for none."""
         slot_at = INDEX_HEADER.size + key_hash % self.slots * INDEX_SLOT.size
         (newest,) = INDEX_SLOT.unpack_from(self._data, slot_at)
         return int(newest)

@@ -1,6 +1,6 @@
-"""The files of one node's store, found and read without any of the store's own code.
+"""The files of one node's store, found and read without the store's own code.
 
-What is damaged must still be readable as far as it goes, so nothing here expects anything.
+Damaged files must still be readable as far as possible, so nothing is assumed about their bytes.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
 
 PARTS = ("commitlog", "consumequeue", "index", "config")
-"""What a folder has at least one of to be a node's."""
+"""A folder with at least one of these is the folder of a node."""
 
 _OPEN_FILES = 64
 _NAME_DIGITS = 20
 
 
 class OpenFiles:
-    """Files mapped for reading, of which only the last used stay mapped."""
+    """Files mapped for reading; only the 64 last used stay mapped."""
 
     def __init__(self) -> None:
         self._maps: OrderedDict[str, mmap.mmap | bytes] = OrderedDict()
 
     def get(self, path: str) -> mmap.mmap | bytes:
-        """The bytes of a file; ConfigError for what cannot be read."""
+        """Return the bytes of a file; raise ConfigError if it cannot be read."""
         found = self._maps.pop(path, None)
         if found is None:
             found = _mapped(path)
@@ -47,14 +47,14 @@ def _mapped(path: str) -> mmap.mmap | bytes:
     try:
         with open(path, "rb", opener=open_at_once) as file:
             if not os.fstat(file.fileno()).st_size:
-                return b""  # which cannot be mapped
+                return b""  # an empty file cannot be mapped
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 class StoredFile:
-    """One of the files of a row; ``offset`` is what its name says."""
+    """One of the files of a row; ``offset``, of its first byte, is its name."""
 
     __slots__ = ("_files", "name", "offset", "path", "size_bytes")
 
@@ -73,7 +73,7 @@ class StoredFile:
         return self._files.get(self.path)
 
     def data_from(self, position: int) -> int | None:
-        """The first position from ``position`` on that may have other than zeros; None for none."""
+        """Return the first position from ``position`` on with a non-zero byte; None if none has."""
         with open(self.path, "rb") as file:
             while position < self.size_bytes:
                 try:
@@ -89,7 +89,7 @@ class StoredFile:
 
 
 class Row:
-    """Files that are addressed as one, such as a commit log."""
+    """Files that are addressed as one long file, such as a commit log."""
 
     def __init__(self, files: OpenFiles, folder: str, name: str) -> None:
         self.folder = folder
@@ -109,7 +109,7 @@ class Row:
         return self.files[0].offset if self.files else 0
 
     def find(self, offset: int) -> StoredFile | None:
-        """The file that has ``offset`` in it."""
+        """Return the file that contains ``offset``."""
         size_bytes = self.file_size_bytes
         if not size_bytes or offset < self.min_offset:
             return None
@@ -134,7 +134,7 @@ class Row:
 
 
 class StoredNode:
-    """Everything of one node."""
+    """The store files and config files of one node."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -145,7 +145,7 @@ class StoredNode:
         self._last_asked: tuple[int, MessageExt | None] = (-1, None)
 
     def queues(self) -> Iterator[tuple[str, int, Row]]:
-        """Topic, queue id and files of every consume queue, sorted."""
+        """Yield topic, queue id and files of every consume queue, sorted."""
         folder = os.path.join(self.root, "consumequeue")
         for topic in listed(folder):
             ids = [one for one in listed(os.path.join(folder, topic)) if one.isdecimal()]
@@ -155,7 +155,7 @@ class StoredNode:
                     yield topic, queue_id, row
 
     def queue(self, topic: str, queue_id: int) -> Row | None:
-        """The files of one consume queue; None if it has no folder."""
+        """Return the files of one consume queue; None if it has no folder."""
         key = topic, queue_id
         if key not in self._queues:
             name = f"consumequeue/{topic}/{queue_id}"
@@ -165,7 +165,7 @@ class StoredNode:
         return self._queues[key]
 
     def index_files(self) -> list[StoredFile]:
-        """The index files, oldest first."""
+        """Return the index files, oldest first."""
         folder = os.path.join(self.root, "index")
         return [
             StoredFile(self._files, os.path.join(folder, name), f"index/{name}")
@@ -174,8 +174,10 @@ class StoredNode:
         ]
 
     def record(self, phy_offset: int) -> MessageExt | None:
-        """The record that begins at an offset, whole or not at all; its CRC is not looked at."""
-        if phy_offset != self._last_asked[0]:  # the index has several entries in a row for one
+        """Return the complete record at an offset, or None; its CRC is not checked."""
+        if (
+            phy_offset != self._last_asked[0]
+        ):  # the index often has several successive entries for one record
             self._last_asked = phy_offset, self._read_record(phy_offset)
         return self._last_asked[1]
 
@@ -194,7 +196,7 @@ class StoredNode:
         return bytes(self._files.get(path)) if os.path.isfile(path) else None
 
     def config_text(self, name: str) -> str | None:
-        """The text of a config file, or of what stands in for it; None if there is none."""
+        """Return the text of a config file; None if there is none."""
         path = os.path.join(self.root, "config", name)
         if not os.path.isfile(path):
             return None
@@ -206,13 +208,13 @@ class StoredNode:
 
     @property
     def size_bytes(self) -> int:
-        """Of the commit log and the queues, holes included."""
+        """The size of the commit log and the queues, with holes."""
         rows = [self.log, *(row for _, _, row in self.queues())]
         return sum(file.size_bytes for row in rows for file in row.files)
 
 
 def listed(folder: str) -> list[str]:
-    """The names in a folder, sorted; none if there is no such folder."""
+    """Return the names in a folder, sorted; none if there is no such folder."""
     try:
         return sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -222,9 +224,9 @@ def listed(folder: str) -> list[str]:
 
 
 def find_nodes(path: str) -> list[StoredNode]:
-    """The nodes in a directory: the directory itself, or those below it.
+    """Return the nodes in a directory: the directory itself, or those below it.
 
-    ConfigError for what is no store.
+    Raise ConfigError if there is no store.
     """
     if not os.path.isdir(path):
         raise ConfigError(f"{path}: there is no such directory")
@@ -238,7 +240,7 @@ def find_nodes(path: str) -> list[StoredNode]:
 
 
 def require_logs(nodes: list[StoredNode]) -> None:
-    """ConfigError for a store whose commit log is somewhere else."""
+    """Raise ConfigError for a store whose commit log is in another folder."""
     for node in nodes:
         if not node.log.files and any(row.files for _, _, row in node.queues()):
             raise ConfigError(
@@ -248,5 +250,5 @@ def require_logs(nodes: list[StoredNode]) -> None:
 
 
 def is_node(path: str) -> bool:
-    """Whether there is something of a store in a folder."""
+    """Return whether a folder is that of a node."""
     return any(os.path.isdir(os.path.join(path, part)) for part in PARTS)

@@ -27,7 +27,7 @@ class _Json:
     __slots__ = ()
 
     def encode(self) -> bytes:
-        """The JSON of this bean."""
+        """Return the JSON of this bean."""
         return fastjson.encode(self)
 
     @classmethod
@@ -42,10 +42,10 @@ class _Json:
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The bean in ``data``.
+        """Return the bean in ``data``.
 
-        Raises BodyError where fastjson throws, NullBodyError where it gives null, or leaves null
-        what no such bean is without.
+        There are two errors: 1. BodyError where fastjson throws. 2. NullBodyError where fastjson
+        returns null, or leaves a field null that this bean needs.
         """
         decode = _decoders.get(cls)
         if decode is None:

@@ -1,4 +1,4 @@
-"""Who is connected to a broker, as admin tools ask."""
+"""The connections of a broker, as admin tools request them."""
 
 from __future__ import annotations
 

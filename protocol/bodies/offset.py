@@ -1,4 +1,4 @@
-"""Tables of offsets, as slaves fetch them, disks keep them and clients are told of them."""
+"""Tables of offsets, as slaves fetch them, config files keep them and clients receive them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QueryCorrectionOffsetBody(Body):
 
 
 class ResetOffsetBody(Body):
-    """Where the consumers of a group shall go on.
+    """The offsets from which the consumers of a group shall continue.
 
     Source: common/protocol/body/ResetOffsetBody.java (4.9.7)
     """

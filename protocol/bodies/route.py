@@ -39,7 +39,10 @@ class TopicRouteData(Body):
     filter_server_table: dict[str, list[str]] = field(default_factory=dict)
 
     def encode(self, *, standard_json: bool = False) -> bytes:
-        """The JSON of this route; ``standard_json`` quotes and sorts keys, escapes non-ASCII."""
+        """Return the JSON of this route.
+
+        ``standard_json`` quotes and sorts the keys and escapes characters that are not ASCII.
+        """
         if not standard_json:
             return super().encode()
         return fastjson.dumps_standard(self).encode("ascii")

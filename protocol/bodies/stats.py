@@ -26,7 +26,7 @@ class ConsumeStats(Body):
     consume_tps: Double = 0.0
 
     def compute_total_diff(self) -> int:
-        """How many messages the group has not consumed yet."""
+        """Return how many messages the group has not consumed yet."""
         return sum(one.broker_offset - one.consumer_offset for one in self.offset_table.values())
 
 

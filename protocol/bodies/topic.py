@@ -31,7 +31,7 @@ class DataVersion(FrozenBody, frozen=True):
     counter: Long = 0
 
     def next(self, now_ms: int) -> DataVersion:
-        """The version after one more change. Source: DataVersion.java#nextVersion (4.9.7)"""
+        """Return the version after one more change. Source: DataVersion.java#nextVersion (4.9.7)"""
         return DataVersion(timestamp=now_ms, counter=self.counter + 1)
 
 
@@ -63,7 +63,7 @@ _HEAD_BYTES = 200
 
 
 def topic_json(config: TopicConfig) -> bytes:
-    """A topic as an entry of the JSON of a table of topics."""
+    """Return a topic as an entry of the JSON of a table of topics."""
     name = fastjson.encode(config.topic_name)
     before, after = _around_name(astuple(config)[1:])
     return b"".join((name, b":", before, name, after))
@@ -78,13 +78,13 @@ def _around_name(settings: tuple[Any, ...]) -> tuple[bytes, bytes]:
 
 
 def topics_json(data_version: DataVersion, topics: Iterable[bytes]) -> bytes:
-    """The JSON of a `TopicConfigSerializeWrapper`, of topics that are `topic_json` already."""
+    """Return the JSON of a `TopicConfigSerializeWrapper` of results of `topic_json`."""
     version = data_version.encode()
     return b"".join((_WRAPPER_BEGINS, version, _TOPICS_BEGIN, b",".join(topics), b"}}"))
 
 
 def register_broker_json(wrapper: bytes) -> bytes:
-    """The JSON of a `RegisterBrokerBody` with the JSON of a wrapper, and no filter servers."""
+    """Return the JSON of a `RegisterBrokerBody` without filter servers; ``wrapper`` is JSON."""
     return b"".join((_BODY_BEGINS, wrapper, b"}"))
 
 
@@ -100,7 +100,7 @@ def find_topics(body: bytes) -> tuple[int, int] | None:
 
 
 class RegisterBrokerBody(Body):
-    """Everything a broker tells a name server about its topics.
+    """Everything that a broker sends to a name server about its topics.
 
     The compressed form is ``zlib(int32 length, DataVersion JSON | int32 topics | per topic:
     int32 length, text | int32 length, filter server JSON)``. A topic's text has no system flag

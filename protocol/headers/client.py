@@ -1,4 +1,4 @@
-"""Clients: who is there, and what a broker asks of them."""
+"""Headers about clients: their connections, and the requests of a broker to them."""
 
 from __future__ import annotations
 

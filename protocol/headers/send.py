@@ -49,14 +49,14 @@ class SendMessageRequestHeaderV2(SendMessageRequestHeader):
     fast = True
 
     def to_v1(self) -> SendMessageRequestHeader:
-        """The same header under its long names; what did not arrive stays absent."""
+        """Return the same header under its long names; what did not arrive stays absent."""
         header = SendMessageRequestHeader.__new__(SendMessageRequestHeader)
         header.__dict__.update(self.__dict__)
         return header
 
     @classmethod
     def from_v1(cls, header: SendMessageRequestHeader) -> Self:
-        """The same header under its one-letter names."""
+        """Return the same header under its one-letter names."""
         short = cls.__new__(cls)
         short.__dict__.update(header.__dict__)
         return short

@@ -17,7 +17,7 @@ from construct import (  # type: ignore[import-untyped]
 )
 
 BatchMember = Struct(
-    "total_size"  # 0: bytes of the member; nobody reads it
+    "total_size"  # 0: bytes of the member; written, never read
     / Rebuild(Int32sb, 22 + len_(this.body) + len_(this.properties)),
     "magic_code" / Int32sb,  # 4: written 0, never read
     "body_crc" / Int32sb,  # 8: written 0, never read

@@ -194,7 +194,7 @@ class _Codec:
         self.run, self.behind_run = [], []
 
     def source(self) -> str:
-        """The structs and both functions, formatted as ruff would."""
+        """Return the structs and both functions, formatted as ruff would."""
         return "\n".join(["", "", *self.structs, *self.parser(), *self.builder(), ""])
 
     def parser(self) -> list[str]:
@@ -237,7 +237,7 @@ class _Codec:
 
 
 def _tuple(before: str, names: list[str], behind: str) -> list[str]:
-    """A tuple of names, one a line if there are several."""
+    """Return a tuple of names, one a line if there are several."""
     if len(names) == 1:
         return [f"{before}({names[0]},){behind}"]
     return [f"{before}(", *(f"    {name}," for name in names), f"){behind}"]
@@ -257,7 +257,7 @@ def _sizeof(layout: Construct) -> int | None:
 
 
 def _expression(value: object) -> str:
-    """A number, or an expression over `this`, as Python over local names."""
+    """Return a number, or an expression over `this`, as Python over local names."""
     text = re.sub(r"this\['(\w+)'\]", r"\1", repr(value))
     text = re.sub(r"len_\((\w+)\)", r"len(\1)", text)
     # construct puts every operation into parentheses.

@@ -47,12 +47,14 @@ WORD = re.compile(
     re.IGNORECASE,
 )
 
-PUBLISHED = re.compile('QUERY_TOPIC_CONSUME_BY_WHO|"offences"', re.IGNORECASE)
-"""Names with such a word that cannot change: one is RocketMQ's, one a kind of timer."""
+PUBLISHED = re.compile(
+    'QUERY_TOPIC_CONSUME_BY_WHO|WHO_CONSUME_THE_MESSAGE|"offences"', re.IGNORECASE
+)
+"""Names with such a word that cannot change: two are RocketMQ's, one a kind of timer."""
 
 STILL: dict[str, int] = {
     "fakemq": 183,
-    "protocol": 24,
+    "protocol": 0,
     "fixtures": 0,
     "tests": 5,
     "bench": 0,
