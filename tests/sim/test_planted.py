@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -47,10 +48,10 @@ def loses_a_machine(plan: Plan) -> bool:
 def skip_the_first_record_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = LogDispatch.dispatch
 
-    def dispatch(self: LogDispatch, record: LogRecord) -> None:
+    def dispatch(self: LogDispatch, record: LogRecord, *more: Any) -> None:
         offset = record.phy_offset
         if offset == 0 or offset % self._config.mapped_file_size_commit_log:
-            honest(self, record)
+            honest(self, record, *more)
 
     monkeypatch.setattr(LogDispatch, "dispatch", dispatch)
 

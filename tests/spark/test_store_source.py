@@ -103,8 +103,8 @@ def test_damage_is_a_row_or_an_error(spark: SparkSession, stores: Path, tmp_path
         ("hdfs://host/store", {}, "only local directories can be read"),
         ("broker-a-0/config", {}, "no store: neither it nor a directory in it has any of"),
         ("", {"veiw": "log"}, "there is no option veiw; did you mean view"),
-        ("", {"view": "queues"}, "option view is 'queues', where log, consumequeue or index"),
-        ("", {"mode": "STRICT"}, "option mode is 'STRICT', where PERMISSIVE, DROPMALFORMED or"),
+        ("", {"view": "queues"}, "option view is 'queues', expected log, consumequeue or index"),
+        ("", {"mode": "STRICT"}, "option mode is 'STRICT', expected PERMISSIVE, DROPMALFORMED or"),
     ],
 )
 def test_invalid_options_are_refused(
