@@ -1,4 +1,4 @@
-"""The address server: it tells RocketMQ clients without a name server address where to connect.
+"""The address server: it sends name servers' addresses to clients that have none.
 
 A client requests ``http://DOMAIN/rocketmq/SUBGROUP``, or with a unit name
 ``http://DOMAIN/rocketmq/SUBGROUP-UNIT?nofix=1``, and reads the first line of the answer.

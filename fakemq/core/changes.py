@@ -1,6 +1,6 @@
 """What tests change of a running cluster: topics and groups as admin tools do, configs as files.
 
-Everything happens at every running master, and name servers are told as those tools tell them.
+Each change is made at every running master and then registered at the name servers.
 """
 
 from __future__ import annotations

@@ -359,11 +359,11 @@ class ClusterCore:
         self.network.settle()
 
     def start_name_server(self, name_server: NameServer) -> None:
-        """Start a name server that was stopped; it knows what is told it from then on."""
+        """Start a name server that was stopped; it knows no brokers until they register."""
         name_server.start(self.namesrv_addrs[self.name_servers.index(name_server)])
 
     def name_servers_called(self, which: str | int | None) -> list[NameServer]:
-        """The name server of a number, name or address, or all for None; LookupError for others."""
+        """Return the name server with a number, name or address; all of them for None."""
         if which is None:
             return list(self.name_servers)
         for number, one in enumerate(self.name_servers):
@@ -398,7 +398,7 @@ class ClusterCore:
         return broker
 
     def _create_topics(self) -> None:
-        """Make the topics of the spec; the name servers are told of all at once, afterwards."""
+        """Create the topics of the spec; afterwards all are registered together."""
         for broker in self.running_masters():
             with broker.persistence.at_once():
                 for topic, queues in self.spec.topics.items():

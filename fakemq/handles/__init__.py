@@ -1,1 +1,1 @@
-"""What a test holds in its hand: one file for each noun."""
+"""Handles: the objects by which a test controls a cluster, one file for each noun."""

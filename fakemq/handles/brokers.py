@@ -39,15 +39,18 @@ class BrokerView(Handle):
 
     @property
     def clock(self) -> NodeClockHandle:
-        """The clock as this broker sees it; `NodeClockHandle.skew` has it be wrong."""
+        """The clock as this broker sees it; `NodeClockHandle.skew` makes it wrong."""
         return NodeClockHandle(self._running, lambda: self._broker.clock)
 
     def kill(self, *, lose_unsynced: bool = False) -> None:
-        """Be gone at once, as by kill -9; ``lose_unsynced`` takes what no flush made safe, too."""
+        """Kill the broker at once, as by kill -9.
+
+        ``lose_unsynced=True`` also loses the bytes that no flush has written, as a power failure.
+        """
         self._call(lambda: self._running().server.kill_broker(self._broker, lose_unsynced))
 
     def set_disk_size(self, size: Size | None) -> None:
-        """Let the disk of its store be so large, as in ``"64MiB"``; None: as large as it is."""
+        """Set the size of the store's disk, as in ``"64MiB"`` or in bytes; None: the real size."""
         disk_bytes = None if size is None else size_bytes(size, name="set_disk_size")
         self._call(lambda: self._broker.store.disk_space.resize(disk_bytes))
 
@@ -77,15 +80,15 @@ class BrokerHandle(BrokerView):
         self._stop()
 
     def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
-        """Start it again on the same ports, with what it held; ``config`` has keys to change."""
+        """Start the broker again on the same ports with its data; ``config`` has keys to change."""
         self._restart(config)
 
     def promote(self, role: str = "ASYNC_MASTER") -> None:
-        """Restart it as the master of its brokerName; stop the old one before, or demote it."""
+        """Restart the broker as the master of its brokerName; stop or demote the old one before."""
         self._restart(promoted(role))
 
     def demote(self, broker_id: int) -> None:
-        """Restart it as a slave of its brokerName, with an id that no other has."""
+        """Restart the broker as a slave of its brokerName, with an id that no other has."""
         self._restart(demoted(broker_id))
 
 
@@ -106,10 +109,10 @@ class AsyncBrokerHandle(BrokerView):
 
 
 def promoted(role: str) -> ConfigSource:
-    """What makes a broker the master of its brokerName."""
+    """Return the config keys that make a broker the master of its brokerName."""
     return {"brokerRole": role, "brokerId": 0}
 
 
 def demoted(broker_id: int) -> ConfigSource:
-    """What makes a broker a slave of its brokerName."""
+    """Return the config keys that make a broker a slave of its brokerName."""
     return {"brokerRole": "SLAVE", "brokerId": broker_id}

@@ -1,5 +1,5 @@
-"""What synchronous and asynchronous tests share of a cluster's interface: all that takes effect
-at once, and the two loops that wait for a predicate."""
+"""The part of a cluster's interface that synchronous and asynchronous tests share: every operation
+that takes effect at once, and the two loops that wait for a predicate."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ T = TypeVar("T")
 
 WAIT_TIMEOUT = "5s"
 PATIENCE_MS = 50
-"""How long peers outside the process, if there are any, may react to each step of ``run_until``."""
+"""How long, in real ms, peers outside the process may react to each step of ``run_until``."""
 
 
 class ClusterBase(StoredMessages):
-    """A cluster, running or not. What is set up through one of them holds for all of one `Life`."""
+    """A cluster, running or not. All objects with the same `Life` show the same cluster."""
 
     def __init__(self, life: Life) -> None:
         super().__init__(life)
         self.journal = JournalView(self._running)
 
     def reset(self) -> None:
-        """Back to the start state: topics, groups, messages, offsets, faults, journal, clock.
+        """Reset to the start state: topics, groups, messages, offsets, faults, journal, clock.
 
         Brokers that are down or paused run again. Listeners and live connections stay; a consumer
         that is still attached sees an empty topic, from offset 0.
@@ -45,23 +45,23 @@ class ClusterBase(StoredMessages):
         thread.wait(thread.server.reset())
 
     def snapshot(self) -> Snapshot:
-        """All that the brokers hold now: messages, topics, groups, offsets and settings."""
+        """Return a copy of the brokers' messages, topics, groups, offsets and settings."""
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         core = self._core
         return self._running().call(lambda: Snapshot.of(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Have the brokers hold again what they held then; clock and journal stay as they are.
+        """Restore the brokers' data from a snapshot; clock and journal stay as they are.
 
         Brokers that are down or paused run again. Live connections stay; a consumer that is still
-        attached continues where its group had committed by then. ValueError for a snapshot of other
-        brokers, and for what is none.
+        attached continues at the offsets that its group had committed in the snapshot. ValueError
+        for a snapshot of other brokers, ConfigError if ``snapshot`` is no `Snapshot`.
         """
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
         if not isinstance(snapshot, Snapshot):
-            raise ConfigError(f"restore({snapshot!r}): expected what snapshot() gave")
+            raise ConfigError(f"restore({snapshot!r}): expected a result of snapshot()")
         thread = self._running()
         thread.wait(thread.server.restore(snapshot))
 
@@ -82,12 +82,12 @@ class ClusterBase(StoredMessages):
 
     @property
     def namesrv_addr(self) -> str:
-        """What clients are given as name server address: ``host:port``, joined by ``;``."""
+        """The name server address to configure in clients: ``host:port``, joined by ``;``."""
         return ";".join(self._core.namesrv_addrs)
 
     @property
     def control_url(self) -> str | None:
-        """Where the control port is, as in ``http://127.0.0.1:8080``; None without one."""
+        """The URL of the control port, as in ``http://127.0.0.1:8080``; None without one."""
         self._running()
         return self._life.control_url
 
@@ -98,7 +98,7 @@ class ClusterBase(StoredMessages):
 
     @property
     def faults(self) -> Faults:
-        """Where faults are placed."""
+        """The faults: one method for each kind, such as ``mq.faults.drop("PULL_MESSAGE")``."""
         from fakemq.handles.faults import Faults  # many tests place none
 
         return Faults(self._running)
@@ -111,13 +111,13 @@ class ClusterBase(StoredMessages):
         return [NameServerHandle(self._running, one) for one in self._core.name_servers]
 
     def name_server(self, which: str | int = 0) -> NameServerHandle:
-        """A name server by number, by name (``namesrv-0``) or by address."""
+        """Return a name server by number, name (``namesrv-0``) or address; LookupError if none."""
         from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
 
         return NameServerHandle(self._running, self._core.name_servers_called(which)[0])
 
     def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
-        """Let nothing through between two ends until `heal`; as ``faults.partition``."""
+        """Block all bytes between two ends until `heal`; the same as ``faults.partition``."""
         return self.faults.partition(source, target, one_way=one_way)
 
     def heal(self) -> None:
@@ -159,7 +159,7 @@ class ClusterBase(StoredMessages):
     def _news(self, wait: Wait) -> Iterator[None]:
         """Wake the wait whenever the journal grows, and when the cluster is stopped.
 
-        FakemqError if it is stopped meanwhile, whatever came of it.
+        FakemqError if the cluster is stopped during the block, instead of the block's own error.
         """
         life, thread, journal = self._life, self._running(), self._core.journal
         life.waits.add(wait)
@@ -182,15 +182,13 @@ class ClusterBase(StoredMessages):
         while True:
             wait.news.clear()
             if wait.given_up:
-                raise WaitTimeout("nobody waits any more")
+                raise WaitTimeout("the caller no longer waits")
             if self._life.thread is not thread:
                 raise FakemqError("the cluster has been stopped")
             value = predicate()
             if inspect.iscoroutine(value):
                 value.close()
-                raise TypeError(
-                    f"{predicate!r} gives something to await; the predicate is a plain function"
-                )
+                raise TypeError(f"{predicate!r} returns a coroutine; expected a plain function")
             left_ms = until_ms - real_elapsed_ms()
             if value or left_ms <= 0:
                 return value
@@ -201,7 +199,7 @@ class ClusterBase(StoredMessages):
         return WaitTimeout(f"{why}; the journal ends with\n{tail}")
 
     def stillness(self) -> str:
-        """Why the clock does nothing by itself, and what it would do next; "" if it does."""
+        """Return why the clock does not move by itself, and its next deadlines; "" if it runs."""
         core = self._core
         return self._running().call(lambda: deadlines.stillness(core.clock))
 

@@ -26,7 +26,7 @@ class NameServerHandle(Handle):
 
     @property
     def clock(self) -> NodeClockHandle:
-        """The clock as this name server sees it; `NodeClockHandle.skew` has it be wrong."""
+        """The clock as this name server sees it; `NodeClockHandle.skew` makes it wrong."""
         return NodeClockHandle(self._running, lambda: self._name_server.clock)
 
     @property
@@ -35,15 +35,15 @@ class NameServerHandle(Handle):
         return self._call(lambda: self._name_server.state.value)
 
     def kill(self) -> None:
-        """Be gone at once, as by kill -9; its port refuses connections."""
+        """Kill the name server at once, as by kill -9; its port refuses connections."""
         self._call(lambda: self._running().server.stop_name_server(self._name_server, "kill"))
 
     def stop(self) -> None:
-        """Stop it; after a restart it knows no more than after `kill`."""
+        """Stop the name server; after a restart it knows no brokers, as after `kill`."""
         self._call(lambda: self._running().server.stop_name_server(self._name_server))
 
     def restart(self) -> None:
-        """Start it again at the same address, knowing nothing until brokers register again."""
+        """Start it again at the same address; it knows no brokers until they register again."""
         self._call(lambda: self._running().server.restart_name_server(self._name_server))
 
     def pause(self) -> None:

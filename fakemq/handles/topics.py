@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class TopicHandle(Handle):
-    """A topic at every running master that has it; each change is told to the name servers.
+    """A topic at every running master that has it; each change is registered at the name servers.
 
-    Clients hear of it with their next look at the route. ValueError for values that cannot be and
-    for RocketMQ's own topics; setting anything, LookupError if no running master has the topic.
+    Clients learn of a change with their next route request. ValueError for impossible values and
+    for RocketMQ's own topics; LookupError for a change if no running master has the topic.
     """
 
     def __init__(self, running: Running, name: str) -> None:
@@ -24,7 +24,10 @@ class TopicHandle(Handle):
         self.name = name
 
     def set_queues(self, read: int, write: int | None = None) -> None:
-        """Set how many queues to read from and to write to; other queues keep their messages."""
+        """Set the numbers of read and write queues; ``write`` is ``read`` by default.
+
+        Queues beyond the number keep their messages.
+        """
         from fakemq.core import changes  # few tests do this
 
         write = read if write is None else write
@@ -35,14 +38,14 @@ class TopicHandle(Handle):
         )
 
     def set_perm(self, perm: str) -> None:
-        """Allow to read and write: ``RW``, ``R``, ``W`` or nothing."""
+        """Set the permission: ``"RW"``, ``"R"``, ``"W"`` or ``""``."""
         from fakemq.core import changes  # few tests do this
 
         bits = changes.perm_of(perm)
         self._call(lambda: changes.change_topic(self._core, self.name, perm=bits))
 
     def delete(self) -> None:
-        """Delete it everywhere, if it is anywhere; what groups have committed stays."""
+        """Delete the topic at every broker that has it; offsets that groups committed stay."""
         from fakemq.core import changes  # few tests do this
 
         self._call(lambda: changes.delete_topic(self._core, self.name))
@@ -59,25 +62,25 @@ class GroupHandle(Handle):
         self.name = name
 
     def lag(self, topic: str) -> int:
-        """How many stored messages of ``topic`` lie behind the group's committed offsets."""
+        """Return how many stored messages of ``topic`` are beyond the committed offsets."""
         return self._call(lambda: inspection.lag(self._core, self.name, topic))
 
     def offsets(self, topic: str) -> dict[tuple[str, int], int]:
-        """The committed offsets: (broker name, queue id) → the next offset to consume."""
+        """Return the committed offsets: (broker name, queue id) → the next offset to consume."""
         return self._call(lambda: inspection.offsets(self._core, self.name, topic))
 
     def members(self) -> list[Member]:
-        """The consumers that are members now, as any broker knows them."""
+        """Return the consumers that at least one broker has as members now."""
         return self._call(lambda: inspection.members(self._core, self.name))
 
     def set(self, **settings: Unpack[GroupSettings]) -> None:
-        """Set something of a group, such as ``retry_max_times=3``; ValueError if it cannot be."""
+        """Change settings of the group, such as ``retry_max_times=3``; ValueError if bad."""
         from fakemq.core import changes  # few tests do this
 
         self._call(lambda: changes.change_group(self._core, self.name, **settings))
 
     def suspend(self) -> None:
-        """Let no member pull; held pulls end when they would have."""
+        """Refuse every member's pulls; pulls that are held already end at their usual time."""
         self.set(consume_enable=False)
 
     def resume(self) -> None:
@@ -85,7 +88,10 @@ class GroupHandle(Handle):
         self.set(consume_enable=True)
 
     def delete(self, *, offsets: bool = False) -> None:
-        """Delete it everywhere, ``offsets`` too or not; a member's next pull makes it anew."""
+        """Delete the group at every broker, with ``offsets=True`` its committed offsets, too.
+
+        A member's next pull creates the group again.
+        """
         from fakemq.core import changes  # few tests do this
 
         self._call(lambda: changes.delete_group(self._core, self.name, offsets=offsets))

@@ -19,17 +19,17 @@ from fakemq.protocol.hosts import format_host
 BACKLOG = 1024  # NettyServerConfig.serverSocketBacklog
 _BROKER_TRIES = 100
 PAUSE_S = 1.0
-"""How long nothing is accepted when there are no descriptors left."""
+"""How long, in real seconds, no connection is accepted after the descriptors ran out."""
 SPARE_DESCRIPTORS = 32
-"""How many stay free: opening a file or importing a module must not fail."""
+"""How many descriptors stay free, so that opening a file or importing a module does not fail."""
 
 
 class Port:
-    """A port that is ours from now on, listening or not.
+    """A TCP port that this process reserves until `close`, whether its node listens or not.
 
-    A first socket is bound and never listens: while its node is down, connects are refused, nobody
-    else gets the port, and a restart finds it free. Listening is done by a second socket beside it.
-    ``use`` is for who hears that the port is somebody else's.
+    A first socket is bound and never listens. While the node is down, connects are therefore
+    refused, no other process gets the port, and a restart finds it free. A second socket on the
+    same port listens. ``use`` names the port in the error if another process has it.
     """
 
     def __init__(self, host: str, port: int, use: str = "") -> None:
@@ -121,11 +121,11 @@ def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
 
 
 class Listener:
-    """Listens at ``port`` and has ``accept`` make the endpoints.
+    """Listens at ``port`` and calls ``accept`` to make the endpoint of each connection.
 
-    When descriptors run out ``on_refused`` is told, and who connects waits in the backlog, as with
-    Java. asyncio's own server, closed in the turn in which it accepted a connection, leaves that
-    neither served nor closed (3.11); here it is closed.
+    When descriptors run out it calls ``on_refused``, and new connections wait in the backlog, as in
+    Java. asyncio's own server has a defect (3.11): closed in the turn in which it accepts a
+    connection, it leaves the connection open and unserved. This class closes it.
     """
 
     def __init__(
