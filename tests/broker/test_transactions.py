@@ -1,4 +1,4 @@
-"""When half messages came, and what a broker's life does to them."""
+"""Half messages: their times, and what a restart of the broker does to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From tables and stores to what tests see."""
+"""Views of topics, queues and messages, made from tables and stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test may claim about messages, and what is said when it is not so."""
+"""Assertions about messages, and their errors when they fail."""
 
 from __future__ import annotations
 

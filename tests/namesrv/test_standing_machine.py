@@ -1,4 +1,4 @@
-"""What the name server skips of a broker's topics because they stand is nothing that mattered."""
+"""A name server that skips unchanged topics has the same tables as one that skips none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all peers together make a cluster hold."""
+"""Limits of the data that a cluster holds for all peers together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HEART_BEAT: what a broker takes from one."""
+"""HEART_BEAT: the groups and subscriptions that a broker takes from it."""
 
 from __future__ import annotations
 

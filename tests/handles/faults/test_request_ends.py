@@ -1,4 +1,4 @@
-"""What becomes of requests that faults keep when a node ends, or the cluster."""
+"""Requests that a fault holds end with their node or with the cluster."""
 
 from __future__ import annotations
 
