@@ -1,5 +1,7 @@
 """How many calls, files and file changes one request takes: ``python -m bench.journeys``.
 
+``--calls JOURNEY`` lists the calls of one journey instead; without a name, those of a send.
+
 Each journey is done several times on a real cluster with one raw TCP client, and its shortest run
 counts. A call is one call of a Python function of ours (``fakemq``, ``protocol``). A file change is
 a call whose function lies in another file than the function called before it. The last two columns
@@ -46,6 +48,14 @@ class Count(NamedTuple):
     core_calls: int
     core_files: int
 
+    @classmethod
+    def of(cls, calls: list[CodeType]) -> Count:
+        """Return what the calls of one journey add up to."""
+        files = [code.co_filename for code in calls]
+        core = [name for name in files if os.path.basename(name) not in _READS]
+        changes = sum(one != other for one, other in pairwise(files))
+        return cls(len(files), len(set(files)), changes, len(core), len(set(core)))
+
 
 class Recorder:
     """Notes every call of our code on all threads, while it is on."""
@@ -79,13 +89,6 @@ class Recorder:
         finally:
             self._on = False
         return self._calls
-
-    def count(self, journey: Callable[[], object]) -> Count:
-        """Do a journey and return what it took."""
-        files = [code.co_filename for code in self.calls(journey)]
-        core = [name for name in files if os.path.basename(name) not in _READS]
-        changes = sum(one != other for one, other in pairwise(files))
-        return Count(len(files), len(set(files)), changes, len(core), len(set(core)))
 
 
 class Peer:
@@ -174,37 +177,21 @@ def pull_fields(offset: int) -> dict[str, str]:
 
 
 class Journeys:
-    """The five journeys, on clusters that are started for them."""
+    """The journeys, on clusters that are started for them."""
 
     def __init__(self) -> None:
         self._recorder = Recorder()
         self._number = 0
 
-    def measure(self) -> dict[str, Count]:
-        """Return what each journey took, by its name."""
+    def run(self) -> dict[str, list[CodeType]]:
+        """Return the calls of each journey, in their order, by its name."""
         self._recorder.install()
         try:
-            return self._of_one_broker() | self._of_a_pair()
+            return self._of_one_broker() | self._of_a_pair() | self._of_faults()
         finally:
             self._recorder.remove()
 
-    def calls_of_a_send(self) -> list[str]:
-        """Return ``file:function`` of each call of a send, in their order."""
-        self._recorder.install()
-        try:
-            with Cluster(clock="frozen", topics={"orders": 1}) as mq:
-                peer = Peer(mq.broker("broker-a").addr)
-                for _ in range(RUNS):
-                    self._send(peer)
-                calls = self._recorder.calls(lambda: self._send(peer))
-                peer.close()
-        finally:
-            self._recorder.remove()
-        return [
-            f"{code.co_filename.rpartition('/fakemq/')[2]}:{code.co_qualname}" for code in calls
-        ]
-
-    def _of_one_broker(self) -> dict[str, Count]:
+    def _of_one_broker(self) -> dict[str, list[CodeType]]:
         with Cluster(clock="frozen", topics={"orders": 1}) as mq:
             addr = mq.broker("broker-a").addr
             sender, puller = Peer(addr), Peer(addr)
@@ -214,21 +201,18 @@ class Journeys:
                 self._send(sender)
                 assert puller.answer()["code"] == 0
 
-            counts = []
+            runs = []
             for _ in range(RUNS):
                 puller.send(PULL_MESSAGE, pull_fields(self._number))
                 time.sleep(QUIET_S)
-                counts.append(self._recorder.count(woken))
-            found["held pull woken"] = min(counts)
-            found["clock.advance"] = self._recorder.count(lambda: mq.clock.advance("11s"))
-            found["faults.error placed"] = self._best(
-                lambda: mq.faults.error("SEND_MESSAGE_V2", code="SYSTEM_ERROR", topic="elsewhere")
-            )
+                runs.append(self._recorder.calls(woken))
+            found["held pull woken"] = min(runs, key=Count.of)
+            found["clock.advance"] = self._recorder.calls(lambda: mq.clock.advance("11s"))
             sender.close()
             puller.close()
         return found
 
-    def _of_a_pair(self) -> dict[str, Count]:
+    def _of_a_pair(self) -> dict[str, list[CodeType]]:
         config = {"brokerRole": "SYNC_MASTER"}
         with Cluster(clock="frozen", topics={"orders": 1}, slaves=1, config=config) as mq:
             sender = Peer(mq.brokers[0].addr)
@@ -236,22 +220,33 @@ class Journeys:
             sender.close()
         return found
 
+    def _of_faults(self) -> dict[str, list[CodeType]]:
+        with Cluster(clock="frozen", topics={"orders": 1}) as mq:
+
+            def placed() -> None:
+                mq.faults.error("SEND_MESSAGE_V2", code="SYSTEM_ERROR", topic="elsewhere")
+
+            first = self._recorder.calls(placed)
+            return {"faults.error first": first, "faults.error placed": self._best(placed)}
+
     def _send(self, peer: Peer) -> None:
         answer = peer.ask(SEND_MESSAGE_V2, send_fields(self._number), b"hello")
         assert answer["code"] == 0, answer
         self._number += 1
 
-    def _best(self, journey: Callable[[], object]) -> Count:
-        return min(self._recorder.count(journey) for _ in range(RUNS))
+    def _best(self, journey: Callable[[], object]) -> list[CodeType]:
+        return min((self._recorder.calls(journey) for _ in range(RUNS)), key=Count.of)
 
 
 def main() -> None:
-    if sys.argv[1:] == ["--calls"]:
-        print(*Journeys().calls_of_a_send(), sep="\n")
+    found = Journeys().run()
+    if sys.argv[1:2] == ["--calls"]:
+        for code in found[" ".join(sys.argv[2:]) or "send"]:
+            print(f"{code.co_filename.rpartition('/fakemq/')[2]}:{code.co_qualname}")
         return
     print(f"{'journey':<20} {'calls':>6} {'files':>6} {'changes':>8}  core calls  core files")
-    for name, count in Journeys().measure().items():
-        calls, files, changes, core_calls, core_files = count
+    for name, codes in found.items():
+        calls, files, changes, core_calls, core_files = Count.of(codes)
         print(f"{name:<20} {calls:>6} {files:>6} {changes:>8} {core_calls:>11} {core_files:>11}")
 
 
