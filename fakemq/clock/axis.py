@@ -61,12 +61,12 @@ class Axis:
         """Return how far the deadline that is being fired is behind `target_ms`."""
         return 0 if self.at_ms is None else self.target_ms() - self.at_ms
 
-    def real_ms_until(self, at_ms: int) -> int:
-        """Return after how many real milliseconds a running axis is at ``at_ms``."""
-        if self.rate == 1:
-            return max(0, at_ms - self.target_ms())
-        exact_ms = (at_ms - self._passed_ms - self._rest_ms) / self.rate
-        return max(0, math.ceil(exact_ms) - (self._real_ms() - self._base_ms))
+    def real_ms_at(self, at_ms: int) -> int:
+        """Return the source's time at which a running axis reaches ``at_ms``."""
+        left_ms = at_ms - self._passed_ms
+        if self.rate != 1:
+            left_ms = math.ceil((left_ms - self._rest_ms) / self.rate)
+        return self._base_ms + left_ms
 
     def run(self, running: bool, rate: float) -> None:
         """Run at ``rate`` from now on, or stop. The time itself does not change."""
@@ -83,10 +83,6 @@ class Axis:
     def add(self, ms: int) -> None:
         """Move the time by ``ms``."""
         self._passed_ms += ms
-
-    def walk_to(self, at_ms: int | None) -> None:
-        """Show callers the time ``at_ms``; with None the walk is over."""
-        self.at_ms = at_ms
 
 
 class ClockState(NamedTuple):

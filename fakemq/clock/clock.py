@@ -70,12 +70,13 @@ class Clock:
         self.settle: Callable[[], None] = lambda: None
         """Called after each timer; it delivers what nodes have sent each other."""
         self.on_change: Callable[[], None] = lambda: None
-        """Called when `next_due_in_ms` may have changed; set by the driver."""
+        """Called when `next_due_at_ms` may have changed; set by the driver."""
         self.why_ended: Callable[[], str] = lambda: ""
         """Called before each timer of an ``advance``; a reason, other than "", ends it."""
         self._cluster = Axis(source, running=not frozen)
         self._outside = Axis(source, running=True)
         self._wall = Wall(source, self._cluster, start_at_ms)
+        self._real_ms = source.elapsed_ms
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -144,23 +145,26 @@ class Clock:
         timer = Timer(
             axis.elapsed_ms() + max(0, delay_ms), self._seq, callback, kind, owner, domain, outside
         )
-        before = axis.timeline.next_due_ms()
-        axis.timeline.push(timer)
-        if before is None or timer.due_ms < before:
+        if axis.timeline.push(timer) and axis.running:
             self.on_change()
         return timer
 
-    def next_due_in_ms(self) -> int | None:
-        """Return the real milliseconds until the next timer falls due; None if none will.
+    def next_due_at_ms(self) -> int | None:
+        """Return the source's elapsed time at which the next timer falls due; None if none will.
 
         A stopped axis and a held cluster axis have no such timer.
         """
-        waits = []
-        for axis in (self._cluster, self._outside):
+        moments = []
+        for axis in self._moving():
             due_ms = axis.timeline.next_due_ms()
-            if due_ms is not None and axis.running and not (self._holds and axis is self._cluster):
-                waits.append(axis.real_ms_until(due_ms))
-        return min(waits, default=None)
+            if due_ms is not None:
+                moments.append(axis.real_ms_at(due_ms))
+        return min(moments, default=None)
+
+    def next_due_in_ms(self) -> int | None:
+        """Return the real milliseconds until the next timer falls due; None if none will."""
+        at_ms = self.next_due_at_ms()
+        return None if at_ms is None else max(0, at_ms - self._real_ms())
 
     def fire_due(self) -> list[Timer]:
         """Fire the timers that real time has made due; return them.
@@ -170,10 +174,15 @@ class Clock:
         fired: list[Timer] = []
         if self._firing:
             return fired
-        for axis in (self._cluster, self._outside):
-            if axis.running and not (self._holds and axis is self._cluster):
-                self._walk(axis, fired, axis.target_ms())
+        for axis in self._moving():
+            now_ms = axis.target_ms()
+            self._walk(axis, fired, now_ms, now_ms)
         return fired
+
+    def _moving(self) -> tuple[Axis, ...]:
+        """Return the axes that real time moves now."""
+        cluster_moves = self._cluster.running and not self._holds
+        return (self._cluster, self._outside) if cluster_moves else (self._outside,)
 
     # -- moving -------------------------------------------------------------------------------
 
@@ -243,9 +252,13 @@ class Clock:
         else:
             from_ms = self._cluster.target_ms()
             self._move(ms)
-            left_ms = self._walk(self._cluster, fired, from_ms, ends=True)
-            self._move(-left_ms)
-        self.on_change()
+            left_ms = self._walk(
+                self._cluster, fired, from_ms, self._cluster.target_ms(), ends=True
+            )
+            if left_ms:
+                self._move(-left_ms)
+        if outside_peers or not self.frozen:
+            self.on_change()
         if why := self.why_ended():
             raise FakemqError(f"{why}: time was moved by {ms - left_ms} of {ms} ms")
         return fired
@@ -287,10 +300,15 @@ class Clock:
         self._cluster.add(ms)
         self._wall.offset_ms += ms
 
-    def _walk(self, axis: Axis, fired: list[Timer], from_ms: int, ends: bool = False) -> int:
-        """Fire what is due on ``axis``; return the milliseconds left, 0 unless it ended early."""
+    def _walk(
+        self, axis: Axis, fired: list[Timer], from_ms: int, until_ms: int, *, ends: bool = False
+    ) -> int:
+        """Fire what is due on ``axis`` by ``until_ms``.
+
+        Return the milliseconds left, 0 unless ``why_ended`` ended it early.
+        """
         self._firing = True
-        at_ms, until_ms = from_ms, axis.target_ms()
+        at_ms = from_ms
         try:
             while not (ends and self.why_ended()):
                 timer = axis.timeline.pop_due(until_ms)
@@ -298,7 +316,7 @@ class Clock:
                     return 0
                 # A late timer sees ``from_ms``: callers have seen that time, it must not go back.
                 at_ms = max(timer.due_ms, from_ms)
-                axis.walk_to(at_ms)
+                axis.at_ms = at_ms
                 callback = timer.take()
                 if callback is not None:
                     fired.append(timer)
@@ -306,7 +324,7 @@ class Clock:
                     self.settle()
             return until_ms - at_ms
         finally:
-            axis.walk_to(None)
+            axis.at_ms = None
             self._firing = False
 
     def _advance_both(self, ms: int, fired: list[Timer]) -> int:
@@ -328,7 +346,8 @@ class Clock:
             left_ms -= step_ms
             before = len(fired)
             for axis in (self._cluster, self._outside):
-                self._walk(axis, fired, axis.target_ms())
+                now_ms = axis.target_ms()
+                self._walk(axis, fired, now_ms, now_ms)
             if left_ms == 0 and len(fired) == before:
                 break
         return left_ms

@@ -150,26 +150,33 @@ class Timeline:
         self._heap: list[Timer] = []
         self._sweep_at = self._SWEEP_AT
 
-    def push(self, timer: Timer) -> None:
+    def push(self, timer: Timer) -> bool:
+        """Add a timer; return whether it is the first one due now."""
         if len(self._heap) >= self._sweep_at:
             self._heap = [timer for timer in self._heap if timer.pending]
             heapq.heapify(self._heap)
             self._sweep_at = max(self._SWEEP_AT, 2 * len(self._heap))
         heapq.heappush(self._heap, timer)
+        return self._first() is timer
 
     def next_due_ms(self) -> int | None:
         """Return when the first pending timer is due; None if there is none."""
-        heap = self._heap
-        while heap and not heap[0].pending:
-            heapq.heappop(heap)
-        return heap[0].due_ms if heap else None
+        first = self._first()
+        return None if first is None else first.due_ms
 
     def pop_due(self, until_ms: int) -> Timer | None:
         """Remove and return the first timer due by ``until_ms``; None if there is none."""
-        due_ms = self.next_due_ms()
-        if due_ms is None or due_ms > until_ms:
+        first = self._first()
+        if first is None or first.due_ms > until_ms:
             return None
         return heapq.heappop(self._heap)
+
+    def _first(self) -> Timer | None:
+        # Cancelled timers before it are removed on the way.
+        heap = self._heap
+        while heap and not heap[0].pending:
+            heapq.heappop(heap)
+        return heap[0] if heap else None
 
     def pending(self) -> list[Timer]:
         """Return the pending timers in firing order."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 
 from fakemq.clock.clock import Clock
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.memory import MemoryNetwork
 
-_clock_gettime = time.clock_gettime
-
 
 class EventLoop(asyncio.SelectorEventLoop):
     """asyncio's own loop on a clock that freezegun leaves alone."""
 
-    def time(self) -> float:
-        return _clock_gettime(time.CLOCK_MONOTONIC)
+    time = staticmethod(partial(time.clock_gettime, time.CLOCK_MONOTONIC))
 
 
 class Driver:
@@ -27,6 +25,7 @@ class Driver:
         self._network = network
         self._loop = asyncio.get_running_loop()
         self._wake: asyncio.TimerHandle | None = None
+        # Real elapsed time at which `_wake` finds a timer due.
         self._wake_at_ms = 0
         self._turn: asyncio.Handle | None = None
         clock.settle = network.settle
@@ -41,8 +40,8 @@ class Driver:
     def _clock_changed(self) -> None:
         # A pull that is held each time the last one is answered makes the same timer again and
         # again: it needs no turn of the loop if the next wake-up is early enough.
-        due_in_ms = self._clock.next_due_in_ms()
-        if self._wake is None or due_in_ms is None or self._at_ms(due_in_ms) < self._wake_at_ms:
+        due_at_ms = self._clock.next_due_at_ms()
+        if self._wake is None or due_at_ms is None or due_at_ms < self._wake_at_ms:
             self.schedule()
 
     def _take_turn(self) -> None:
@@ -57,15 +56,12 @@ class Driver:
         if self._wake is not None:
             self._wake.cancel()
             self._wake = None
-        due_in_ms = self._clock.next_due_in_ms()
-        if due_in_ms is not None:
-            self._wake_at_ms = self._at_ms(due_in_ms)
+        due_at_ms = self._clock.next_due_at_ms()
+        if due_at_ms is not None:
+            self._wake_at_ms = due_at_ms
             # A millisecond on top, or the loop would wake within the last one and find nothing.
-            self._wake = self._loop.call_later((due_in_ms + 1) / 1000, self._take_turn)
-
-    @staticmethod
-    def _at_ms(due_in_ms: int) -> int:
-        return real_elapsed_ms() + due_in_ms
+            wait_ms = max(0, due_at_ms - real_elapsed_ms()) + 1
+            self._wake = self._loop.call_later(wait_ms / 1000, self._take_turn)
 
     def close(self) -> None:
         """Leave the clock and the network without a driver."""
