@@ -16,6 +16,7 @@ from fakemq.broker.broker import Broker
 from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.dispatcher import response
 from fakemq.events import RequestHandled, RequestReceived
 from fakemq.net.session import Session
 from fakemq.protocol.codes import RequestCode, ResponseCode
@@ -188,7 +189,7 @@ def send_parts(lab: Lab, sent: list[dict[str, str]]) -> Mapping[str, Callable[[]
             )
             marks = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
             reply = Reply(answered, ext_fields=marks)
-            connection.encode_start(reply.to_command(request), 0)
+            connection.encode_start(response(request, reply), 0)
 
     def event() -> None:
         for number in range(REQUESTS):

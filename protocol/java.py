@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LONG_MAX = (1 << 63) - 1
+CRC32_MASK = 0x7FFF_FFFF
+"""What RocketMQ keeps of a CRC32: its top bit is cleared."""
 
 _CHUNK = 64
 _POWERS = tuple(pow(31, n, 1 << 32) for n in range(_CHUNK, -1, -1))
@@ -213,4 +215,4 @@ def crc32(data: bytes | bytearray | memoryview) -> int:
 
     Source: common/UtilAll.java#crc32 (4.9.7)
     """
-    return zlib.crc32(data) & 0x7FFF_FFFF
+    return zlib.crc32(data) & CRC32_MASK

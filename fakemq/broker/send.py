@@ -27,7 +27,7 @@ from fakemq.protocol.properties import (
 )
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.table import ResponseHeader
-from fakemq.protocol.topics import RETRY_PREFIX
+from fakemq.protocol.topics import RETRY_PREFIX, SCHEDULE_TOPIC
 from fakemq.store.results import PutMessageResult, PutMessageStatus
 from fakemq.store.writing import InnerMessage
 
@@ -62,9 +62,10 @@ def send(
         if appended is not None:
             # The store may have diverted the message: it is counted where it was stored.
             broker.stats.sent(
-                message.topic, message.queue_id, len(appended.phy_offsets), appended.wrote_bytes
+                message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
             )
-            broker.arrived(result)
+            if broker.holds.by_queue or message.topic == SCHEDULE_TOPIC:
+                broker.arrived(result)
         if code is None or appended is None:
             raise refusal(broker, result)
     except Refused as refused:

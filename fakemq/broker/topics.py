@@ -78,7 +78,10 @@ class TopicConfigManager:
         self._file = file
         self._register_soon = register_soon
         """Called after a client's request has created a topic."""
+        # Always the same dict: `select` is bound to it.
         self._table: dict[str, TopicConfig] = {}
+        self.select: Callable[[str], TopicConfig | None] = self._table.get
+        """Return the topic's config; None if the topic does not exist here."""
         self._json: dict[str, bytes] = {}
         """The JSON of every topic: to encode 10,000 topics for each registration takes too long."""
         self._encoded: tuple[DataVersion, bytes] | None = None
@@ -88,10 +91,6 @@ class TopicConfigManager:
         self.reset()
 
     # -- reading ------------------------------------------------------------------------------
-
-    def select(self, topic: str) -> TopicConfig | None:
-        """Return the topic's config; None if the topic does not exist here."""
-        return self._table.get(topic)
 
     def is_order(self, topic: str) -> bool:
         config = self._table.get(topic)
@@ -155,7 +154,8 @@ class TopicConfigManager:
 
         Source: broker/slave/SlaveSynchronize.java#syncTopicConfig (4.9.7)
         """
-        self._table, self._json = {}, {}
+        self._table.clear()
+        self._json.clear()
         for topic, config in wrapper.topic_config_table.items():
             self._set(topic, config)
         self.data_version = wrapper.data_version
@@ -267,7 +267,8 @@ class TopicConfigManager:
 
     def reset(self) -> None:
         """Return to the topics of a first start."""
-        self._table = _first_boot(self._node.config)
+        self._table.clear()
+        self._table.update(_first_boot(self._node.config))
         self._json = {topic: topic_json(config) for topic, config in self._table.items()}
         self._encoded = None
         self._system = dict.fromkeys((*_SYSTEM_TOPICS, *self._table))

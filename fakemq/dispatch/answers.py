@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 import msgspec
 
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.command import FLAG_RESPONSE, Body, RemotingCommand, SerializeType
+from fakemq.protocol.command import Body, RemotingCommand, SerializeType
 from fakemq.protocol.table import RequestHeader, ResponseHeader
 
 if TYPE_CHECKING:
@@ -61,22 +61,6 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
     """How the response's header is written; None means as the request's header was."""
     leaving: tuple[Delivered, Cause] | None = None
     """The event to journal if faults let the answer leave, and the cause of that event."""
-
-    def to_command(self, request: RemotingCommand) -> RemotingCommand:
-        """Return the response to ``request`` without its body."""
-        ext_fields = {} if self.header is None else self.header.encode()
-        if self.ext_fields:
-            ext_fields |= self.ext_fields
-        return RemotingCommand(
-            self.code,
-            ext_fields=ext_fields,
-            flag=FLAG_RESPONSE,
-            opaque=request.opaque,
-            remark=self.remark,
-            serialize_type=(
-                request.serialize_type if self.serialize_type is None else self.serialize_type
-            ),
-        )
 
     def editable(self) -> Reply[Any]:
         """Return a copy that a fault may change, with every field that it may replace."""

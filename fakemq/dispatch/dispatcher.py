@@ -23,7 +23,7 @@ from fakemq.dispatch.node import JournaledNode, Node
 from fakemq.events.core import HandlerFailed, RequestHandled
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand, SerializeType
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand, SerializeType
 from fakemq.protocol.errors import HeaderError
 
 if TYPE_CHECKING:
@@ -143,7 +143,23 @@ class Dispatcher(Generic[NodeT]):
             )
         )
         if outcome is not None and not command.flag & FLAG_ONEWAY:
-            session.send(outcome.to_command(command), outcome.body, answers=command.code)
+            session.send(response(command, outcome), outcome.body, answers=command.code)
+
+
+def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
+    """Return the response to ``request`` without its body."""
+    ext_fields = {} if reply.header is None else reply.header.encode()
+    if reply.ext_fields:
+        ext_fields |= reply.ext_fields
+    serialize_type = reply.serialize_type
+    return RemotingCommand(
+        reply.code,
+        ext_fields=ext_fields,
+        flag=FLAG_RESPONSE,
+        opaque=request.opaque,
+        remark=reply.remark,
+        serialize_type=request.serialize_type if serialize_type is None else serialize_type,
+    )
 
 
 def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:

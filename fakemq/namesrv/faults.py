@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from fakemq.dispatch.answers import Reply
+from fakemq.dispatch.dispatcher import response
 from fakemq.dispatch.faults import Intercepted, RequestFault, defer
 from fakemq.faults.points import VIEW
 from fakemq.namesrv.namesrv import NameServer
@@ -173,7 +174,7 @@ class Lag(RequestFault):
         session, command = intercepted.session, intercepted.command
         if not command.flag & FLAG_ONEWAY:
             reply = _taken_for_granted(intercepted)
-            session.send(reply.to_command(command), reply.body, answers=command.code)
+            session.send(response(command, reply), reply.body, answers=command.code)
             command.flag |= FLAG_ONEWAY  # it has its answer
         kept = defer(intercepted, answered=True)
         intercepted.node.clock.call_later(self._ms, kept, kind="late_by_fault")

@@ -6,12 +6,13 @@ as keys of the table of next queue offsets. Source: store/CommitLog.java (4.9.7)
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
 from fakemq.protocol.hosts import pack_host
-from fakemq.protocol.java import crc32
+from fakemq.protocol.java import CRC32_MASK
 from fakemq.protocol.layout.codecs import BLANK, RECORD_HEAD, RECORD_LEAST_BYTES, build_record
 from fakemq.protocol.message import (
     BLANK_MAGIC_CODE,
@@ -102,11 +103,12 @@ class CommitLog:
         phy_offset = self._queue.last_offset + file.position
         topic = message.topic.encode()
         born_host, store_host = pack_host(message.born_host), pack_host(message.store_host)
-        result = AppendMessageResult(phy_offset, size_bytes, now_ms, queue_offset, store_host, [])
-        records = []
+        wrote_offset, logics_offset = phy_offset, queue_offset
+        id_start = store_host.hex().upper()
+        records, msg_ids = [], []
         for flag, body, properties, _, record_bytes in drafts:
             record = build_record(
-                crc32(body),
+                zlib.crc32(body) & CRC32_MASK,
                 queue_id,
                 flag,
                 queue_offset,
@@ -123,16 +125,18 @@ class CommitLog:
                 properties,
             )
             records.append(record)
-            result.phy_offsets.append(phy_offset)
+            msg_ids.append(f"{id_start}{phy_offset:016X}")
             phy_offset += record_bytes
             queue_offset += 1
         # In one write, so that a full disk takes all records or none.
         file.append(records[0] if len(records) == 1 else b"".join(records), now_ms)
-        assert phy_offset == result.wrote_offset + size_bytes
+        assert phy_offset == wrote_offset + size_bytes
         assert phy_offset == self._queue.last_offset + file.position
         if queued:
             self.topic_queue_table[key] = queue_offset
-        return result
+        return AppendMessageResult(
+            wrote_offset, size_bytes, now_ms, logics_offset, len(records), ",".join(msg_ids)
+        )
 
     def append_data(self, start_offset: int, data: bytes, now_ms: int) -> None:
         """Append bytes that begin at ``start_offset`` in the master's log, where this log ends.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,39 +45,22 @@ class AppendMessageResult(msgspec.Struct):
     """Where in the log records were appended: one, or those of a batch without a gap.
 
     ``wrote_offset`` and ``wrote_bytes`` are the physical range to wait for in flush and
-    replication; ``logics_offset`` is the queue offset of the first.
+    replication; ``logics_offset`` is the queue offset of the first. ``msg_id`` holds the offset
+    ids, those of a batch joined by commas.
     """
 
     wrote_offset: int
     wrote_bytes: int
     store_timestamp_ms: int
     logics_offset: int
-    store_host: bytes
-    phy_offsets: list[int]
-
-    @property
-    def msg_num(self) -> int:
-        """The number of records."""
-        return len(self.phy_offsets)
-
-    @property
-    def msg_id(self) -> str:
-        """The offset ids, those of a batch joined by commas."""
-        host = _upper_hex(self.store_host)
-        if len(self.phy_offsets) == 1:
-            return f"{host}{self.wrote_offset:016X}"
-        return ",".join([f"{host}{offset:016X}" for offset in self.phy_offsets])
+    msg_num: int
+    msg_id: str
 
     def __repr__(self) -> str:
         return (
             f"<{self.msg_num} appended at {self.wrote_offset}, {self.wrote_bytes} bytes,"
             f" queue offset {self.logics_offset}>"
         )
-
-
-@lru_cache(maxsize=64)
-def _upper_hex(host: bytes) -> str:
-    return host.hex().upper()
 
 
 class PutMessageResult(msgspec.Struct):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 from fakemq.errors import StoreError
 from fakemq.events.core import AppendRefused, LogAppended
 from fakemq.protocol.errors import RemoteProtocolError
-from fakemq.protocol.message import MessageExt, decode_record
-from fakemq.protocol.properties import DELAY_TIME_LEVEL, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
+from fakemq.protocol.message import MessageExt, decode_record, tags_code
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, TAGS, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC
 from fakemq.store.commitlog import CommitLog
 from fakemq.store.consumequeue import UNIT_BYTES, ConsumeQueue, ConsumeQueues
@@ -201,6 +201,10 @@ class MessageStore:
         stored_ms = appended.store_timestamp_ms
         for draft in drafts:
             properties = draft.decoded_properties
+            if topic == SCHEDULE_TOPIC:
+                code = self.delay_levels.queue_code(topic, properties, stored_ms)
+            else:
+                code = tags_code(properties.get(TAGS))
             self._journal.add(
                 LogAppended(
                     node=self._node,
@@ -219,7 +223,7 @@ class MessageStore:
                 phy_offset,
                 draft.size_bytes,
                 sys_flag,
-                self.delay_levels.queue_code(topic, properties, stored_ms),
+                code,
                 stored_ms,
                 draft,
             )
