@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.broker.image import NodeImage
-    from fakemq.clock.axis import ClockState
+    from fakemq.clock.clock import ClockState
     from fakemq.config.model import BrokerConfig
     from fakemq.config.spec import ClusterSpec
     from fakemq.core.snapshots import Snapshot
