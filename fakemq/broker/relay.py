@@ -10,41 +10,13 @@ from typing import TYPE_CHECKING
 from fakemq.broker.client_calls import CALL_TIMEOUT_MS
 from fakemq.dispatch.answers import Parked, Refused, Reply
 from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.table import NoHeader
 from fakemq.protocol.versions import V3_1_8_SNAPSHOT, version_name
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.broker.client_channel import ClientChannelInfo
-
-
-class PassedOn(Reply[NoHeader], kw_only=True):
-    """A client's answer, passed on unchanged with its language and version."""
-
-    answer: RemotingCommand
-
-    def to_command(self, request: RemotingCommand) -> RemotingCommand:
-        answer = self.answer
-        return RemotingCommand(
-            answer.code,
-            ext_fields=answer.ext_fields,
-            flag=answer.flag | FLAG_RESPONSE,
-            opaque=request.opaque,
-            remark=answer.remark,
-            language=answer.language,
-            version=answer.version,
-            serialize_type=request.serialize_type,
-        )
-
-    def editable(self) -> Reply[NoHeader]:
-        answer = self.answer
-        return Reply(
-            body=self.body,
-            code=self.code,
-            remark=answer.remark,
-            ext_fields=dict(answer.ext_fields),
-        )
 
 
 def call_consumer(
@@ -58,7 +30,13 @@ def call_consumer(
         parked.resolve(
             _timed_out(channel, group)
             if answer is None
-            else PassedOn(answer=answer, code=answer.code, body=answer.body)
+            else Reply(
+                body=answer.body,
+                code=answer.code,
+                remark=answer.remark,
+                ext_fields=answer.ext_fields,
+                relayed=answer,
+            )
         )
 
     fields, body = dict(command.ext_fields), command.body

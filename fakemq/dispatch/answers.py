@@ -59,12 +59,14 @@ class Reply(msgspec.Struct, Generic[ResponseHeader]):
     """Fields that are added to the header's own, and replace those of the same name."""
     serialize_type: SerializeType | None = None
     """How the response's header is written; None means as the request's header was."""
+    relayed: RemotingCommand | None = None
+    """A client's answer that is passed on: the response gets its flag, language and version."""
     leaving: tuple[Delivered, Cause] | None = None
     """The event to journal if faults let the answer leave, and the cause of that event."""
 
     def editable(self) -> Reply[Any]:
         """Return a copy that a fault may change, with every field that it may replace."""
-        return msgspec.structs.replace(self)
+        return msgspec.structs.replace(self, relayed=None)
 
 
 class Parked(Generic[ResponseHeader]):

@@ -152,7 +152,7 @@ def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
     if reply.ext_fields:
         ext_fields |= reply.ext_fields
     serialize_type = reply.serialize_type
-    return RemotingCommand(
+    command = RemotingCommand(
         reply.code,
         ext_fields=ext_fields,
         flag=FLAG_RESPONSE,
@@ -160,6 +160,11 @@ def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
         remark=reply.remark,
         serialize_type=request.serialize_type if serialize_type is None else serialize_type,
     )
+    relayed = reply.relayed
+    if relayed is not None:
+        command.flag |= relayed.flag
+        command.language, command.version = relayed.language, relayed.version
+    return command
 
 
 def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:

@@ -89,17 +89,19 @@ class MasterEnd(HAEnd):
         node.journal.add(
             SlaveReported(node=node.name, peer=self.remote_addr, offset=offset, first=first)
         )
-        end_offset = node.store.log.max_offset
-        if offset > end_offset and self._believing is not None and self._believing.placed:
-            with node.journal.because(self._believing.hit(node.name, "a slave's first report")):
-                node.journal.add(
-                    ReportBelieved(
-                        node=node.name,
-                        peer=self.remote_addr,
-                        offset=offset,
-                        end_offset=end_offset,
+        believing = self._believing
+        if believing is not None and believing.placed:
+            end_offset = node.store.log.max_offset
+            if offset > end_offset:
+                with node.journal.because(believing.hit(node.name, "a slave's first report")):
+                    node.journal.add(
+                        ReportBelieved(
+                            node=node.name,
+                            peer=self.remote_addr,
+                            offset=offset,
+                            end_offset=end_offset,
+                        )
                     )
-                )
         self._listener.notify_transfer_some(offset)
 
     def redeliver_ack(self) -> None:

@@ -82,12 +82,14 @@ class SlaveEnd(HAEnd):
 
     def _take(self, limit: int | None) -> None:
         log, connection, replica = self._node.store.log, self.connection, self._sink.replica
-        start, reports, violation = log.max_offset, b"", ""
+        start = end = log.max_offset
+        reports, violation = b"", ""
         try:
-            while (transfer := connection.next_transfer(log.max_offset, limit)) is not None:
+            while (transfer := connection.next_transfer(end, limit)) is not None:
                 if transfer.body:
                     replica.append(transfer.phy_offset, transfer.body)
-                reports += connection.report_more(log.max_offset)
+                    end = log.max_offset
+                reports += connection.report_more(end)
         except (RemoteProtocolError, StoreError) as error:
             violation = str(error)
         if reports:

@@ -68,8 +68,8 @@ class Replica:
     def dispatch(self) -> None:
         """Dispatch every record that has arrived completely."""
         log = self._log
-        at = max(self._dispatched_to, log.min_offset)
-        while at < log.max_offset and (found := log.find_file(at)) is not None:
+        at, end_offset = max(self._dispatched_to, log.min_offset), log.max_offset
+        while at < end_offset and (found := log.find_file(at)) is not None:
             file, first = found
             start, written = at - first, file.position
             if written - start < RECORD_HEAD.size:

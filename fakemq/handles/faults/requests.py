@@ -155,10 +155,12 @@ class RequestFaults(FaultPlacing):
         name = ResponseCode(number).name if number in list(ResponseCode) else str(number)
         if remark is None:
             remark = f"{name}: a fault of the test"
-        checked.text("remark", remark)
+        else:
+            checked.text("remark", remark)
+        asked = request_code(request)
         if limits.get("at", "before_store") == "before_store":
-            _require_error(request_code(request), number, name)
-        return self._place_request_fault(f"error {name}", request, Answer(number, remark), limits)
+            _require_error(asked, number, name)
+        return self._place_request_fault(f"error {name}", asked, Answer(number, remark), limits)
 
     def reply(
         self,
