@@ -26,12 +26,11 @@ class SubscriptionError(ProtocolError):
     """A subscription's text means nothing; Java throws where it is built."""
 
 
-def is_tag_type(expression_type: str | None) -> bool:
-    """Return whether a subscription of this type is by tags: TAG, or nothing said.
+is_tag_type: Final = frozenset((None, "", ExpressionType.TAG)).__contains__
+"""Return whether a subscription of this type is by tags: TAG, or no type at all.
 
-    Source: common/filter/ExpressionType.java#isTagType (4.9.7)
-    """
-    return not expression_type or expression_type == ExpressionType.TAG
+Source: common/filter/ExpressionType.java#isTagType (4.9.7)
+"""
 
 
 def build_subscription_data(topic: str, sub_string: str | None) -> SubscriptionData:

@@ -210,7 +210,7 @@ class PullRequestHoldService:
     @property
     def _notified_of_arrivals(self) -> bool:
         config = self._node.config
-        return config.long_polling_enable and not config.is_slave
+        return config.long_polling_enable and config.broker_role != "SLAVE"
 
     def _check_at(self, pull: _HeldPull, at_ms: int) -> None:
         """Add the pull to the first check at or after ``at_ms``, unless an earlier one has it."""

@@ -117,9 +117,9 @@ def with_instances(clients: Iterable[str]) -> set[str]:
 @cache
 def fields_of(code: int) -> frozenset[str]:
     """Return which of topic, queue and group requests of a code have."""
-    row = next((row for row in table.rows() if row.code == code), None)
     said = set(_IN_BODIES.get(code, ()))
-    if row is not None:
-        attributes = {attribute for _, attribute, _ in row.request_header.field_specs()}
-        said |= {_SCOPE_FIELDS[attribute] for attribute in attributes & _SCOPE_FIELDS.keys()}
+    for row in table.rows():
+        if row.code == code:
+            attributes = {attribute for _, attribute, _ in row.request_header.field_specs()}
+            said |= {_SCOPE_FIELDS[attribute] for attribute in attributes & _SCOPE_FIELDS.keys()}
     return frozenset(said - {"client"})

@@ -72,9 +72,9 @@ def gather(
     log's end than ``memory_bytes`` have the limits of the disk. Records that touch in the log
     become one slice. Source: store/DefaultMessageStore.java#getMessage (4.9.7)
     """
+    in_memory, on_disk = _limits(config, max_msg_nums)
     max_phy_offset = log.max_offset
     disk_before = max_phy_offset - memory_bytes
-    in_memory, on_disk = _limits(config, max_msg_nums)
     status = GetMessageStatus.NO_MATCHED_MESSAGE
     view = units  # of the file that has [first, end); none yet
     first = end = run_start = run_end = gone_before = total_bytes = count = phy_offset = 0

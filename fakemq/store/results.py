@@ -88,38 +88,20 @@ class PutMessageResult(msgspec.Struct):
         return f"<put {self.status.name} {self.append_result}>"
 
 
-class GetMessageResult:
+class GetMessageResult(msgspec.Struct):
     """Records for a pull, as slices of the log: neighbours in the log are one buffer.
 
     ``message_count`` says how many records the buffers hold; joined they are a pull answer's body.
     """
 
-    __slots__ = (
-        "buffer_total_size",
-        "buffers",
-        "max_offset",
-        "message_count",
-        "min_offset",
-        "next_begin_offset",
-        "status",
-        "suggest_pulling_from_slave",
-    )
-
-    def __init__(
-        self,
-        status: GetMessageStatus,
-        next_begin_offset: int,
-        min_offset: int,
-        max_offset: int,
-    ) -> None:
-        self.status = status
-        self.next_begin_offset = next_begin_offset
-        self.min_offset = min_offset
-        self.max_offset = max_offset
-        self.suggest_pulling_from_slave = False
-        self.buffers: list[memoryview] = []
-        self.message_count = 0
-        self.buffer_total_size = 0
+    status: GetMessageStatus
+    next_begin_offset: int
+    min_offset: int
+    max_offset: int
+    suggest_pulling_from_slave: bool = False
+    buffers: list[memoryview] = []
+    message_count: int = 0
+    buffer_total_size: int = 0
 
     @property
     def body(self) -> bytes:

@@ -8,8 +8,8 @@ from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
 from fakemq.errors import ConfigError
 from fakemq.faults.plan import When
-from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, when
-from fakemq.handles.faults.requests import GateFault, parted
+from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, parted, when
+from fakemq.handles.faults.requests import GateFault
 from fakemq.handles.faults.scopes import Where, in_words, request_code, scope
 from fakemq.protocol.codes import RequestCode, code_name
 

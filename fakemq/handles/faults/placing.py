@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ALWAYS, ActiveFault, Point, Scope, When
+from fakemq.handles.faults.scopes import Where
 from fakemq.handles.running import Handle, Running
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def when(often: Often) -> When:
     require_known(often, Often.__annotations__)
     times, on_call = often.get("times"), often.get("on_call")
     probability = often.get("probability")
-    always = checked.flag("always", often.get("always", False))
+    always = "always" in often and checked.flag("always", often["always"])
     if sum((times is not None, on_call is not None, always)) > 1:
         raise ConfigError("a fault has one of times=, on_call= and always=True, not several")
     for name, number in (("times", times), ("on_call", on_call)):
@@ -59,6 +60,14 @@ def when(often: Often) -> When:
     if on_call is None and times is None and (always or probability is not None):
         return When(None, None, probability)
     return When(1 if times is None else times, on_call, probability)
+
+
+def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
+    """Split the limits: where, and how often. TypeError for an unknown limit."""
+    require_known(limits, [*Where.__annotations__, *Often.__annotations__])
+    where = Where(**{n: of for n, of in limits.items() if n in Where.__annotations__})  # type: ignore[typeddict-item]  # checked by `scope`
+    often = Often(**{n: of for n, of in limits.items() if n in Often.__annotations__})  # type: ignore[typeddict-item]  # checked by `when`
+    return where, often
 
 
 def require_known(options: Iterable[str], known: Collection[str]) -> None:

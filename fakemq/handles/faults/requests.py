@@ -9,7 +9,7 @@ from fakemq.clock.durations import Duration, duration_ms
 from fakemq.config import checked
 from fakemq.errors import ConfigError, did_you_mean
 from fakemq.faults.plan import ActiveFault, Point
-from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, require_known, when
+from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, parted, when
 from fakemq.handles.faults.scopes import (
     Where,
     in_words,
@@ -189,7 +189,7 @@ class RequestFaults(FaultPlacing):
             checked.text("remark", remark)
         number = None if code is None else response_code(code)
         return self._place_request_fault(
-            "other reply", request, Answer(number, remark, texts, data), limits
+            "other reply", request_code(request), Answer(number, remark, texts, data), limits
         )
 
     def delay(self, request: Request, by: Duration, **limits: Unpack[Limits]) -> Fault:
@@ -202,26 +202,28 @@ class RequestFaults(FaultPlacing):
         ms = duration_ms(by, name="delay")
         if ms < 0:
             raise ConfigError(f"delay by {by!r}: expected a time from now on")
-        return self._place_request_fault(f"delay by {ms} ms", request, Delay(ms), limits)
+        return self._place_request_fault(
+            f"delay by {ms} ms", request_code(request), Delay(ms), limits
+        )
 
     def drop(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request before it is handled, or at ``before_reply`` only its answer."""
         from fakemq.dispatch.faults import Drop
 
-        return self._place_request_fault("drop", request, Drop(), limits)
+        return self._place_request_fault("drop", request_code(request), Drop(), limits)
 
     def close(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Lose the request, or at ``before_reply`` its answer, and close its connection."""
         from fakemq.dispatch.faults import Close
 
-        return self._place_request_fault("close connection", request, Close(), limits)
+        return self._place_request_fault("close connection", request_code(request), Close(), limits)
 
     def park(self, request: Request, **limits: Unpack[Limits]) -> GateFault:
         """Let the request, or at ``before_reply`` its answer, wait until `GateFault.release`."""
         from fakemq.dispatch.faults import Park
 
         gate = Park()
-        fault = self._place_request_fault("park", request, gate, limits, gate.end)
+        fault = self._place_request_fault("park", request_code(request), gate, limits, gate.end)
         return GateFault(self._running, fault._placed, gate)
 
     def kill(self, request: Request, **limits: Unpack[Limits]) -> Fault:
@@ -238,7 +240,7 @@ class RequestFaults(FaultPlacing):
             server = self._running().server
             server.kill_node(node_called(server.core, node))
 
-        return self._place_request_fault("kill", request, Kill(kill), limits)
+        return self._place_request_fault("kill", request_code(request), Kill(kill), limits)
 
     def pause(self, request: Request, **limits: Unpack[Limits]) -> Fault:
         """Pause the node when the request comes, as by SIGSTOP, until its ``resume()``.
@@ -250,19 +252,18 @@ class RequestFaults(FaultPlacing):
         def pause(node: str) -> None:
             node_called(self._core, node).pause()
 
-        return self._place_request_fault("pause", request, Pause(pause), limits)
+        return self._place_request_fault("pause", request_code(request), Pause(pause), limits)
 
     # -- placing ------------------------------------------------------------------------------
 
     def _place_request_fault(
         self,
         what: str,
-        request: Request,
+        code: int,
         action: RequestAction,
         limits: Limits,
         on_end: Callable[[], None] = lambda: None,
     ) -> Fault:
-        code = request_code(request)
         if code in _TO_CLIENTS_ONLY:
             raise ConfigError(
                 f"no node is sent a {code_name(code)}: brokers send it to clients;"
@@ -309,14 +310,6 @@ def _parted(limits: Limits) -> tuple[Where, Often, str]:
         raise ConfigError(f"at={at!r}: expected one of {', '.join(get_args(At))}{hint}")
     where, often = parted({name: of for name, of in limits.items() if name != "at"})
     return where, often, at
-
-
-def parted(limits: Mapping[str, object]) -> tuple[Where, Often]:
-    """Split the limits: where, and how often. TypeError for an unknown limit."""
-    require_known(limits, [*Where.__annotations__, *Often.__annotations__])
-    where = Where(**{n: of for n, of in limits.items() if n in Where.__annotations__})  # type: ignore[typeddict-item]  # checked by `scope`
-    often = Often(**{n: of for n, of in limits.items() if n in Often.__annotations__})  # type: ignore[typeddict-item]  # checked by `when`
-    return where, often
 
 
 def _require_error(request: int, code: int, name: str) -> None:
