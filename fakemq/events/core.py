@@ -14,6 +14,8 @@ Fields of the same name mean the same in all kinds:
 - ``how`` and ``why`` are short fixed texts, except `LinkClosed.why` and `StoreRepaired.why`.
 """
 
+# Over 400 lines: kinds of events are a table, with a docstring for each kind and field.
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -3,6 +3,8 @@
 One write for each batch of whole frames; no task for a connection or a request.
 """
 
+# Over 400 lines: asyncio needs one object for all its callbacks, and it is also the link.
+
 from __future__ import annotations
 
 import asyncio
