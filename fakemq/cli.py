@@ -32,9 +32,10 @@ class _BadInput(click.ClickException):
 
 
 class _Commands(click.Group):
-    """A group whose command is ``serve`` where none is named, and whose errors are one line."""
+    """A group with the default command ``serve``; it prints an error as one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # An option that is not the group's own, as in "fakemq --masters 2", belongs to serve.
         own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
         if not args or (args[0].startswith("-") and args[0] not in own):
             args = ["serve", *args]
@@ -184,17 +185,17 @@ def broker(
     "parts",
     flag_value="offsets",
     multiple=True,
-    help="How far groups and delay levels have come, and the checkpoint.",
+    help="The offsets of groups and delay levels, and the checkpoint.",
 )
 @click.option(
     "--config", "parts", flag_value="config", multiple=True, help="Topics, groups and filters."
 )
 @click.option("--topic", metavar="NAME", help="Only what belongs to this topic.")
-@click.option("--queue", type=click.IntRange(0), metavar="N", help="Only what is of this queue id.")
+@click.option("--queue", type=click.IntRange(0), metavar="N", help="Only this queue id.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Number of rows of each part.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 @click.option(
-    "--check", is_flag=True, help="Say what is damaged or does not fit; the exit code is then 1."
+    "--check", is_flag=True, help="List damage and contradictions; exit code 1 if there are any."
 )
 @click.pass_context
 def dump(
@@ -207,9 +208,9 @@ def dump(
     as_json: bool,
     check: bool,
 ) -> None:
-    """What a store holds, fakemq's or Java's: of one node, or of all in DIR.
+    """Show the contents of a store, fakemq's or Java's: of one node, or of all nodes in DIR.
 
-    Shows everything unless parts are named. Nothing is locked or written.
+    Shows all parts unless some are named. Locks and writes nothing.
     """
     from fakemq.dump import command
 
@@ -229,7 +230,7 @@ def dump(
 
 @main.command()
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Show the journal of this run.")
-@click.option("--seeds", metavar="FROM:TO", help="Run many, and show those that fail.")
+@click.option("--seeds", metavar="FROM:TO", help="Run many seeds, and show those that fail.")
 @click.option("--minutes", type=float, default=10, show_default=True, help="Virtual time of each.")
 @click.option(
     "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes for many runs."
@@ -238,10 +239,9 @@ def dump(
 def replay(
     ctx: click.Context, seed: int | None, seeds: str | None, minutes: float, jobs: int
 ) -> None:
-    """Simulate a cluster, its clients and their misfortunes, all drawn from one seed.
+    """Simulate a cluster, its clients and faults, all drawn from one seed.
 
-    Shows what was drawn, the journal and the verdict. The exit code is 1 if an invariant did not
-    hold.
+    Shows the drawn plan, the journal and the verdict. The exit code is 1 if an invariant failed.
     """
     from fakemq.sim import command
 
@@ -260,10 +260,10 @@ def replay(
 @click.option(
     "--deliveries", multiple=True, metavar="FILE", help="What consumers got. May be repeated."
 )
-@click.option("--journal", metavar="FILE", help="What --journal of fakemq wrote.")
+@click.option("--journal", metavar="FILE", help="A journal that fakemq --journal wrote.")
 @click.option("--group", "groups", multiple=True, metavar="G", help="Only these consumers.")
 @click.option("--topic", "topics", multiple=True, metavar="T", help="Only these topics.")
-@click.option("--any-order", is_flag=True, help="Leave the order of deliveries out.")
+@click.option("--any-order", is_flag=True, help="Do not check the order of deliveries.")
 @click.option("--report", metavar="FILE.html", help="Write a report with plots, too.")
 @click.option("--output", metavar="DIR", help="Write every verdict there, as Parquet.")
 @click.option(
@@ -272,11 +272,11 @@ def replay(
 @click.option("--json", "as_json", is_flag=True, help="The summary as one JSON object.")
 @click.pass_context
 def audit(ctx: click.Context, /, **options: Any) -> None:
-    """What became of every message: delivered, lost, duplicated, out of order or stuck, and why.
+    """Judge every message: delivered, lost, duplicated, out of order or stuck, and why.
 
-    Joins the stores of masters and slaves, fakemq's or Java's, in DIR or as NAME=DIR, with what
-    producers and consumers wrote down; see docs/audit.md. The exit code is 1 if something was
-    found. Needs the extra "spark".
+    Joins the stores of masters and slaves, fakemq's or Java's, in DIR or as NAME=DIR, with the
+    records that producers and consumers wrote; see docs/audit.md. The exit code is 1 if it found
+    something. Needs the extra "spark".
     """
     from fakemq.spark.requirements import require_pyspark
 

@@ -303,5 +303,5 @@ def test_log_in_another_folder_is_copied(tmp_path: Path) -> None:
 
 
 def test_restore_refuses_other_objects() -> None:
-    with fakemq.Cluster() as mq, pytest.raises(ConfigError, match="expected what snapshot"):
+    with fakemq.Cluster() as mq, pytest.raises(ConfigError, match="expected a result of snapshot"):
         mq.restore(5)  # type: ignore[arg-type]
