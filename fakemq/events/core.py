@@ -320,7 +320,7 @@ class ScheduledDelivered(Event, frozen=True, kw_only=True, gc=False):
 class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
     """A delayed message was due and was dropped, because it has no real topic to go to.
 
-    Example: a half message, for which Java gives the delay up.
+    Example: a half message, whose delay Java drops.
     """
 
     level: int

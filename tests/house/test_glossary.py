@@ -52,12 +52,6 @@ PUBLISHED = re.compile(
 )
 """Names with such a word that cannot change: two are RocketMQ's, one a kind of timer."""
 
-STILL: dict[str, int] = {
-    "fakemq": 2,
-    "protocol": 0,
-}
-"""Folder → how many are left; this table only shrinks."""
-
 PLACES = ("fakemq", "protocol", "fixtures", "tests", "conformance", "bench", "docs", "README.md")
 TEXTS = (".py", ".md")
 EXEMPT = ("tests/house/test_glossary.py",)
@@ -82,8 +76,7 @@ def findings(place: str) -> list[str]:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_text_uses_no_word_of_the_glossary(place: str) -> None:
-    found = findings(place)
-    assert len(found) <= STILL.get(place, 0), found
+    assert not findings(place)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
     bytes_per_s: int | None = None
     """The bandwidth of the line; None for no limit."""
     slice_bytes: int | None = None
-    """The receiver gets at most so many bytes in one piece; None for no limit."""
+    """The most bytes that the receiver gets in one piece; None for no limit."""
     blocked: bool = False
     """Whether nothing comes out."""
 

@@ -1,0 +1,364 @@
+"""Follows one message from its first record to every record made from it; collects the steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fakemq import events
+from fakemq.biographies import steps
+from fakemq.biographies.because import answer_text, because, missing, named
+from fakemq.biographies.biography import Biography
+from fakemq.biographies.chronicle import Chronicle, Record
+from fakemq.biographies.steps import Step
+from fakemq.events.faults import AnswerWithheld
+from fakemq.protocol.topics import SCHEDULE_TOPIC, TRANS_HALF_TOPIC
+
+if TYPE_CHECKING:
+    from fakemq.core.cluster import ClusterCore
+    from fakemq.core.views import Message
+    from fakemq.journal.journal import Entry
+
+_UNSEEN = (SCHEDULE_TOPIC, TRANS_HALF_TOPIC)
+"""Topics that consumers cannot see: the broker alone reads their queues."""
+
+
+def message_name(message: Message) -> str:
+    """Return a biography's title: message id, body (shortened to 40 bytes) and topic."""
+    body = message.body if len(message.body) <= 40 else message.body[:37] + b"..."
+    return f"{message.msg_id} {body!r} of {message.topic}"
+
+
+class Walk:
+    """Collects the steps of one message; used once."""
+
+    def __init__(self, core: ClusterCore, chronicle: Chronicle) -> None:
+        self._core = core
+        self._journal = core.journal
+        self._chronicle = chronicle
+        self._steps: list[Step] = []
+        self._times: Counter[str] = Counter()
+        """Group → its deliveries counted so far."""
+        self._lacking: set[str] = set()
+        """Slaves that have a `NotReplicated` step already: one is enough, for the first record."""
+
+    def biography(self, message: Message) -> Biography:
+        """Return the biography of the message to which a record belongs, from its first record."""
+        root: Record = (message.broker, message.commit_log_offset)
+        source = self._chronicle.made_from
+        while root in source:
+            root = source[root][0]
+        if self._chronicle.forgotten(root):
+            self._forgotten(message, root)
+        self._walk(root, "", message)
+        # There are three kinds of steps, in this order:
+        # 1. the remark that the journal does not go back far enough;
+        # 2. what happened, by journal number;
+        # 3. the remarks about what has not happened yet.
+        happened = sorted((step for step in self._steps if step.seq), key=lambda step: step.seq)
+        rest = [step for step in self._steps if not step.seq]
+        before = [step for step in rest if isinstance(step, steps.Forgotten)]
+        after = [step for step in rest if not isinstance(step, steps.Forgotten)]
+        return Biography(message_name(message), [*before, *self._counted(happened), *after])
+
+    def _counted(self, happened: list[Step]) -> Iterator[Step]:
+        """Number the deliveries of each group, which only the final order of steps allows."""
+        for step in happened:
+            if isinstance(step, steps.Delivered):
+                self._times[step.group] += 1
+                yield msgspec.structs.replace(step, times=self._times[step.group])
+            else:
+                yield step
+
+    def _forgotten(self, message: Message, root: Record) -> None:
+        first_seq = self._journal.first_seq
+        why = (
+            f"the journal has forgotten how it was stored: it begins with entry {first_seq}"
+            if first_seq > 1
+            else "it was stored before the journal begins"
+        )
+        self._steps.append(
+            steps.Forgotten(seq=0, at_ms=message.stored_at_ms, node=root[0], why=why)
+        )
+
+    # -- one record ---------------------------------------------------------------------------
+
+    def _walk(self, record: Record, inherited: str, message: Message | None = None) -> None:
+        """Add the steps of a record and of every record made from it, such as a retry.
+
+        ``inherited`` is the reason why the record was made; a delivery without a reason of its own
+        gets it.
+        """
+        chronicle = self._chronicle
+        appended = chronicle.appended.get(record)
+        made = record in chronicle.made_from
+        place = _place(record, appended, message)
+        if appended is not None and not made:
+            self._stored(appended)
+        for entry in chronicle.news.get(record, ()):
+            if not made or not isinstance(entry.event, events.Dispatched | events.Scheduled):
+                self._news(entry, seen=place is not None and place[1] not in _UNSEEN)
+        if appended is not None:
+            self._replicas(record, appended, first=not made)
+        if place is not None and place[1] not in _UNSEEN:
+            self._deliveries(place, inherited)
+            self._commits(place, appended)
+        for target, entry in chronicle.made.get(record, ()):
+            why = self._why(entry)
+            if isinstance(entry.event, events.ScheduledDelivered):
+                why = self._with_jump(record, entry, why)
+            self._made(entry, target, why)
+            self._walk(target, why)
+
+    def _why(self, entry: Entry) -> str:
+        return because(self._journal, self._chronicle, entry)
+
+    def _with_jump(self, record: Record, entry: Entry, why: str) -> str:
+        """Return ``why`` a delay ended, after a jump of its broker's clock during the delay."""
+        for news in self._chronicle.news.get(record, ()):
+            if isinstance(news.event, events.Scheduled):
+                jump = self._chronicle.wall_jump(entry.event.node, news.seq, entry.seq)
+                if jump is not None:
+                    return ", ".join(filter(None, (named(jump.event), why)))
+        return why
+
+    def _stored(self, entry: Entry) -> None:
+        event, chronicle = entry.event, self._chronicle
+        assert isinstance(event, events.LogAppended)
+        request = chronicle.requests.get(entry.cause)
+        sender = answer = ""
+        if request is not None and isinstance(request.event, events.RequestReceived):
+            peer = request.event.peer
+            client_id = chronicle.client(event.node, peer)
+            sender = f"{client_id} ({peer})" if client_id else peer
+            code = chronicle.answers.get(entry.cause)
+            answer = "" if code is None else answer_text(code)
+        self._steps.append(
+            steps.Stored(
+                seq=entry.seq,
+                at_ms=entry.at_ms,
+                node=event.node,
+                because=self._why(entry),
+                topic=event.topic,
+                queue_id=event.queue_id,
+                offset=event.queue_offset,
+                phy_offset=event.phy_offset,
+                sender=sender,
+                answer=answer,
+            )
+        )
+
+    def _news(self, entry: Entry, *, seen: bool) -> None:
+        event, seq, at_ms, node = entry.event, entry.seq, entry.at_ms, entry.event.node
+        why = self._why(entry)
+        step: Step | None = None
+        match event:
+            case events.Dispatched() if seen and not self._core.brokers[node].config.is_slave:
+                step = steps.Dispatched(seq=seq, at_ms=at_ms, node=node, because=why)
+            case events.Scheduled():
+                step = self._delayed(entry, event)
+            case events.ScheduledDiscarded() | events.TransactionDiscarded():
+                what = (
+                    f"no producer decided its transaction in {event.times} checks"
+                    if isinstance(event, events.TransactionDiscarded)
+                    else "it is a half message with a delay, and its real topic is lost"
+                )
+                step = steps.Discarded(seq=seq, at_ms=at_ms, node=node, because=why, why=what)
+            case events.HalfStored(topic=topic):
+                step = steps.HalfStored(seq=seq, at_ms=at_ms, node=node, topic=topic)
+            case events.TransactionEnded(from_check=from_check):
+                step = steps.RolledBack(
+                    seq=seq, at_ms=at_ms, node=node, because=why, from_check=from_check
+                )
+            case events.DeadLettered():
+                self._made(entry, (node, event.phy_offset), why)
+        if step is not None:
+            self._steps.append(step)
+
+    def _made(self, entry: Entry, target: Record, why: str) -> None:
+        event, seq, at_ms, node = entry.event, entry.seq, entry.at_ms, entry.event.node
+        step: Step | None = None
+        match event:
+            case events.ScheduledDelivered(topic=topic, queue_id=queue_id, queue_offset=offset):
+                step = steps.DelayEnded(
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    topic=topic,
+                    queue_id=queue_id,
+                    offset=offset,
+                )
+            case events.SentBack(group=group, level=level, reconsume_times=times):
+                step = steps.SentBack(
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    group=group,
+                    level=level,
+                    due_at_ms=self._due_at_ms(target),
+                    reconsume_times=times,
+                )
+            case events.DeadLettered(group=group, reconsume_times=times):
+                step = steps.DeadLettered(
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    group=group,
+                    reconsume_times=times,
+                )
+            case events.TransactionChecked(times=times, group=group, peer=peer):
+                step = steps.Checked(
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    times=times,
+                    group=group,
+                    peer=peer,
+                )
+            case events.TransactionEnded(topic=topic, from_check=from_check):
+                step = steps.Committed(
+                    seq=seq,
+                    at_ms=at_ms,
+                    node=node,
+                    because=why,
+                    topic=topic,
+                    from_check=from_check,
+                )
+            case events.Scheduled():
+                # The client sent the retry itself, because it could not send the message back.
+                self._stored(self._chronicle.appended[target])
+                step = self._delayed(entry, event)
+        if step is not None:
+            self._steps.append(step)
+
+    def _delayed(self, entry: Entry, event: events.Scheduled) -> steps.Delayed:
+        return steps.Delayed(
+            seq=entry.seq,
+            at_ms=entry.at_ms,
+            node=event.node,
+            level=event.level,
+            due_at_ms=self._by_cluster(entry, event),
+            topic=event.topic,
+        )
+
+    def _due_at_ms(self, record: Record) -> int:
+        for entry in self._chronicle.news.get(record, ()):
+            if isinstance(entry.event, events.Scheduled):
+                return self._by_cluster(entry, entry.event)
+        return 0
+
+    def _by_cluster(self, entry: Entry, event: events.Scheduled) -> int:
+        """Return when a delay ends by the cluster's clock, as all times of a biography.
+
+        The event has the time of its broker's clock, which may be skewed.
+        """
+        return event.due_at_ms - self._chronicle.skew_ms(event.node, entry.seq)
+
+    def _deliveries(self, place: tuple[str, str, int, int], inherited: str) -> None:
+        for entry in self._chronicle.withheld.get(place, ()):
+            withheld = entry.event
+            assert isinstance(withheld, AnswerWithheld)
+            self._steps.append(
+                steps.Withheld(
+                    seq=entry.seq,
+                    at_ms=entry.at_ms,
+                    node=withheld.node,
+                    because=self._why(entry),
+                    group=withheld.group,
+                    client_id=self._chronicle.client(withheld.node, withheld.peer),
+                    peer=withheld.peer,
+                )
+            )
+        for entry in self._chronicle.delivered.get(place, ()):
+            event = entry.event
+            assert isinstance(event, events.Delivered)
+            self._steps.append(
+                steps.Delivered(
+                    seq=entry.seq,
+                    at_ms=entry.at_ms,
+                    node=event.node,
+                    because=self._why(entry) or inherited,
+                    times=0,
+                    group=event.group,
+                    client_id=self._chronicle.client(event.node, event.peer),
+                    peer=event.peer,
+                )
+            )
+
+    def _commits(self, place: tuple[str, str, int, int], appended: Entry | None) -> None:
+        """Add an `Acknowledged` for each commit past a record, a `SetBack` for each one back."""
+        broker, topic, queue_id, offset = place
+        # A commit before the append was of another message at the same offset, lost in a crash.
+        since_seq = 0 if appended is None else appended.seq
+        for risings in self._chronicle.commits.get((broker, topic, queue_id), {}).values():
+            acked = False
+            for rising in risings:
+                first = rising.first
+                if acked and rising.first_offset <= offset and first.seq > since_seq:
+                    self._commit(steps.SetBack, first)
+                    acked = False
+                entry = rising.past(offset)
+                if not acked and entry is not None and entry.seq > since_seq:
+                    self._commit(steps.Acknowledged, entry)
+                    acked = True
+
+    def _commit(self, kind: type[steps.Acknowledged | steps.SetBack], entry: Entry) -> None:
+        event, chronicle = entry.event, self._chronicle
+        assert isinstance(event, events.OffsetCommitted)
+        request = chronicle.requests.get(entry.cause)
+        peer = getattr(request.event, "peer", "") if request is not None else ""
+        self._steps.append(
+            kind(
+                seq=entry.seq,
+                at_ms=entry.at_ms,
+                node=event.node,
+                because=self._why(entry),
+                group=event.group,
+                client_id=chronicle.client(event.node, peer),
+                offset=event.offset,
+            )
+        )
+
+    # -- replication --------------------------------------------------------------------------
+
+    def _replicas(self, record: Record, appended: Entry, *, first: bool) -> None:
+        """Add which slaves have a record. For later records than the ``first`` one, only which
+        slaves lack it."""
+        broker_name, phy_offset = record
+        for name, slave in self._core.brokers.items():
+            config = slave.config
+            if not config.is_slave or config.broker_name != broker_name:
+                continue
+            if slave.store.log.max_offset <= phy_offset:
+                if name in self._lacking:
+                    continue
+                self._lacking.add(name)
+                now_ms, why = self._core.clock.now_ms(), missing(self._core, slave)
+                self._steps.append(steps.NotReplicated(seq=0, at_ms=now_ms, node=name, because=why))
+                continue
+            entry = self._chronicle.replicated[name].past(phy_offset)
+            if first and entry is not None and entry.seq > appended.seq:
+                why = self._why(entry)
+                self._steps.append(
+                    steps.Replicated(seq=entry.seq, at_ms=entry.at_ms, node=name, because=why)
+                )
+
+
+def _place(
+    record: Record, appended: Entry | None, message: Message | None
+) -> tuple[str, str, int, int] | None:
+    """Return the place in a queue where consumers find a record; None if it is unknown."""
+    if appended is not None:
+        event = appended.event
+        assert isinstance(event, events.LogAppended)
+        return record[0], event.topic, event.queue_id, event.queue_offset
+    if message is not None and record == (message.broker, message.commit_log_offset):
+        return record[0], message.topic, message.queue_id, message.offset
+    return None
