@@ -73,5 +73,5 @@ async def test_asynchronous_predicate_is_refused() -> None:
         return True
 
     async with fakemq.AsyncCluster() as mq:
-        with pytest.raises(TypeError, match="the predicate is a plain function"):
+        with pytest.raises(TypeError, match="expected a plain function"):
             _ = await mq.wait_for(predicate)
