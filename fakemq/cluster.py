@@ -27,12 +27,16 @@ T = TypeVar("T")
 
 
 class _StartableCluster(ClusterBase):
-    """Options are those of the command line by the same names; ports default to free ones.
+    """The start, stop and options that both clusters share.
 
-    ``masters``, ``slaves`` (per master) and ``namesrvs`` count nodes; ``topics`` are created at
-    once, name → queues; ``config`` holds RocketMQ's own broker keys; ``clock`` is ``"real"`` or
-    ``"frozen"``, starting at ``start_at``; ``seed`` fixes every random choice.
-    Raises ConfigError for contradicting options, NotYetSupported for what is not implemented.
+    The options have the names and units of the command line's; see `ClusterOptions` for all.
+    ``masters``, ``slaves`` (for each master) and ``namesrvs`` are numbers of nodes. ``topics`` maps
+    the names of topics to create to their numbers of queues. ``config`` holds RocketMQ's own broker
+    keys. ``clock`` is ``"real"`` (default) or ``"frozen"``; it begins at ``start_at``. ``seed``
+    fixes every random choice. Ports are free ones by default.
+
+    Raise ConfigError for options that contradict each other, NotYetSupported for an option that is
+    not implemented yet.
     """
 
     def __init__(self, **options: Unpack[ClusterOptions]) -> None:
@@ -67,15 +71,30 @@ class _StartableCluster(ClusterBase):
 
 
 class Cluster(_StartableCluster):
-    """A RocketMQ cluster for synchronous tests: ``with fakemq.Cluster(masters=2) as mq:``."""
+    """A RocketMQ cluster for synchronous tests: ``with fakemq.Cluster(masters=2) as mq:``.
+
+    The options have the names and units of the command line's; see `ClusterOptions` for all.
+    ``masters``, ``slaves`` (for each master) and ``namesrvs`` are numbers of nodes. ``topics`` maps
+    the names of topics to create to their numbers of queues. ``config`` holds RocketMQ's own broker
+    keys. ``clock`` is ``"real"`` (default) or ``"frozen"``; it begins at ``start_at``. ``seed``
+    fixes every random choice. Ports are free ones by default.
+
+    Raise ConfigError for options that contradict each other, NotYetSupported for an option that is
+    not implemented yet. Methods that need the running cluster raise RuntimeError before `start` and
+    after `stop`.
+    """
 
     def start(self) -> Self:
-        """Start all nodes; on return everything listens and is registered."""
+        """Start all nodes and return this cluster; do nothing if it runs already.
+
+        On return all ports listen and all brokers are registered. Raise FakemqError if a node
+        cannot start, for example because another process has its port.
+        """
         self._start()
         return self
 
     def stop(self) -> None:
-        """Stop all nodes cleanly; again does nothing."""
+        """Stop all nodes cleanly; do nothing if the cluster does not run."""
         self._stop()
 
     def __enter__(self) -> Self:
@@ -86,6 +105,7 @@ class Cluster(_StartableCluster):
 
     @property
     def clock(self) -> ClockHandle:
+        """The cluster's clock: read it, freeze it, or move it with `ClockHandle.advance`."""
         return ClockHandle(self._running)
 
     @property
@@ -94,45 +114,59 @@ class Cluster(_StartableCluster):
         return [BrokerHandle(self._running, broker) for broker in self._core.brokers.values()]
 
     def broker(self, name: str) -> BrokerHandle:
-        """The broker ``broker-a-0``; a bare ``broker-a`` means its master."""
+        """Return the broker with a node name such as ``broker-a-0``.
+
+        A brokerName without an id, such as ``broker-a``, means its master. Raise LookupError if
+        there is no such broker.
+        """
         return BrokerHandle(self._running, self._core.broker(name))
 
     def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
-        """Wait in real time until ``predicate`` returns something true; return that.
+        """Wait in real time until ``predicate`` returns a true value, and return that value.
 
-        It is called again whenever the journal grows. Raises WaitTimeout, with the journal's tail,
-        and FakemqError at once when the cluster is stopped.
+        ``predicate`` is called at once and again whenever the journal grows. ``timeout`` is a
+        duration such as ``"5s"`` (default). Raise WaitTimeout, with the journal's last entries,
+        when the time is over. Raise FakemqError at once if the cluster is stopped meanwhile.
         """
         return self._wait_for(predicate, span_ms(timeout, name="timeout"), Wait())
 
     def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
-        """Move time from deadline to deadline until ``predicate`` returns something true.
+        """Move time from deadline to deadline until ``predicate`` returns a true value; return it.
 
-        After each step outside peers, if any is or just was connected, get some real time to
-        react; their own liveness ages only with ``outside_peers``. Raises WaitTimeout, with the
-        journal's tail, when ``at_most`` of the cluster's time has passed.
+        ``at_most`` is the longest duration, such as ``"10m"``, to move the cluster's time. While
+        peers outside the process are connected, each step leaves them up to 50 ms of real time to
+        react. Their timeouts count the moved time only with ``outside_peers=True``.
+
+        Raise WaitTimeout, with the journal's last entries, when ``at_most`` has passed; FakemqError
+        if the cluster is stopped meanwhile.
         """
         at_most_ms = span_ms(at_most, name="at_most")
         return self._run_until(predicate, at_most_ms, outside_peers, Wait())
 
 
 class AsyncCluster(_StartableCluster):
-    """A `Cluster` for asynchronous tests: the same names; what waits or moves time is awaited."""
+    """A `Cluster` for asynchronous tests, with the same options, methods and errors.
+
+    Example: ``async with fakemq.AsyncCluster(masters=2) as mq:``. Methods that wait or move time
+    are awaited; all others are called as in `Cluster`.
+    """
 
     @classmethod
     def of(cls, cluster: _StartableCluster) -> Self:
-        """An `AsyncCluster` of the same cluster: a change through one is a change to both."""
+        """Return an `AsyncCluster` of the same cluster; both objects change the same nodes."""
         view = cls.__new__(cls)
         view._take(cluster._spec, cluster._life)
         return view
 
     async def start(self) -> Self:
+        """Start all nodes, as `Cluster.start`."""
         await in_thread(self._start)
         return self
 
     async def stop(self) -> None:
+        """Stop all nodes cleanly, as `Cluster.stop`."""
         await in_thread(self._stop)
 
     async def __aenter__(self) -> Self:
@@ -143,23 +177,32 @@ class AsyncCluster(_StartableCluster):
 
     @property
     def clock(self) -> AsyncClockHandle:
+        """The cluster's clock, as `Cluster.clock`; methods that move time are awaited."""
         return AsyncClockHandle(self._running)
 
     @property
     def brokers(self) -> list[AsyncBrokerHandle]:
+        """Every broker, as `Cluster.brokers`; methods that wait are awaited."""
         return [AsyncBrokerHandle(self._running, broker) for broker in self._core.brokers.values()]
 
     def broker(self, name: str) -> AsyncBrokerHandle:
+        """Return the broker with this name, as `Cluster.broker`."""
         return AsyncBrokerHandle(self._running, self._core.broker(name))
 
     async def wait_for(self, predicate: Callable[[], T], timeout: Duration = WAIT_TIMEOUT) -> T:
-        """As `Cluster.wait_for`; the predicate is a plain function, called on another thread."""
+        """Wait in real time for ``predicate``, as `Cluster.wait_for`.
+
+        ``predicate`` is a plain function; it is called on another thread.
+        """
         timeout_ms = span_ms(timeout, name="timeout")
         return await waited(partial(self._wait_for, predicate, timeout_ms))
 
     async def run_until(
         self, predicate: Callable[[], T], *, at_most: Duration, outside_peers: bool = False
     ) -> T:
-        """As `Cluster.run_until`; the predicate is a plain function, called on another thread."""
+        """Move time until ``predicate`` is true, as `Cluster.run_until`.
+
+        ``predicate`` is a plain function; it is called on another thread.
+        """
         at_most_ms = span_ms(at_most, name="at_most")
         return await waited(partial(self._run_until, predicate, at_most_ms, outside_peers))

@@ -1,11 +1,11 @@
 """The exceptions and warnings that reach users of fakemq, and the hint that ends many of them.
 
 FakemqError
- ├─ ConfigError          also a ValueError: an option or a config key has a value that cannot be
+ ├─ ConfigError          also a ValueError: an option or a config key has an invalid value
  ├─ StoreError           a store directory cannot be opened, read or written
- ├─ WaitTimeout          also a TimeoutError: what was waited for did not come
- └─ NotYetSupported      also a NotImplementedError: RocketMQ has it, fakemq not yet
-ConfigWarning            a UserWarning: something in the config has no effect
+ ├─ WaitTimeout          also a TimeoutError: the awaited condition did not come true in time
+ └─ NotYetSupported      also a NotImplementedError: RocketMQ has it, fakemq does not have it yet
+ConfigWarning            a UserWarning: a setting in the config has no effect
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _MOST_LISTED = 60
-"""A longer list of known words is not printed; the most similar one is."""
+"""From a longer list of known words only the most similar word is printed."""
 
 
 class FakemqError(Exception):
-    """Something a user can put right; the text says what was wrong, where, and what would do."""
+    """An error that the user can correct; the text says what is wrong, where, and what is valid."""
 
 
 class ConfigError(FakemqError, ValueError):
-    """An option, or a key of a config, has a value that cannot be."""
+    """An option, or a key of a config, has an invalid value."""
 
 
 class StoreError(FakemqError):
@@ -29,15 +29,15 @@ class StoreError(FakemqError):
 
 
 class NotYetSupported(FakemqError, NotImplementedError):  # noqa: N818 - a state, not a mishap
-    """RocketMQ 4.9.7 has this and fakemq does not have it yet."""
+    """RocketMQ 4.9.7 has this feature; fakemq does not have it yet."""
 
 
 class WaitTimeout(FakemqError, TimeoutError):  # noqa: N818 - named like the wait it ends
-    """What was waited for did not come; the text ends with the journal's tail."""
+    """The awaited condition did not come true in time; the text ends with the journal's tail."""
 
 
 class ConfigWarning(UserWarning):
-    """Something in a config has no effect; said once."""
+    """A setting in a config has no effect; issued once for each setting."""
 
 
 def did_you_mean(

@@ -10,25 +10,25 @@ from typing import Protocol
 
 
 class TextFile(Protocol):
-    """Where a text is kept between runs."""
+    """A place that keeps one text, and the text before it as a backup. All may raise OSError."""
 
     path: str
 
     def read(self) -> str | None:
-        """The text as last written; None if there is none. May raise OSError."""
+        """Return the last written text; None if there is none."""
 
     def read_backup(self) -> str | None:
-        """The text before that; None if there is none. May raise OSError."""
+        """Return the text before the last write; None if there is none."""
 
     def write(self, text: str) -> None:
-        """Replace the text, which becomes the backup. May raise OSError."""
+        """Replace the text; the old text becomes the backup."""
 
     def delete(self) -> None:
-        """Have neither text nor backup. May raise OSError."""
+        """Delete the text and its backup."""
 
 
 class DiskTextFile:
-    """A text in a file, replaced as Java does it: .tmp written, old text to .bak, then renamed."""
+    """A text in a file, replaced in Java's order: write .tmp, copy the old text to .bak, rename."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class DiskTextFile:
 
 
 def open_at_once(path: str, flags: int) -> int:
-    """An opener that never waits: a pipe in the place of a file reads as empty."""
+    """Open a file without waiting: a pipe at this path reads as empty instead of blocking."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

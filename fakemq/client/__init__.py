@@ -1,4 +1,4 @@
-"""The client core: operations written once, sans-IO, with a blocking and an asynchronous face."""
+"""The client core: sans-IO operations, and a blocking and an asynchronous client that run them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # On first use: a blocking program needs no anyio.
+    # Imported on first use, because a blocking program needs no anyio.
     if name != "AsyncClient":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from fakemq.client.asynchronous import AsyncClient

@@ -1,4 +1,4 @@
-"""What admin tools and applications ask of brokers: offsets, topics, groups, single messages."""
+"""Requests of admin tools and applications to brokers: offsets, topics, groups, single messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from fakemq.protocol.sysflag import PermName
 
 
 class Admin:
-    """Looks and changes; belongs to no group.
+    """Reads and changes a cluster; belongs to no group.
 
     Source: client/impl/MQAdminImpl.java (4.9.7)
     """
@@ -54,19 +54,20 @@ class Admin:
     # -- offsets of queues --------------------------------------------------------------------
 
     def max_offset(self, queue: MessageQueue) -> Operation[int]:
-        """Where the queue's next message goes."""
+        """Return the offset that the queue's next message will get."""
         header = GetMaxOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
         fields = yield from self._ask(queue, RequestCode.GET_MAX_OFFSET, header)
         return GetMaxOffsetResponseHeader.decode(fields).offset
 
     def min_offset(self, queue: MessageQueue) -> Operation[int]:
-        """The first offset that is still there."""
+        """Return the first offset that is still stored."""
         header = GetMinOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
         fields = yield from self._ask(queue, RequestCode.GET_MIN_OFFSET, header)
         return GetMinOffsetResponseHeader.decode(fields).offset
 
     def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Operation[int]:
-        """The offset of the first message stored at or after a time, by the broker's clock."""
+        """Return the offset of the first message stored at or after a time, by the broker's
+        clock."""
         header = SearchOffsetRequestHeader(
             topic=queue.topic or "", queue_id=queue.queue_id, timestamp=timestamp_ms
         )
@@ -74,14 +75,14 @@ class Admin:
         return SearchOffsetResponseHeader.decode(fields).offset
 
     def topic_offsets(self, topic: str, addr: str) -> Operation[dict[MessageQueue, TopicOffset]]:
-        """First and next offset of the topic's queues that can be written to at one broker."""
+        """Return the first and next offset of each writable queue of the topic at one broker."""
         header = GetTopicStatsInfoRequestHeader(topic=topic)
         command = self._instance.command(RequestCode.GET_TOPIC_STATS_INFO, header)
         response = yield from self._instance.invoke_ok(addr, command)
         return TopicStatsTable.decode(response.body).offset_table
 
     def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
-        """When the queue's first message was stored; -1 if there is none."""
+        """Return when the queue's first message was stored; -1 if it has none."""
         header = GetEarliestMsgStoretimeRequestHeader(
             topic=queue.topic or "", queue_id=queue.queue_id
         )
@@ -99,7 +100,7 @@ class Admin:
     # -- messages -----------------------------------------------------------------------------
 
     def view_message(self, offset_msg_id: str) -> Operation[MessageExt]:
-        """The message that an offset id points to. Raises MQClientError, MQBrokerError."""
+        """Return the message with an offset id. Raise MQClientError, MQBrokerError."""
         try:
             host, offset = decode_offset_id(offset_msg_id)
         except RemoteProtocolError as error:
@@ -122,9 +123,9 @@ class Admin:
         begin_ms: int = 0,
         end_ms: int = LONG_MAX,
     ) -> Operation[list[MessageExt]]:
-        """The topic's newest messages with a key that were stored between two times, oldest first.
+        """Return the topic's newest messages with a key, stored between two times; oldest first.
 
-        Every broker returns at most ``max_num``. Differs: finding none is no error.
+        Every broker returns at most ``max_num``. Differs: an empty result is no error.
 
         Source: client/impl/MQAdminImpl.java#queryMessage (4.9.7)
         """
@@ -143,7 +144,7 @@ class Admin:
     def query_message_by_unique_key(
         self, topic: str, unique_key: str
     ) -> Operation[MessageExt | None]:
-        """The message to which its producer gave this id; of several the one stored first.
+        """Return the message with this unique id, or None; of several the first stored one.
 
         Source: client/impl/MQAdminImpl.java#queryMessageByUniqKey (4.9.7)
         """
@@ -160,7 +161,7 @@ class Admin:
         header: QueryMessageRequestHeader,
         more_fields: Mapping[str, str] = MappingProxyType({}),
     ) -> Operation[list[MessageExt]]:
-        """What all brokers of the topic find; one that fails is passed over if another answers."""
+        """Return the results of all brokers of the topic; ignore failures if any broker answers."""
         route = yield from self._instance.known_route(topic)
         if route is None:
             raise MQClientError(
@@ -188,7 +189,7 @@ class Admin:
     # -- topics and groups --------------------------------------------------------------------
 
     def consume_stats(self, group: str, topic: str | None = None) -> Operation[ConsumeStats]:
-        """How far a group has consumed one topic, or all of its topics, at every master.
+        """Return how far a group has consumed one topic, or all of its topics, at every master.
 
         Source: tools/admin/DefaultMQAdminExtImpl.java#examineConsumeStats (4.9.7)
         """
@@ -211,10 +212,10 @@ class Admin:
         cluster: str | None = None,
         perm: int = PermName.READ | PermName.WRITE,
     ) -> Operation[list[str]]:
-        """Create or change a topic; return the addresses of the masters that did.
+        """Create or change a topic; return the addresses of the masters that succeeded.
 
-        That is every master of ``cluster``, or every one that the create-topic key is on. Raises
-        MQClientError if there is none, the last error if none did.
+        These are the masters of ``cluster``, or all masters that have the create-topic key. Raise
+        MQClientError if there are none; raise the last error if every master failed.
         """
         key = self._instance.config.create_topic_key
         if cluster is None:
@@ -251,7 +252,8 @@ class Admin:
     def create_group(
         self, group: SubscriptionGroupConfig, *, cluster: str | None = None
     ) -> Operation[list[str]]:
-        """Create or change a group at every master, or those of a cluster; return where."""
+        """Create or change a group at every master, or those of a cluster; return their
+        addresses."""
         addrs = yield from self._masters_of(cluster)
         if not addrs:
             raise MQClientError(f"no master in cluster {cluster or 'of any name'}")
@@ -274,6 +276,6 @@ class Admin:
 
 
 def _any_addr(broker: BrokerData) -> str | None:
-    """The master's address, or that of any slave."""
+    """Return the master's address, or that of any slave."""
     addrs = broker.broker_addrs
     return addrs.get(MASTER_ID, next(iter(addrs.values()), None))

@@ -26,7 +26,7 @@ T = TypeVar("T")
 def _run(
     pick: Callable[[AsyncClient], R], operation: Callable[Concatenate[R, P], Operation[T]]
 ) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
-    """A method of `AsyncClient` that runs an operation of one of its parts."""
+    """Return a method of `AsyncClient` that runs an operation of one of its parts."""
 
     @wraps(operation)
     async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -56,9 +56,9 @@ def _admin(client: AsyncClient) -> Admin:
 
 
 class AsyncClient:
-    """A `fakemq.client.blocking.Client` whose methods are awaited; any number may be under way.
+    """A `fakemq.client.blocking.Client` whose methods are awaited; any number may run at once.
 
-    Leave the ``async with`` in the task that entered it.
+    Leave the ``async with`` block in the task that entered it.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
@@ -72,7 +72,7 @@ class AsyncClient:
         self._remoting = AsyncRemoting(self.instance.handle)
 
     async def run(self, operation: Operation[T]) -> T:
-        """Do an operation to its end and give its result."""
+        """Run an operation to its end and return its result."""
         return await self._remoting.run(operation)
 
     async def __aenter__(self) -> Self:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 def _run(
     pick: Callable[[Client], R], operation: Callable[Concatenate[R, P], Operation[T]]
 ) -> Callable[Concatenate[Client, P], T]:
-    """A method of `Client` that runs an operation of one of its parts."""
+    """Return a method of `Client` that runs an operation of one of its parts."""
 
     @wraps(operation)
     def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -58,9 +58,9 @@ class Client:
     """A client of any RocketMQ cluster: ``with Client("127.0.0.1:9876") as c: c.send(…)``.
 
     Options are the fields of `ClientConfig`. It sends for ``producer_group`` and consumes for
-    ``consumer_group``; ``run`` does operations for other groups. What brokers ask goes to
-    ``instance.handlers`` while a call waits, or in `poll`.
-    Failures are `fakemq.client.errors`. `close` leaves all groups.
+    ``consumer_group``; use `run` for operations of other groups. Requests from brokers are passed
+    to ``instance.handlers`` while a call waits, or in `poll`. Errors are those of
+    `fakemq.client.errors`. `close` leaves all groups.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
@@ -74,19 +74,23 @@ class Client:
         self._remoting = BlockingRemoting(self.instance.handle)
 
     def run(self, operation: Operation[T]) -> T:
-        """Do an operation to its end and give its result."""
+        """Run an operation to its end and return its result."""
         return self._remoting.run(operation)
 
     def parallel(self) -> Parallel:
-        """What runs several operations at once over this client's connections."""
+        """Return a `Parallel`, which runs several operations at once over this client's
+        connections."""
         return Parallel(self._remoting)
 
     def poll(self, *, timeout_ms: int) -> None:
-        """Wait for what brokers ask, that long at most, and answer it."""
+        """Wait up to ``timeout_ms`` for requests from brokers, and answer them."""
         self._remoting.poll(timeout_ms)
 
     def channel(self, addr: str) -> BlockingChannel:
-        """The connection to an address, for several requests at once. RemotingConnectError."""
+        """Return the connection to an address, for several requests at once.
+
+        Raise RemotingConnectError if no peer answers.
+        """
         return self._remoting.channel(addr)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from fakemq.protocol.codes import ResponseCode
 
 
 class MQClientError(FakemqError):
-    """The client cannot do it; ``code`` is Java's response code, -1 without one."""
+    """The client cannot do it; ``code`` is Java's response code, -1 if there is none."""
 
     def __init__(self, text: str, code: int = -1) -> None:
         super().__init__(text)

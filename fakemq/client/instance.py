@@ -38,16 +38,15 @@ if TYPE_CHECKING:
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
 
 Handler = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes a broker's address and its request; returns the answer for the same connection: the
-response, a one-way request of our own, or None.
-"""
+"""Takes a broker's address and its request; returns the answer for the same connection. This is the
+response, a one-way request of the client, or None."""
 
 
 class ClientInstance:
-    """What producers, consumers and admin tools of one program share; sans-IO.
+    """The state that producers, consumers and admin tools of one program share; sans-IO.
 
-    ``handlers`` answer what brokers ask, by request code. ``time``, ``ip`` and ``pid`` go into
-    ids; they are passed in so that a test can fix them.
+    ``handlers`` answer requests from brokers, by request code. ``time``, ``ip`` and ``pid`` are
+    parts of ids; they are arguments so that a test can fix them.
 
     Source: client/impl/factory/MQClientInstance.java (4.9.7)
     """
@@ -72,17 +71,17 @@ class ClientInstance:
         self.producer_groups: dict[str, None] = {}
         self.consumers: dict[str, ConsumerData] = {}
         self.broker_versions: dict[str, int] = {}
-        """What each address answered to a heartbeat, as MQVersion values."""
+        """Each address's answer to a heartbeat, as an MQVersion value."""
         self.handlers: dict[int, Handler] = {}
         self.check_listeners: dict[str, Callable[[MessageExt], LocalTransactionState | None]] = {}
-        """By producer group: what becomes of a half message that a broker asks about."""
+        """By producer group: decides the state of a half message when a broker asks for it."""
 
     # -- requests -----------------------------------------------------------------------------
 
     def command(
         self, code: int, header: Header | None = None, body: bytes = b""
     ) -> RemotingCommand:
-        """A request in this client's language, version and serialisation."""
+        """Return a request in this client's language, version and serialisation."""
         return RemotingCommand(
             code,
             ext_fields=header.encode() if header is not None else {},
@@ -95,11 +94,11 @@ class ClientInstance:
     def invoke(
         self, addr: str, command: RemotingCommand, timeout_ms: int | None = None
     ) -> Operation[RemotingCommand]:
-        """Send any request anywhere and give its response, whatever its code."""
+        """Send any request to any address; return its response with any code."""
         return ask(addr, command, self.config.api_timeout_ms if timeout_ms is None else timeout_ms)
 
     def invoke_ok(self, addr: str, command: RemotingCommand) -> Operation[RemotingCommand]:
-        """Send any request anywhere; MQBrokerError unless it succeeds."""
+        """Send any request to any address; raise MQBrokerError unless it succeeds."""
         return ask_ok(addr, command, self.config.api_timeout_ms)
 
     def ask_namesrv(self, command: RemotingCommand) -> Operation[RemotingCommand]:
@@ -133,7 +132,7 @@ class ClientInstance:
     # -- routes -------------------------------------------------------------------------------
 
     def fetch_route(self, topic: str) -> Operation[TopicRouteData | None]:
-        """The topic's route as a name server has it now; None if it has none."""
+        """Ask a name server for the topic's present route; return None if it has none."""
         header = GetRouteInfoRequestHeader(topic=topic)
         command = self.command(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
         response = yield from self.ask_namesrv(command)
@@ -144,16 +143,16 @@ class ClientInstance:
         return TopicRouteData.decode(response.body)
 
     def update_route(self, topic: str) -> Operation[Route | None]:
-        """Ask for the topic's route and remember it; what was known stays if there is none."""
+        """Ask for the topic's route and store it; keep the known route if there is no new one."""
         data = yield from self.fetch_route(topic)
         if data is None:
             return None
         return self.routes.put(topic, data, self.time.elapsed_ms())
 
     def known_route(self, topic: str) -> Operation[Route | None]:
-        """The topic's route, asked for if it is not known or too old.
+        """Return the topic's route; ask for it if it is unknown or too old.
 
-        An old route serves on where no name server answers or none has it any more.
+        An old route is still used if no name server answers, or none has the route any more.
         Differs: Java asks for all its routes every 30 s, whether it uses them or not.
         """
         route = self.routes.routes.get(topic)
@@ -168,7 +167,7 @@ class ClientInstance:
             return route
 
     def route_to_send(self, topic: str) -> Operation[Route]:
-        """A route with queues to send to; that of the create-topic key if the topic has none.
+        """Return a route with queues to send to; the create-topic key's if the topic has none.
 
         Source: DefaultMQProducerImpl.java#tryToFindTopicPublishInfo (4.9.7)
         """
@@ -187,12 +186,16 @@ class ClientInstance:
         return route
 
     def publish_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
-        """The queues that an existing topic can be sent to; MQClientError if there are none."""
+        """Return the queues that an existing topic can be sent to.
+
+        Raise MQClientError if there are none.
+        """
         route = yield from self.known_route(topic)
         return self._some(topic, route.publish_queues if route else ())
 
     def subscribe_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
-        """The queues that a topic can be pulled from; MQClientError if there are none."""
+        """Return the queues that a topic can be pulled from; raise MQClientError if there are
+        none."""
         route = yield from self.known_route(topic)
         return self._some(topic, route.subscribe_queues if route else ())
 
@@ -212,14 +215,14 @@ class ClientInstance:
         return addr
 
     def cluster_info(self) -> Operation[ClusterInfo]:
-        """Every cluster and broker that a name server knows."""
+        """Return every cluster and broker that a name server knows."""
         response = yield from self.ask_namesrv(self.command(RequestCode.GET_BROKER_CLUSTER_INFO))
         if response.code != ResponseCode.SUCCESS:
             raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
         return ClusterInfo.decode(response.body)
 
     def topic_names(self) -> Operation[list[str]]:
-        """Every topic that a name server knows, in no order."""
+        """Return every topic that a name server knows, in no order."""
         command = self.command(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
         response = yield from self.ask_namesrv(command)
         if response.code != ResponseCode.SUCCESS:
@@ -239,7 +242,7 @@ class ClientInstance:
     def heartbeat(self) -> Operation[dict[str, int]]:
         """Send heartbeats to all known brokers; return the versions of those that answered.
 
-        Without a consumer only masters get one; without any group no broker does.
+        Without a consumer only masters get a heartbeat; without any group no broker does.
 
         Source: MQClientInstance.java#sendHeartbeatToAllBroker (4.9.7)
         """
@@ -253,14 +256,14 @@ class ClientInstance:
                     addr, self.command(RequestCode.HEART_BEAT, body=body)
                 )
             except (RemotingError, MQBrokerError):
-                continue  # a broker that is down gets the next one
+                continue  # a broker that is down gets the next heartbeat
             answered[addr] = self.broker_versions[addr] = response.version
         return answered
 
     def unregister(
         self, *, producer_group: str | None = None, consumer_group: str | None = None
     ) -> Operation[None]:
-        """Leave a group of each kind at all known brokers; a broker that is down is passed over.
+        """Leave a group of each kind at all known brokers; skip brokers that are down.
 
         Source: MQClientInstance.java#unregisterClient (4.9.7)
         """
@@ -278,14 +281,14 @@ class ClientInstance:
                 continue
 
     def unregister_all(self) -> Operation[None]:
-        """Leave every group, as a client does that shuts down."""
+        """Leave every group, as a client does at its shutdown."""
         for group in list(self.consumers):
             yield from self.unregister(consumer_group=group)
         for group in list(self.producer_groups):
             yield from self.unregister(producer_group=group)
 
     def consumer_ids(self, topic: str, group: str) -> Operation[list[str]]:
-        """The client ids of a group's members, as a broker of the topic knows them.
+        """Return the client ids of a group's members, as a broker of the topic knows them.
 
         Source: MQClientInstance.java#findConsumerIdList (4.9.7)
         """

@@ -1,4 +1,4 @@
-"""What clients send and get: messages, and the results of sending and pulling."""
+"""Messages of clients, and the results of sending and pulling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPRESS_LEVEL = 5
 
 
 class Message:
-    """A message to send; text becomes UTF-8. ``keys`` are words joined by blanks.
+    """A message to send; text is encoded as UTF-8. ``keys`` are words joined by blanks.
 
     Source: common/message/Message.java (4.9.7)
     """
@@ -57,7 +57,7 @@ class Message:
 
     @property
     def unique_id(self) -> str:
-        """Given by the producer that sends it; empty until then."""
+        """The id that the producer sets when it sends the message; empty until then."""
         return self.properties.get(names.UNIQ_CLIENT_MESSAGE_ID_KEYIDX, "")
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class Message:
 
 
 class SendStatus(Enum):
-    """How a send ended: stored, or stored with a doubt."""
+    """How a send ended: stored, or stored but not flushed or replicated in time."""
 
     SEND_OK = ResponseCode.SUCCESS
     FLUSH_DISK_TIMEOUT = ResponseCode.FLUSH_DISK_TIMEOUT
@@ -74,16 +74,16 @@ class SendStatus(Enum):
 
 
 class SendResult(msgspec.Struct, frozen=True):
-    """Where a message went. Of a batch, ids are joined by commas and the offset is the first.
+    """Where a message was stored. For a batch, ids are joined by commas; the offset is the first.
 
     Source: client/producer/SendResult.java (4.9.7)
     """
 
     status: SendStatus
     msg_id: str
-    """The unique id that the producer gave it."""
+    """The unique id that the producer set."""
     offset_msg_id: str
-    """The id that says where it is stored."""
+    """The id made of the broker's address and the record's place in its log."""
     queue: MessageQueue
     queue_offset: int
     transaction_id: str | None = None
@@ -100,7 +100,7 @@ class PullStatus(Enum):
 
 
 class PullResult(msgspec.Struct, frozen=True):
-    """What a pull gave, and where to pull next.
+    """The result of a pull, and the offset of the next one.
 
     Source: client/consumer/PullResult.java (4.9.7)
     """
@@ -115,7 +115,8 @@ class PullResult(msgspec.Struct, frozen=True):
 
 
 def batch_body(messages: Iterable[Message]) -> bytes:
-    """The body of a SEND_BATCH_MESSAGE; LocalProtocolError for what it cannot carry."""
+    """Return the body of a SEND_BATCH_MESSAGE; raise LocalProtocolError for what it cannot
+    carry."""
     return encode_batch(
         BatchMember(one.body, encode_properties_as_java(one.properties).encode(), one.flag)
         for one in messages
@@ -123,7 +124,7 @@ def batch_body(messages: Iterable[Message]) -> bytes:
 
 
 def pulled_messages(data: bytes) -> list[MessageExt]:
-    """The messages in the body of a pull or view, their own bodies as they were sent."""
+    """Return the messages in the body of a pull or view, with their bodies decompressed."""
     messages = decode_records(data)
     for message in messages:
         message.body = decompressed_body(message)
@@ -131,12 +132,12 @@ def pulled_messages(data: bytes) -> list[MessageExt]:
 
 
 def compress(body: bytes) -> bytes:
-    """A body as a 4.9.7 producer compresses it by default: zlib, level 5."""
+    """Return a body as a 4.9.7 producer compresses it by default: zlib, level 5."""
     return zlib.compress(body, _COMPRESS_LEVEL)
 
 
 class LocalTransactionState(Enum):
-    """What becomes of a half message; with UNKNOW the broker asks again later.
+    """The result of a local transaction; after UNKNOW the broker asks again later.
 
     Source: client/producer/LocalTransactionState.java (4.9.7)
     """

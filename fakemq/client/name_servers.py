@@ -1,4 +1,4 @@
-"""Which name server a client asks, and whom it asks when that one is gone."""
+"""The name server that a client asks, and the next one after a failure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from fakemq.protocol.command import RemotingCommand
 class NameServers:
     """Asks one name server until it fails, then the next in a shuffled list.
 
-    One that refuses connections is passed over at once; a request that was sent and not answered
-    fails, and only the next request goes elsewhere. Differs: Java passes over a name server that
-    closed its connection, ours first tries to connect to it again.
+    There are two kinds of failure: 1. a name server that refuses the connection is skipped at once;
+    2. a request that was sent and not answered fails, and only the next request goes to another
+    name server. Differs: when a name server has closed its connection Java skips it; this client
+    first tries to connect to it again.
 
     Source: remoting/netty/NettyRemotingClient.java#getAndCreateNameserverChannel,
     #updateNameServerAddressList (4.9.7)
@@ -29,7 +30,7 @@ class NameServers:
         self.chosen: str | None = None
 
     def ask(self, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
-        """Send a request to a name server that answers; RemotingError if none does."""
+        """Send a request to a name server that answers; raise RemotingError if none does."""
         for _ in self.addrs:
             if self.chosen is None:
                 self._index += 1

@@ -1,8 +1,8 @@
-"""Operations: what a client does, without saying how bytes travel.
+"""Operations: the logic of a client, without the transport.
 
-An operation is a generator. It yields a `Call` for every request it wants sent and is resumed with
-the response; a transport that fails throws its `RemotingError` in, so that trying the next name
-server or broker is written once, for blocking and asynchronous programs alike.
+An operation is a generator. It yields a `Call` for every request to send, and is resumed with the
+response. If a transport fails, it throws its `RemotingError` into the generator. So the retry at
+the next name server or broker is written once, for blocking and asynchronous programs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 
 
 class Call(NamedTuple):
-    """One request to send to ``addr``; a one-way command is answered with None at once."""
+    """One request to send to ``addr``; the response to a one-way command is None, at once."""
 
     addr: str
     command: RemotingCommand
@@ -28,14 +28,14 @@ Operation: TypeAlias = Generator[Call, RemotingCommand | None, T]
 
 
 def ask(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
-    """Send a request and give its response, whatever its code."""
+    """Send a request and return its response, with any code."""
     response = yield Call(addr, command, timeout_ms)
     assert response is not None, "a transport answers every request or throws"
     return response
 
 
 def ask_ok(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[RemotingCommand]:
-    """Send a request and give its response; MQBrokerError unless it is a SUCCESS."""
+    """Send a request and return its response; raise MQBrokerError unless it is a SUCCESS."""
     response = yield from ask(addr, command, timeout_ms)
     if response.code != ResponseCode.SUCCESS:
         raise MQBrokerError(response.code, response.remark, addr)
@@ -43,6 +43,6 @@ def ask_ok(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[Re
 
 
 def tell(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[None]:
-    """Send a request that wants no response."""
+    """Send a request that has no response."""
     command.flag |= FLAG_ONEWAY
     yield Call(addr, command, timeout_ms)

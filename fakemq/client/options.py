@@ -1,4 +1,4 @@
-"""What can be chosen about a client, with the defaults of Java's."""
+"""The options of a client, with Java's defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fakemq.protocol.command import VERSION_4_9_7, SerializeType
 
 
 class ClientOptions(TypedDict, total=False):
-    """The fields of `ClientConfig`, as both faces take them."""
+    """The fields of `ClientConfig`, as the blocking and the asynchronous client take them."""
 
     client_id: str
     seed: int
@@ -33,13 +33,13 @@ class ClientOptions(TypedDict, total=False):
 
 
 class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The choices of one client.
+    """The options of one client.
 
     Source: client/ClientConfig.java, client/producer/DefaultMQProducer.java (4.9.7)
     """
 
     client_id: str = ""
-    """Made of address, process and chance if empty."""
+    """Made of address, process and a random number if empty."""
     seed: int | None = None
     """Fixes every random choice."""
     producer_group: str = "DEFAULT_PRODUCER"
@@ -50,11 +50,11 @@ class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_message_bytes: int = 4 * 1024 * 1024
     compress_over_bytes: int = 4096
     smart_send: bool = True
-    """Send by SEND_MESSAGE_V2 with its one-letter fields; else by SEND_MESSAGE."""
+    """Send by SEND_MESSAGE_V2, which has one-letter fields; if False by SEND_MESSAGE."""
     vip_channel: bool = False
     """Send, heartbeat and ask at the port two below the broker's."""
     create_topic_key: str = "TBW102"
-    """The topic whose route and settings a topic that does not exist yet gets."""
+    """The topic whose route and settings are used for a topic that does not exist yet."""
     default_topic_queue_nums: int = 4
     api_timeout_ms: int = 3_000
     route_interval_ms: int = 30_000

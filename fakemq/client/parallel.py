@@ -15,7 +15,7 @@ from fakemq.errors import FakemqError
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[T | FakemqError], None]
-"""Takes what an operation gave, or how it failed."""
+"""Called with the result of an operation, or with its error."""
 
 
 class _Outcome(NamedTuple, Generic[T]):
@@ -36,8 +36,8 @@ class _Waiting(NamedTuple):
 class Parallel:
     """Runs operations while others wait for their responses.
 
-    Which of two requests a broker does first is its own affair, even on one connection: start
-    what must come later when what must come before is done.
+    A broker may handle two requests in any order, even on one connection. If one operation must
+    come after another, start it when the other is done.
     """
 
     def __init__(self, remoting: BlockingRemoting) -> None:
@@ -45,22 +45,23 @@ class Parallel:
         self._waiting: list[_Waiting] = []
 
     def __len__(self) -> int:
-        """How many operations are under way."""
+        """Return how many operations are under way."""
         return len(self._waiting)
 
     def start(self, operation: Operation[T], done: Done[T]) -> None:
-        """Do an operation up to its first response; ``done`` is called at its end."""
+        """Run an operation until it waits for a response; ``done`` is called at its end."""
         self._advance(operation, done, partial(next, operation))
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for responses, that long at most, and continue their operations.
+        """Wait up to ``timeout_ms`` for responses, and continue their operations.
 
-        Where no operation is under way, that time passes.
+        If no operation is under way, wait for the whole time.
         """
         now_ms = real_elapsed_ms()
         until_ms = min((one.until_ms for one in self._waiting), default=now_ms + timeout_ms)
         if any(one.channel.is_settled(one.opaque) for one in self._waiting):
-            until_ms = now_ms  # another request over the same connection has seen to it
+            # A read for another request of the same connection has received this response too.
+            until_ms = now_ms
         self._select(max(0, min(timeout_ms, until_ms - now_ms)))
         now_ms = real_elapsed_ms()
         waiting, self._waiting = self._waiting, []
@@ -85,7 +86,7 @@ class Parallel:
                 try:
                     key.data.poll(0)
                 except RemotingSendRequestError:
-                    continue  # it is closed now, which its operations notice
+                    continue  # the channel is closed now; `wait` fails its operations
 
     def _fail(self, one: _Waiting, error: RemotingError) -> None:
         self._advance(one.operation, one.done, partial(one.operation.throw, error))
@@ -98,7 +99,8 @@ class Parallel:
     def _next_request(
         self, operation: Operation[T], done: Done[T], resume: Callable[[], Call]
     ) -> _Outcome[T] | None:
-        """Send what the operation asks for next; what it came to if it asks for nothing more."""
+        """Send the next request of the operation; return the operation's outcome if it has
+        ended."""
         while True:
             try:
                 call = resume()

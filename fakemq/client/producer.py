@@ -39,7 +39,7 @@ RETRY_RESPONSE_CODES = frozenset(
         ResponseCode.NOT_IN_CURRENT_UNIT,
     )
 )
-"""Answers after which another broker is tried."""
+"""Response codes after which the send is tried at another broker."""
 
 # Source: client/common/ClientErrorCode.java (4.9.7)
 CONNECT_BROKER_EXCEPTION = 10001
@@ -50,7 +50,7 @@ _STATUS_OF = {int(status.value): status for status in SendStatus}
 
 
 class Producer:
-    """Sends for one group.
+    """Sends messages of one group.
 
     Source: client/impl/producer/DefaultMQProducerImpl.java (4.9.7)
     """
@@ -67,10 +67,11 @@ class Producer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[SendResult]:
-        """Send a message and give where it went.
+        """Send a message and return where it was stored.
 
-        To ``queue`` it is tried once; else to queues in turn, and after a failure at another
-        broker, all within ``timeout_ms``. Raises MQClientError, MQBrokerError, RemotingError.
+        With ``queue`` there is one attempt. Without it the producer takes the queues in turn, and
+        tries another broker after a failure, all within ``timeout_ms``. Raise MQClientError,
+        MQBrokerError, RemotingError.
         """
         self._check(message)
         if queue is None:
@@ -85,7 +86,7 @@ class Producer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[SendResult]:
-        """Send messages of one topic as one: all go to one queue, in their order."""
+        """Send messages of one topic as one batch: all go to one queue, in their order."""
         batch = self._batch(messages)
         unique_ids = [one.unique_id for one in messages]
         return (
@@ -102,7 +103,7 @@ class Producer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[SendResult]:
-        """Send a batch whose body is made already, as by `fakemq.protocol.batch`.
+        """Send a batch whose body is encoded already, for example by `fakemq.protocol.batch`.
 
         ``unique_ids`` are those of its messages, for the result. The body is not read.
         """
@@ -115,7 +116,7 @@ class Producer:
     def send_oneway(
         self, message: Message, *, queue: MessageQueue | None = None
     ) -> Operation[None]:
-        """Send a message and wait for no answer; it may be lost without a word."""
+        """Send a message without waiting for an answer; a lost message is not reported."""
         self._check(message)
         if queue is None:
             queue = yield from self._choose(message.topic, None)
@@ -128,7 +129,9 @@ class Producer:
     def _send_in_turn(
         self, message: Message, batch: Sequence[str] | None, timeout_ms: int | None
     ) -> Operation[SendResult]:
-        """``batch`` are the unique ids in a batch, None for a message by itself.
+        """Send to one queue after another until one accepts, as `send`.
+
+        ``batch`` holds the unique ids of a batch's messages; None for a single message.
 
         Source: DefaultMQProducerImpl.java#sendDefaultImpl (4.9.7)
         """
@@ -165,7 +168,10 @@ class Producer:
         queue: MessageQueue,
         timeout_ms: int,
     ) -> Operation[SendResult]:
-        """Source: DefaultMQProducerImpl.java#sendKernelImpl (4.9.7)"""
+        """Send to one queue; return the result or raise the broker's error.
+
+        Source: DefaultMQProducerImpl.java#sendKernelImpl (4.9.7)
+        """
         addr = yield from self._addr(queue)
         command = self._command(message, batch, queue)
         response = yield from ask(addr, command, timeout_ms)
@@ -238,7 +244,11 @@ class Producer:
         return self._instance.command(code, SendMessageRequestHeaderV2.from_v1(header), body)
 
     def _batch(self, messages: Sequence[Message]) -> Message:
-        """Source: common/message/MessageBatch.java#generateFromList (4.9.7)"""
+        """Return the batch message of several messages; raise MQClientError if they do not fit
+        together.
+
+        Source: common/message/MessageBatch.java#generateFromList (4.9.7)
+        """
         if not messages:
             raise MQClientError("a batch of no messages; give one at least")
         first = messages[0]
@@ -263,7 +273,12 @@ class Producer:
         return Message(first.topic, batch_body(messages), properties=wait)
 
     def _check(self, message: Message) -> None:
-        """Source: client/Validators.java#checkMessage (4.9.7); names are left to the broker."""
+        """Raise MQClientError for a message that Java would not send.
+
+        Names of topics are checked by the broker.
+
+        Source: client/Validators.java#checkMessage (4.9.7)
+        """
         if not message.topic.strip():
             raise MQClientError("The specified topic is blank")
         if not message.body:
@@ -276,7 +291,10 @@ class Producer:
 
 
 def vip_addr(addr: str) -> str:
-    """The fast port of a broker. Source: common/MixAll.java#brokerVIPChannel (4.9.7)"""
+    """Return the address of a broker's fast port.
+
+    Source: common/MixAll.java#brokerVIPChannel (4.9.7)
+    """
     host, _, port = addr.rpartition(":")
     return f"{host}:{int(port) - 2}"
 

@@ -31,13 +31,13 @@ from fakemq.protocol.sysflag import PullSysFlag
 
 PULL_TIMEOUT_MS = 10_000
 SUSPENDED_PULL_MARGIN_MS = 15_000
-"""How much longer than the broker may hold a pull its answer is waited for."""
+"""How much longer than the broker may suspend a pull the client waits for the answer."""
 
 _STATUS_OF = {int(status.value): status for status in PullStatus}
 
 
 class PullConsumer:
-    """Consumes for one group, which need not be registered to pull.
+    """Consumes for one group; pulling needs no registration.
 
     Source: client/impl/consumer/DefaultMQPullConsumerImpl.java, PullAPIWrapper.java,
     RebalanceImpl.java, client/consumer/store/RemoteBrokerOffsetStore.java (4.9.7)
@@ -60,7 +60,7 @@ class PullConsumer:
         message_model: str = "CLUSTERING",
         consume_from_where: str = "CONSUME_FROM_LAST_OFFSET",
     ) -> Operation[None]:
-        """Want a topic from the next heartbeat on, and learn where it is."""
+        """Subscribe to a topic with the next heartbeat, and fetch its route."""
         subscription = build_subscription(topic, expression, expression_type)
         subscription.sub_version = self._instance.time.wall_ms()
         data = self._instance.consumers.get(self.group)
@@ -78,7 +78,7 @@ class PullConsumer:
         yield from self._instance.known_route(topic)
 
     def subscription(self, topic: str) -> SubscriptionData | None:
-        """What the group wants of a topic, if it was subscribed to here."""
+        """Return this consumer's subscription to a topic; None if it has none."""
         data = self._instance.consumers.get(self.group)
         found = data.subscription_data_set if data else []
         return next((one for one in found if one.topic == topic), None)
@@ -98,11 +98,11 @@ class PullConsumer:
         commit_offset: int | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[PullResult]:
-        """Messages of a queue from ``offset`` on.
+        """Pull messages of a queue from ``offset`` on.
 
-        ``expression`` None means what the heartbeat said. With ``suspend_ms`` the broker may
-        hold the pull that long until a message comes; ``commit_offset`` is committed on the way.
-        Raises MQBrokerError, MQClientError, RemotingError.
+        ``expression`` None means the expression of the heartbeat. ``suspend_ms`` is how long the
+        broker may hold the pull until a message arrives. ``commit_offset`` is committed with the
+        same request. Raise MQBrokerError, MQClientError, RemotingError.
         """
         broker = yield from self._addr(queue)
         command = self.pull_request(
@@ -160,7 +160,7 @@ class PullConsumer:
     def check_expression(
         self, queue: MessageQueue, expression: str, expression_type: str
     ) -> Operation[None]:
-        """Ask the queue's broker whether it understands an expression; MQBrokerError if not.
+        """Ask the queue's broker to check an expression; raise MQBrokerError if it is invalid.
 
         Without this check, a pull by an expression that 4.9.7 cannot read returns every message.
 
@@ -189,9 +189,9 @@ class PullConsumer:
     # -- offsets ------------------------------------------------------------------------------
 
     def query_offset(self, queue: MessageQueue) -> Operation[int | None]:
-        """The group's committed offset; None if it has none. Raises MQBrokerError.
+        """Return the group's committed offset; None if it has none. Raise MQBrokerError.
 
-        Differs: 4.9.7 takes any error for "none"; this is the rule of 5.3.
+        Differs: 4.9.7 treats any error as "none"; this follows 5.3.
         """
         broker = yield from self._addr(queue)
         header = QueryConsumerOffsetRequestHeader(
@@ -211,7 +211,10 @@ class PullConsumer:
     def update_offset(
         self, queue: MessageQueue, offset: int, *, oneway: bool = True
     ) -> Operation[None]:
-        """Commit an offset, forwards or back; ``oneway`` as consumers do, else it is confirmed."""
+        """Commit an offset, higher or lower than before.
+
+        With ``oneway``, as consumers do it, the broker sends no confirmation.
+        """
         broker = yield from self._addr(queue)
         header = UpdateConsumerOffsetRequestHeader(
             consumer_group=self.group,
@@ -244,7 +247,10 @@ class PullConsumer:
         return locked
 
     def unlock(self, queues: Iterable[MessageQueue], *, oneway: bool = False) -> Operation[None]:
-        """Give queues up. Source: RebalanceImpl.java#unlockAll (4.9.7)"""
+        """Unlock queues.
+
+        Source: RebalanceImpl.java#unlockAll (4.9.7)
+        """
         for addr, some in (yield from self._by_broker(queues)).items():
             body = UnlockBatchRequestBody(
                 consumer_group=self.group, client_id=self._instance.client_id, mq_set=some
@@ -284,7 +290,7 @@ def _pull_result(
 def _filtered(
     result: PullResult, queue: MessageQueue, expression: str | None, expression_type: str
 ) -> PullResult:
-    """Without messages whose tag only had the hash of a wanted one.
+    """Drop messages whose tag has the hash of a wanted tag and is another one.
 
     Source: PullAPIWrapper.java#processPullResult (4.9.7)
     """

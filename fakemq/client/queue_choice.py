@@ -1,4 +1,4 @@
-"""Which queue the next message goes to."""
+"""Chooses the queue of the next message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _POSITIVE = 0x7FFF_FFFF
 
 
 class QueueChoice:
-    """Takes queues in turn, and after a failure passes over the broker that failed.
+    """Takes queues in turn; after a failure it skips the broker that failed.
 
     Source: client/impl/producer/TopicPublishInfo.java#selectOneMessageQueue,
     client/common/ThreadLocalIndex.java (4.9.7)
@@ -20,7 +20,7 @@ class QueueChoice:
         self._index = start
 
     def select(self, queues: Sequence[MessageQueue], failed_broker: str | None) -> MessageQueue:
-        """The next of ``queues``, which must not be empty."""
+        """Return the next of ``queues``, which must not be empty."""
         if failed_broker is not None:
             for _ in queues:
                 queue = self._next(queues)

@@ -1,8 +1,8 @@
-"""What carries an operation's calls for blocking programs: plain sockets.
+"""The transport of blocking programs: plain sockets.
 
-This and its twin in remoting_async keep one connection per address and answer what brokers ask
-meanwhile, also in front of a response: code 40 comes before the answer to the heartbeat that
-caused it. As in Java, a request without an answer in time costs its connection.
+This module and remoting_async keep one connection for each address, and answer requests from
+brokers between other bytes. Example: code 40 arrives before the answer to the heartbeat that caused
+it. As in Java, a request without an answer in time closes its connection.
 
 Source: remoting/netty/NettyRemotingClient.java (4.9.7)
 """
@@ -28,7 +28,7 @@ from fakemq.protocol.errors import RemoteProtocolError
 
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
-"""Takes an address and its broker's request; returns the answer, or None."""
+"""Takes a broker's address and its request; returns the answer, or None."""
 
 CONNECT_TIMEOUT_MS = 3_000
 """Source: remoting/netty/NettyClientConfig.java#connectTimeoutMillis (4.9.7)"""
@@ -37,7 +37,7 @@ READ_BYTES = 65_536
 
 
 def local_ip(peer_addr: str) -> str:
-    """The address of this machine as the peer sees it; sends nothing."""
+    """Return the address of this machine as the peer sees it; sends nothing."""
     host, port = split_addr(peer_addr)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -50,7 +50,7 @@ def local_ip(peer_addr: str) -> str:
 
 
 def split_addr(addr: str) -> tuple[str, int]:
-    """Host and port of ``host:port``; RemotingConnectError for what is none."""
+    """Return host and port of ``host:port``; raise RemotingConnectError for an invalid address."""
     host, _, port = addr.rpartition(":")
     if not host or not port.isdecimal():
         raise RemotingConnectError(addr)
@@ -79,15 +79,16 @@ class BlockingChannel:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, command: RemotingCommand, *, timeout_ms: int = CONNECT_TIMEOUT_MS) -> int:
-        """Send a request; return its opaque, by which `receive` knows the response."""
+        """Send a request; return its opaque, the argument of `receive`."""
         return self.send_all((command,), timeout_ms=timeout_ms)[0]
 
     def send_all(
         self, commands: Iterable[RemotingCommand], *, timeout_ms: int = CONNECT_TIMEOUT_MS
     ) -> list[int]:
-        """Send requests in one piece, so that a peer wakes up once; return their opaques.
+        """Send requests in one piece, so that the peer wakes up once; return their opaques.
 
-        Each is made bytes before the next is taken, which may be the same one changed.
+        Each command is encoded before the next one is taken, so a caller may yield the same object
+        again with changed fields.
         """
         opaques, frames = [], []
         for command in commands:
@@ -100,7 +101,8 @@ class BlockingChannel:
         return opaques
 
     def receive(self, opaque: int, timeout_ms: int) -> RemotingCommand:
-        """The response to a request; RemotingTimeoutError if it does not come in time."""
+        """Return the response to a request; raise RemotingTimeoutError if it is not here in
+        time."""
         until_ms = real_elapsed_ms() + timeout_ms
         while opaque not in self._responses:
             left_ms = until_ms - real_elapsed_ms()
@@ -110,22 +112,23 @@ class BlockingChannel:
         return self._responses.pop(opaque)
 
     def forget(self, opaque: int) -> None:
-        """Drop the response to a request, whether it has come or will."""
+        """Drop the response to a request, whether it has arrived or not."""
         self._waiting.discard(opaque)
         self._responses.pop(opaque, None)
 
     def is_settled(self, opaque: int) -> bool:
-        """Whether the response to a request is there, or will never be."""
+        """Return whether the response to a request is here, or will never arrive."""
         return self.closed or opaque in self._responses
 
     def take(self, opaque: int) -> RemotingCommand | None:
-        """The response to a request, if `poll` or another's `receive` took it already."""
+        """Return the response to a request if an earlier `poll` or `receive` has read it; else
+        None."""
         return self._responses.pop(opaque, None)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Take what arrives within that time; False if nothing does.
+        """Read the bytes that arrive within ``timeout_ms``; return False if none do.
 
-        Raises RemotingSendRequestError when the connection is lost.
+        Raise RemotingSendRequestError when the connection is lost.
         """
         self.socket.settimeout(timeout_ms / 1000)
         try:
@@ -144,7 +147,7 @@ class BlockingChannel:
         return True
 
     def close(self) -> None:
-        """Close the connection; again does nothing."""
+        """Close the connection; do nothing if it is closed."""
         self.closed = True
         self.socket.close()
 
@@ -184,7 +187,7 @@ class BlockingRemoting:
         self._channels: dict[str, BlockingChannel] = {}
 
     def run(self, operation: Operation[T]) -> T:
-        """Do an operation to its end and give its result."""
+        """Run an operation to its end and return its result."""
         try:
             call = next(operation)
             while True:
@@ -199,7 +202,7 @@ class BlockingRemoting:
             return result
 
     def call(self, call: Call) -> RemotingCommand | None:
-        """Send one request and give its response, None if it is one-way. RemotingError."""
+        """Send one request and return its response, None if it is one-way. Raise RemotingError."""
         addr, command, timeout_ms = call
         channel = self.channel(addr)
         opaque = channel.send(command, timeout_ms=timeout_ms)
@@ -212,7 +215,7 @@ class BlockingRemoting:
             raise
 
     def channel(self, addr: str) -> BlockingChannel:
-        """The connection to an address, a new one if there is none or it was lost."""
+        """Return the connection to an address; connect if there is none or it was lost."""
         channel = self._channels.get(addr)
         if channel is not None:
             try:
@@ -225,7 +228,8 @@ class BlockingRemoting:
         return channel
 
     def poll(self, timeout_ms: int) -> None:
-        """Wait for what brokers ask, on any connection, that long at most."""
+        """Wait up to ``timeout_ms`` for requests from brokers, on any connection, and answer
+        them."""
         with selectors.DefaultSelector() as selector:
             for channel in self._channels.values():
                 if not channel.closed:

@@ -1,4 +1,4 @@
-"""What carries an operation's calls for asynchronous programs: anyio, on asyncio and trio."""
+"""The transport of asynchronous programs: anyio, on asyncio and trio."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Waiter:
 
 
 class AsyncChannel:
-    """One connection, read by a task of its own; any number of requests may wait."""
+    """One connection, which its own task reads; any number of requests may wait."""
 
     def __init__(self, addr: str, stream: SocketStream, on_request: OnRequest) -> None:
         self.addr = addr
@@ -46,7 +46,7 @@ class AsyncChannel:
         self._writing = anyio.Lock()
 
     async def ask(self, command: RemotingCommand) -> RemotingCommand | None:
-        """Send a request and give its response, None at once if it is one-way."""
+        """Send a request and return its response; None at once if it is one-way."""
         opaque = command.opaque = self._connection.next_opaque()
         if command.is_oneway:
             await self._write(command)
@@ -62,7 +62,7 @@ class AsyncChannel:
         return waiter.response
 
     async def read(self) -> None:
-        """Take what the peer sends, until the connection ends."""
+        """Read and handle the peer's bytes until the connection ends."""
         try:
             while self._connection.failure is None:
                 for command in self._connection.receive_data(
@@ -81,7 +81,7 @@ class AsyncChannel:
             await self.close()
 
     async def close(self) -> None:
-        """Close the connection and fail all requests that wait; again does nothing."""
+        """Close the connection and fail all waiting requests; do nothing if it is closed."""
         if self.closed:
             return
         self.closed = True
@@ -145,7 +145,7 @@ class AsyncRemoting:
         await self._tasks.__aexit__(kind, error, traceback)
 
     async def run(self, operation: Operation[T]) -> T:
-        """Do an operation to its end and give its result."""
+        """Run an operation to its end and return its result."""
         try:
             call = next(operation)
             while True:
@@ -160,7 +160,7 @@ class AsyncRemoting:
             return result
 
     async def call(self, call: Call) -> RemotingCommand | None:
-        """Send one request and give its response, None if it is one-way. RemotingError."""
+        """Send one request and return its response, None if it is one-way. Raise RemotingError."""
         addr, command, timeout_ms = call
         channel = await self.channel(addr)
         with anyio.move_on_after(timeout_ms / 1000):
@@ -169,7 +169,7 @@ class AsyncRemoting:
         raise RemotingTimeoutError(addr, timeout_ms)
 
     async def channel(self, addr: str) -> AsyncChannel:
-        """The connection to an address, a new one if there is none or it was lost."""
+        """Return the connection to an address; connect if there is none or it was lost."""
         async with self._connecting.setdefault(addr, anyio.Lock()):
             channel = self._channels.get(addr)
             if channel is not None and not channel.closed:

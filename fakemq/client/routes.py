@@ -1,4 +1,4 @@
-"""What a client knows of topics and brokers, from routes it was given by name servers."""
+"""What a client knows of topics and brokers, from the routes of name servers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fakemq.protocol.sysflag import PermName
 MASTER_ID = 0
 
 QUEUES_MAX = 65_536
-"""Of one broker; what a route says beyond is not believed. Java would fill its memory."""
+"""The most queues of one broker; the rest of a route is ignored. Java would fill its memory."""
 
 
 class Route(NamedTuple):
-    """One topic's route as it was at ``fetched_at_ms`` of elapsed time."""
+    """One topic's route, fetched at ``fetched_at_ms`` of elapsed time."""
 
     data: TopicRouteData
     publish_queues: tuple[MessageQueue, ...]
@@ -25,14 +25,14 @@ class Route(NamedTuple):
 
 
 class BrokerAddr(NamedTuple):
-    """Where to pull from."""
+    """A broker to pull from."""
 
     addr: str
     is_slave: bool
 
 
 class RouteTable:
-    """Routes by topic, and addresses by broker name; a broker once known is never forgotten.
+    """Routes by topic, and addresses by broker name; a known broker is never removed.
 
     Source: client/impl/factory/MQClientInstance.java#topicRouteTable, #brokerAddrTable (4.9.7)
     """
@@ -42,7 +42,7 @@ class RouteTable:
         self.brokers: dict[str, dict[int, str]] = {}
 
     def put(self, topic: str, data: TopicRouteData, now_ms: int) -> Route:
-        """Learn a route."""
+        """Store a topic's route and the addresses of its brokers; return the route."""
         for broker in data.broker_datas:
             if broker.broker_name is not None:
                 self.brokers[broker.broker_name] = dict(broker.broker_addrs)
@@ -51,11 +51,11 @@ class RouteTable:
         return route
 
     def master_addr(self, broker_name: str | None) -> str | None:
-        """The master's address, if it is known."""
+        """Return the master's address; None if it is unknown."""
         return self.brokers.get(broker_name or "", {}).get(MASTER_ID)
 
     def any_addr(self, broker_name: str | None, broker_id: int = MASTER_ID) -> BrokerAddr | None:
-        """The address of that broker, or the next slave's, or any of the same name.
+        """Return the address of that broker, or of the next slave, or of any with the same name.
 
         Source: MQClientInstance.java#findBrokerAddressInSubscribe (4.9.7)
         """
@@ -68,7 +68,7 @@ class RouteTable:
 
 
 def publish_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]:
-    """The queues to send to: of every writable broker with a master, or of the order config.
+    """Return the queues to send to: of every writable broker with a master, or of the order config.
 
     Source: MQClientInstance.java#topicRouteData2TopicPublishInfo (4.9.7)
     """
@@ -88,7 +88,7 @@ def publish_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]
 
 
 def subscribe_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]:
-    """The queues to pull from, sorted.
+    """Return the queues to pull from, sorted.
 
     Source: MQClientInstance.java#topicRouteData2TopicSubscribeInfo (4.9.7)
     """
@@ -101,7 +101,7 @@ def subscribe_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ..
 
 
 def masters(brokers: list[BrokerData]) -> list[str]:
-    """The addresses of the masters among ``brokers``, sorted by broker name."""
+    """Return the addresses of the masters among ``brokers``, sorted by broker name."""
     found = sorted(brokers, key=_name)
     return [one.broker_addrs[MASTER_ID] for one in found if MASTER_ID in one.broker_addrs]
 

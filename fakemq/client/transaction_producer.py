@@ -1,7 +1,7 @@
-"""Sending in transactions: half a message first, the other half when the local work is done.
+"""Sending in transactions: a half message first, and its end after the local transaction.
 
-A broker that gets no end asks the producers of the group; one that listens answers over the same
-connection.
+A broker that gets no end asks the producers of the group; a producer with a listener answers over
+the same connection.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger("fakemq.client")
 
 
 class TransactionSendResult(msgspec.Struct, frozen=True):
-    """Where the half message went, and what was said of it."""
+    """Where the half message was stored, and the state that was sent for it."""
 
     sent: SendResult
     state: LocalTransactionState
@@ -61,10 +61,10 @@ class TransactionProducer:
     def listen_for_checks(self, check: Check) -> Operation[None]:
         """Answer brokers that ask about half messages of this group by ``check``, from now on.
 
-        The brokers of the create-topic key and those that are known learn of the group at once, and
-        all with every heartbeat: a producer that never sent is asked too, as in Java. ``check``
-        gets the message with its own body. If it fails, or returns no state, the answer is UNKNOW,
-        and the log says why.
+        The brokers of the create-topic key and the known brokers learn of the group at once, all
+        others with a heartbeat. So a producer that never sent is asked too, as in Java. ``check``
+        gets the message with its decompressed body. If it fails, or returns no state, the answer is
+        UNKNOW and the log has the reason.
         """
         instance = self._instance
         instance.handlers[RequestCode.CHECK_TRANSACTION_STATE] = partial(_check_state, instance)
@@ -81,12 +81,13 @@ class TransactionProducer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[TransactionSendResult]:
-        """Send half a message, do the local work, and send the broker its result.
+        """Send a half message, run the local transaction, and send the broker its result.
 
-        ``execute`` does the local work. It is not called if the send status is other than SEND_OK:
-        the message is rolled back then. An exception of ``execute`` is raised here too, after the
-        broker got UNKNOW; Java only logs it. The same holds for TypeError if it returns no state;
-        None is UNKNOW. A broker that cannot be reached will ask.
+        ``execute`` is the local transaction. If the send status is not SEND_OK, it is not called
+        and the message is rolled back. An exception of ``execute`` is raised here too, after the
+        broker got UNKNOW; Java only logs it. If it returns something other than a state, the broker
+        gets UNKNOW and TypeError is raised; None means UNKNOW. A broker that cannot be reached will
+        ask.
 
         Source: DefaultMQProducerImpl.java#sendMessageInTransaction (4.9.7)
         """
@@ -109,9 +110,9 @@ class TransactionProducer:
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> Operation[SendResult]:
-        """Send half a message: no consumer gets it before `end_transaction` commits it.
+        """Send a half message: no consumer gets it before `end_transaction` commits it.
 
-        A delay level is taken away from it.
+        A delay level is removed from it.
         """
         message.properties.pop(names.DELAY_TIME_LEVEL, None)
         message.properties[names.TRANSACTION_PREPARED] = "true"
@@ -121,9 +122,9 @@ class TransactionProducer:
     def end_transaction(
         self, sent: SendResult, state: LocalTransactionState, *, remark: str | None = None
     ) -> Operation[None]:
-        """End a half message, by a request without an answer.
+        """End the transaction of a half message, by a request without an answer.
 
-        TypeError for what is no state; None is UNKNOW.
+        None means UNKNOW; raise TypeError for any other value that is no state.
 
         Source: DefaultMQProducerImpl.java#endTransaction (4.9.7)
         """
@@ -161,7 +162,7 @@ def _known_state(state: object) -> LocalTransactionState:
 def _check_state(
     instance: ClientInstance, addr: str, request: RemotingCommand
 ) -> RemotingCommand | None:
-    """CHECK_TRANSACTION_STATE (39): answered by a request of our own, if the group listens here.
+    """Handle CHECK_TRANSACTION_STATE (39): answer by a request if the group has a listener here.
 
     Source: client/impl/ClientRemotingProcessor.java#checkTransactionState,
     DefaultMQProducerImpl.java#checkTransactionState (4.9.7)
@@ -170,7 +171,7 @@ def _check_state(
         message = decode_record(request.body)
         message.body = decompressed_body(message)
         asked = CheckTransactionStateRequestHeader.decode(request.ext_fields)
-        # Here, because a field that did not arrive says so only when it is read.
+        # Read inside the try block: a missing field raises its error only when it is read.
         half_offset, commit_log_offset = asked.tran_state_table_offset, asked.commit_log_offset
     except ProtocolError as error:
         _log.warning("checkTransactionState, decode message failed: %s", error)

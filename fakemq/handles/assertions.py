@@ -1,7 +1,7 @@
-"""What a test may claim about messages, and what a claim that fails says.
+"""The assertions about messages, and the text of a failed assertion.
 
-The text of a failure has what was expected and seen, what most likely is the cause, the faults that
-are placed, and the biographies of the messages concerned. pytest's traceback ends at the claim.
+The text says what was expected and seen, the most likely cause, the placed faults, and the
+biographies of the messages concerned. pytest's traceback ends at the assertion.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 BIOGRAPHIES_AT_MOST = 5
 SHOWN_AT_MOST = 20
-"""At most this number of messages is named, so that a failure stays readable."""
+"""The most messages that a failure names, so that it stays readable."""
 BODY_SHOWN_BYTES = 40
 
 Explain = Callable[[Sequence["Message"], str | None, str | None], str]
-"""What is known besides: of these messages, a topic and a group."""
+"""Return the rest of a failure's text, for these messages, a topic and a group."""
 
 
 class HasMessages(Protocol):
-    """A cluster, ours or another, whose stored messages can be seen."""
+    """A cluster of this process or another one, whose stored messages can be read."""
 
     def messages(self, topic: str) -> list[Message]: ...
 
@@ -42,8 +42,9 @@ def assert_sent(
     tags: str | None,
     explain: Explain,
 ) -> None:
-    """The messages of a topic with these keys and tags have this count, or these bodies."""
-    __tracebackhide__ = True
+    """Assert that the topic's messages with these keys and tags have this count, or these
+    bodies."""
+    __tracebackhide__ = True  # pytest then shows the caller's line, not one of this file
     stored = cluster.messages(topic)
     fitting = [
         message
@@ -65,7 +66,7 @@ def assert_in_dlq(
     bodies: Iterable[bytes | str] | None,
     explain: Explain,
 ) -> None:
-    """The dead letters of a group have this count, or these bodies."""
+    """Assert that the dead letters of a group have this count, or these bodies."""
     __tracebackhide__ = True
     topic = dlq_topic(group)
     dead = cluster.messages(topic)
@@ -80,7 +81,7 @@ def assert_consumed(
     bodies: Iterable[bytes | str] | None,
     explain: Explain,
 ) -> None:
-    """A group has acknowledged the messages of a topic: all, this count, or these bodies."""
+    """Assert that a group has acknowledged all messages of a topic, this count, or these bodies."""
     __tracebackhide__ = True
     stored = cluster.messages(topic)
     done: list[Message] = []
@@ -96,7 +97,10 @@ def assert_consumed(
 def assert_deliveries(
     cluster: HasMessages, topic: str, group: str, least: int, most: int, explain: Explain
 ) -> None:
-    """Every message of a topic went to a group so often, retries counted."""
+    """Assert that every message of a topic was delivered to a group ``least`` to ``most`` times.
+
+    Deliveries of its retries count, too.
+    """
     from fakemq.biographies.steps import Delivered
 
     __tracebackhide__ = True
@@ -115,9 +119,10 @@ def assert_deliveries(
 
 
 def consumed(biography: Biography, group: str) -> bool:
-    """Whether a group is done with a message: the last time it got it, it acknowledged it."""
+    """Return whether a group has acknowledged the last delivery of a message to it."""
     from fakemq.biographies.steps import Acknowledged, DeadLettered, SentBack, SetBack
 
+    # Each SentBack and SetBack needs one acknowledgement more before the message is consumed.
     acked = sum(step.group == group for step in biography.of(Acknowledged))
     given_back = sum(step.group == group for step in biography.of(SentBack))
     set_back = sum(step.group == group for step in biography.of(SetBack))
@@ -176,7 +181,7 @@ def _shown(body: bytes) -> str:
 def explanation(
     messages: Sequence[Message], diagnosis: Sequence[str], faults: Sequence[object]
 ) -> str:
-    """The end of a failure's text: cause, faults, biographies."""
+    """Return the end of a failure's text: likely causes, faults, biographies."""
     lines = ["most likely:"] if diagnosis else []
     lines += [f"  {line}" for line in diagnosis]
     lines += [f"pending: {fault!r}" for fault in faults]

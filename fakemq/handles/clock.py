@@ -18,34 +18,35 @@ if TYPE_CHECKING:
 
 
 class ClockView(Handle):
-    """The cluster's clock: reading it, and what changes it at once."""
+    """The cluster's clock: methods that read it, and methods that change it at once."""
 
     def now_ms(self) -> int:
-        """The cluster's wall time, in milliseconds since the epoch."""
+        """Return the cluster's wall time, in milliseconds since the epoch."""
         return self._call(self._core.clock.now_ms)
 
     def now(self) -> datetime:
-        """The cluster's wall time, in UTC."""
+        """Return the cluster's wall time, in UTC."""
         return _utc(self.now_ms())
 
     @property
     def frozen(self) -> bool:
+        """Whether time is stopped, so that only `advance` and similar calls move it."""
         return self._core.clock.frozen
 
     def freeze(self) -> None:
-        """Stop time; fires nothing. Peers outside the cluster keep real time."""
+        """Stop time; no timer fires. Peers outside the cluster keep real time."""
         self._call(lambda: self._core.freeze(True))
 
     def unfreeze(self) -> None:
-        """Let time run on from where it stands; fires nothing by itself."""
+        """Let time run from its present value; the call itself fires no timer."""
         self._call(lambda: self._core.freeze(False))
 
     @property
     def rate(self) -> float:
-        """How many times as fast as real time it runs while it is not frozen; 1 after `reset`.
+        """How many times as fast as real time an unfrozen clock runs; 1 after `reset`.
 
-        Setting it fires nothing; peers outside the cluster keep real time. ValueError for what
-        is not above 0 or over 10,000.
+        Setting it fires no timer; peers outside the cluster keep real time. Raise ValueError for a
+        rate that is not above 0, or is over 10,000.
         """
         return self._core.clock.rate
 
@@ -55,22 +56,23 @@ class ClockView(Handle):
 
     @property
     def holds(self) -> list[str]:
-        """Why what moves by itself is blocked, oldest reason first; empty if it is not."""
+        """The reasons of all holds on automatic movement, oldest first; empty without a hold."""
         return self._call(lambda: self._core.clock.holds)
 
     def timers(self) -> list[Deadline]:
-        """Every pending deadline, soonest first."""
+        """Return every pending deadline, soonest first."""
         return self._call(lambda: deadlines.timers(self._core.clock))
 
     def hold(self, why: str) -> ClockHold:
-        """A counted block on every automatic movement; ``with mq.clock.hold("why"): ...``.
+        """Block every automatic movement until released: ``with mq.clock.hold("why"): ...``.
 
-        A clock that runs still shows the time, but fires nothing until the last hold is
-        released; then it fires what is late. `advance` and its like still move it.
+        Holds are counted. While one exists, a running clock still shows the time but fires no
+        timer; when the last one is released, the late timers fire. `advance` and similar calls
+        still work.
         """
         return ClockHold(self._running, self._call(lambda: self._core.clock.hold(why)))
 
-    # Each of these takes the wait of an asynchronous caller, which may be cancelled.
+    # The next three take the wait of an asynchronous caller, because its task may be cancelled.
 
     def _advance(
         self, duration: Duration, outside_peers: bool, wait: Wait | None = None
@@ -100,7 +102,7 @@ class ClockView(Handle):
 
 
 class ClockHold(Handle):
-    """One block on the clock's automatic movement; leaving the block or `release` ends it."""
+    """One block on the clock's automatic movement; `release` or the end of ``with`` ends it."""
 
     def __init__(self, running: Running, hold: Hold) -> None:
         super().__init__(running)
@@ -108,7 +110,7 @@ class ClockHold(Handle):
         self.why = hold.why
 
     def release(self) -> None:
-        """End it; again, or after a reset, does nothing."""
+        """End the block; do nothing if it has ended, or the cluster was reset."""
         self._call(self._hold.release)
 
     def __enter__(self) -> Self:
@@ -122,7 +124,7 @@ class ClockHold(Handle):
 
 
 class NodeClockHandle(Handle):
-    """The clock as one node sees it: the cluster's, and what the node's is wrong by.
+    """The clock as one node sees it: the cluster's clock plus the node's skew.
 
     ``find`` returns the node's clock; it is called on the cluster's thread.
     """
@@ -133,21 +135,23 @@ class NodeClockHandle(Handle):
 
     @property
     def skew_ms(self) -> int:
-        """How far it is ahead of the cluster's clock; below 0 it is behind."""
+        """How many milliseconds it is ahead of the cluster's clock; negative if it is behind."""
         return self._call(lambda: self._find().skew_ms)
 
     def now_ms(self) -> int:
-        """The node's wall time, in milliseconds since the epoch."""
+        """Return the node's wall time, in milliseconds since the epoch."""
         return self._call(lambda: self._find().now_ms())
 
     def now(self) -> datetime:
-        """The node's wall time, in UTC."""
+        """Return the node's wall time, in UTC."""
         return _utc(self.now_ms())
 
     def skew(self, by: Duration) -> None:
-        """Be so far ahead of the cluster's clock, or behind it: ``"+5s"``, ``"-300ms"``, 0.
+        """Set the node's clock ahead of the cluster's (``"+5s"``), behind it (``"-300ms"``), or
+        equal (0).
 
-        It is a jump of this node's wall, and fires nothing; it lasts until the next one or `reset`.
+        This is a jump of the node's wall time and fires no timer. It lasts until the next call or
+        `reset`.
         """
         ms = duration_ms(by, name="skew")
 
@@ -169,37 +173,46 @@ class ClockHandle(ClockView):
     """The clock of a `Cluster`."""
 
     def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
-        """Move time on and fire what falls due, in order; return what fired.
+        """Move time forward by a duration such as ``"11s"``; return the deadlines that fired, in
+        order.
 
-        On return all peers living in the cluster are quiet and every byte is with the kernel.
-        It never waits for peers outside; their own liveness ages only with ``outside_peers``.
-        ConfigError for over ten years. `stop`, a cancelled task or Ctrl-C ends it between two
-        deadlines, with FakemqError for a caller that still waits; time stays where it was by then.
+        On return all peers inside the cluster are quiet, and the kernel has every byte that was
+        sent. The call does not wait for peers outside; their timeouts count the moved time only
+        with ``outside_peers=True``.
+
+        Raise ConfigError for more than ten years. `stop`, a cancelled task or Ctrl-C ends the call
+        between two deadlines; time keeps the value reached then, and a caller that still waits gets
+        FakemqError.
         """
         return self._advance(duration, outside_peers)
 
     def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
-        """Advance to a wall time; the past is refused with ValueError."""
+        """Move time forward to a wall time, as `advance`; ValueError for a time in the past."""
         return self._advance_to(instant, outside_peers)
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
-        """Advance to the next pending deadline of a kind; LookupError names what is pending.
+        """Move time forward to the next pending deadline of a kind, such as ``"broker_expiry"``.
 
-        A deadline that watches an outside peer ages all of them; with ``outside_peers`` no other
-        counts. One that is put off on the way, as each registration does to ``broker_expiry``,
-        does not fire.
+        Return the deadlines that fired. A deadline that is postponed on the way does not fire: each
+        registration of a broker postpones its ``broker_expiry``. If the deadline watches an outside
+        peer, the timeouts of all outside peers count the moved time; with ``outside_peers=True``
+        only such deadlines are considered. Raise LookupError, with the pending kinds, if none of
+        this kind is pending.
         """
         return self._advance_to_next(kind, outside_peers)
 
 
 class AsyncClockHandle(ClockView):
-    """The clock of an `AsyncCluster`; see `ClockHandle`."""
+    """The clock of an `AsyncCluster`; arguments, results and errors are those of `ClockHandle`."""
 
     async def advance(self, duration: Duration, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time forward, as `ClockHandle.advance`."""
         return await waited(partial(self._advance, duration, outside_peers))
 
     async def advance_to(self, instant: Instant, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time forward to a wall time, as `ClockHandle.advance_to`."""
         return await waited(partial(self._advance_to, instant, outside_peers))
 
     async def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
+        """Move time forward to a deadline, as `ClockHandle.advance_to_next`."""
         return await waited(partial(self._advance_to_next, kind, outside_peers))

@@ -25,11 +25,14 @@ T = TypeVar("T")
 
 WAIT_TIMEOUT = "5s"
 PATIENCE_MS = 50
-"""How long, in real ms, peers outside the process may react to each step of ``run_until``."""
+"""How long, in real ms, peers outside the process may react to each step of `run_until`."""
 
 
 class ClusterBase(StoredMessages):
-    """A cluster, running or not. All objects with the same `Life` show the same cluster."""
+    """A cluster, running or not. All objects with the same `Life` show the same cluster.
+
+    Methods that need the running cluster raise RuntimeError while it does not run.
+    """
 
     def __init__(self, life: Life) -> None:
         super().__init__(life)
@@ -38,8 +41,8 @@ class ClusterBase(StoredMessages):
     def reset(self) -> None:
         """Reset to the start state: topics, groups, messages, offsets, faults, journal, clock.
 
-        Brokers that are down or paused run again. Listeners and live connections stay; a consumer
-        that is still attached sees an empty topic, from offset 0.
+        Brokers that are down or paused run again. Listening ports and live connections stay. A
+        consumer that is still attached sees an empty topic, from offset 0.
         """
         thread = self._running()
         thread.wait(thread.server.reset())
@@ -52,11 +55,11 @@ class ClusterBase(StoredMessages):
         return self._running().call(lambda: Snapshot.of(core.brokers, core.name_servers))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Restore the brokers' data from a snapshot; clock and journal stay as they are.
+        """Restore the brokers' data from a snapshot; clock and journal do not change.
 
-        Brokers that are down or paused run again. Live connections stay; a consumer that is still
-        attached continues at the offsets that its group had committed in the snapshot. ValueError
-        for a snapshot of other brokers, ConfigError if ``snapshot`` is no `Snapshot`.
+        Brokers that are down or paused run again. Live connections stay. A consumer that is still
+        attached continues at the offsets that its group had committed in the snapshot. Raise
+        ValueError for a snapshot of other brokers, ConfigError if ``snapshot`` is no `Snapshot`.
         """
         from fakemq.core.snapshots import Snapshot  # few tests do this
 
@@ -68,14 +71,15 @@ class ClusterBase(StoredMessages):
     def inspect(self, look: Callable[[ClusterCore], T]) -> T:
         """Call ``look`` with the cluster's core, on the cluster's thread; return its result.
 
-        For tests of the cluster's inside: a core's classes are internal and may change with any
-        version. ``look`` must not block, as nothing else runs meanwhile.
+        This is for tests of the cluster's inside: the classes of a core are internal and may change
+        with any version. ``look`` must not block, because the whole cluster stops meanwhile.
         """
         core = self._core
         return self._call(lambda: look(core))
 
     @property
     def running(self) -> bool:
+        """Whether the cluster has been started and not been stopped."""
         return self._life.thread is not None
 
     # -- nodes --------------------------------------------------------------------------------
@@ -87,13 +91,13 @@ class ClusterBase(StoredMessages):
 
     @property
     def control_url(self) -> str | None:
-        """The URL of the control port, as in ``http://127.0.0.1:8080``; None without one."""
+        """The URL of the control port, such as ``http://127.0.0.1:8080``; None without a port."""
         self._running()
         return self._life.control_url
 
     @property
     def seed_value(self) -> int:
-        """The seed of this run; pass it as ``seed=`` to make the same choices again."""
+        """The seed of this run. Pass it as ``seed=`` to make the same random choices again."""
         return self._core.randomness.seed
 
     @property
@@ -111,13 +115,21 @@ class ClusterBase(StoredMessages):
         return [NameServerHandle(self._running, one) for one in self._core.name_servers]
 
     def name_server(self, which: str | int = 0) -> NameServerHandle:
-        """Return a name server by number, name (``namesrv-0``) or address; LookupError if none."""
+        """Return a name server by number, name (``namesrv-0``) or address.
+
+        Raise LookupError if there is none.
+        """
         from fakemq.handles.name_servers import NameServerHandle  # many tests hold none
 
         return NameServerHandle(self._running, self._core.name_servers_called(which)[0])
 
     def partition(self, source: str, target: str, *, one_way: bool = False) -> Fault:
-        """Block all bytes between two ends until `heal`; the same as ``faults.partition``."""
+        """Block all bytes between two ends until `heal`; the same as ``faults.partition``.
+
+        The ends are names of nodes, or of peers outside the cluster. With ``one_way`` only the
+        bytes from ``source`` to ``target`` are blocked. Raise LookupError for an end that is
+        unknown.
+        """
         return self.faults.partition(source, target, one_way=one_way)
 
     def heal(self) -> None:
@@ -159,7 +171,8 @@ class ClusterBase(StoredMessages):
     def _news(self, wait: Wait) -> Iterator[None]:
         """Wake the wait whenever the journal grows, and when the cluster is stopped.
 
-        FakemqError if the cluster is stopped during the block, instead of the block's own error.
+        Raise FakemqError if the cluster is stopped during the block, instead of the block's own
+        error.
         """
         life, thread, journal = self._life, self._running(), self._core.journal
         life.waits.add(wait)
@@ -180,6 +193,7 @@ class ClusterBase(StoredMessages):
         thread = self._running()
         until_ms = real_elapsed_ms() + patience_ms
         while True:
+            # Cleared before the predicate is called, so that news during the call are not lost.
             wait.news.clear()
             if wait.given_up:
                 raise WaitTimeout("the caller no longer waits")
@@ -187,7 +201,7 @@ class ClusterBase(StoredMessages):
                 raise FakemqError("the cluster has been stopped")
             value = predicate()
             if inspect.iscoroutine(value):
-                value.close()
+                value.close()  # else Python warns that it was never awaited
                 raise TypeError(f"{predicate!r} returns a coroutine; expected a plain function")
             left_ms = until_ms - real_elapsed_ms()
             if value or left_ms <= 0:
@@ -199,7 +213,7 @@ class ClusterBase(StoredMessages):
         return WaitTimeout(f"{why}; the journal ends with\n{tail}")
 
     def stillness(self) -> str:
-        """Return why the clock does not move by itself, and its next deadlines; "" if it runs."""
+        """Return why the clock does not move by itself, and its next deadlines; "" if it moves."""
         core = self._core
         return self._running().call(lambda: deadlines.stillness(core.clock))
 

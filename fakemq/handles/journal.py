@@ -1,4 +1,4 @@
-"""The journal as a test reads it."""
+"""The journal as tests read it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class JournalView(Handle):
-    """The journal: what happened, oldest first."""
+    """The journal: all events of the cluster, oldest first."""
 
     @overload
     def find(
@@ -49,12 +49,14 @@ class JournalView(Handle):
         where: Where[EventT] | None = None,
         **fields: object,
     ) -> list[EventT] | list[Event]:
-        """Events of one kind whose fields have these values, oldest first.
+        """Return the events of one kind whose fields have the given values, oldest first.
 
-        ``kind`` is a class of `fakemq.events` or its name; ``node`` is a field of every kind, and a
-        ``code`` may be given by its name. ``since`` leaves out what is not newer than an entry or
-        its number, or older than a time; ``where`` is asked about each event that is left.
-        Raises ValueError for a kind or field that there is not, naming those that may be meant.
+        ``kind`` is a class of `fakemq.events` or its name. ``fields`` are compared for equality:
+        ``node`` is a field of every kind, and a ``code`` may be given by its name. ``since`` is an
+        entry, its number or a time: only newer entries are searched, or those from that time on.
+        ``where`` is called with each remaining event and returns whether to keep it.
+
+        Raise ValueError for an unknown kind or field; the text names similar ones.
         """
         found = self.entries(kind, since=since, where=where, **fields)
         return cast("list[EventT]", [entry.event for entry in found])
@@ -68,16 +70,18 @@ class JournalView(Handle):
         where: Where[EventT] | None = None,
         **fields: object,
     ) -> list[Entry]:
-        """As `find`, but the entries: with number, virtual time and cause."""
+        """Return entries instead of events, with number, virtual time and cause; otherwise as
+        `find`."""
         from fakemq.journal.search import search  # many tests do not search
 
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
     def cause_chain(self, entry: Entry | int) -> list[Entry]:
-        """The cause of an entry, the cause of that, and so on, as far as they are known.
+        """Return the cause of an entry, the cause of that cause, and so on, as far as they are
+        known.
 
-        The entry may be given by its number; LookupError if there is none of that number.
+        The entry may be given by its number. Raise LookupError if the journal has no such entry.
         """
         from fakemq.journal.search import entry_of  # many tests do not search
 
@@ -85,7 +89,7 @@ class JournalView(Handle):
         return self._call(lambda: journal.cause_chain(entry_of(journal, entry)))
 
     def tail(self, count: int = 20) -> list[Entry]:
-        """The last ``count`` entries, oldest first."""
+        """Return the last ``count`` entries, oldest first."""
         return self._call(lambda: self._core.journal.tail(count))
 
     def __iter__(self) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""What a cluster stores: messages, topics and groups, to look at, to put in, and to assert."""
+"""The messages, topics and groups of a cluster: methods to read, store and assert them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StoredMessages(Handle):
-    """The part of a cluster's interface that is about messages, topics and groups."""
+    """The part of a cluster's interface for messages, topics and groups."""
 
     def __init__(self, life: Life) -> None:
         super().__init__(life.running)
@@ -31,13 +31,16 @@ class StoredMessages(Handle):
     # -- messages, topics, groups -------------------------------------------------------------
 
     def name(self, topic_or_group: str) -> str:
-        """The name itself; a cluster shared with others, of ``rocketmq_noproc``, adds a suffix."""
+        """Return the name itself.
+
+        The fixture ``rocketmq_noproc``, whose cluster several runs share, adds a suffix here.
+        """
         return topic_or_group
 
     def create_topic(self, topic: str, queues: int = 8) -> None:
-        """Create or change a topic on every running master, with this number of queues.
+        """Create or change a topic on every running master, with this number of queues each.
 
-        LookupError if no master runs.
+        Raise LookupError if no master runs, ConfigError for an invalid name or number.
         """
         core = self._core
         topic_queues({topic: queues})
@@ -53,11 +56,14 @@ class StoredMessages(Handle):
         properties: Mapping[str, str] | None = None,
         queue: int | None = None,
     ) -> list[Message]:
-        """Store messages as if a producer had sent them, in turn over the topic's queues.
+        """Store messages as if a producer had sent them; return the stored messages.
 
-        Or in the queue with the id ``queue``. A topic that does not exist is created. Returns what
-        was stored there; with a ``DELAY`` among the ``properties`` that is nothing yet. ConfigError
-        for what no broker would store, FakemqError where one refuses it for now.
+        The bodies go to the topic's queues in turn, or all to the queue with the id ``queue``. A
+        topic that does not exist is created. With a ``DELAY`` among the ``properties`` the result
+        is empty, because the topic gets the messages only later.
+
+        Raise ConfigError for a message that no broker would store, FakemqError if a broker refuses
+        it for now.
         """
         topic_queues({topic: 1})
         more = checked_properties(properties or {})
@@ -68,20 +74,21 @@ class StoredMessages(Handle):
         return self._seen(stored)
 
     def messages(self, topic: str) -> list[Message]:
-        """Every message stored in a topic, in the order of being stored, with its deliveries."""
+        """Return every message stored in a topic, in the order of storing, with its deliveries."""
         core = self._core
         return self._seen(self._call(lambda: inspection.messages(core, topic)))
 
     def biography(self, message: Message) -> Biography:
-        """What became of a message by now, as far as the journal knows; see docs/journal.md.
+        """Return the history of a message until now, as far as the journal knows; see
+        docs/journal.md.
 
-        ``message.biography`` is the same for a message that a running cluster returned.
+        It is the same as ``message.biography`` for a message that a running cluster returned.
         """
         origin = message.origin
         return self._biographer().tell(message, None if origin is None else origin.epoch)
 
     def _seen(self, messages: list[views.Message]) -> list[Message]:
-        """The same messages with their origin, so that they know the way to their biographies."""
+        """Return the same messages with their origin, from which they look up their biographies."""
         origin = self._origin
         return [message_of(message, origin) for message in messages]
 
@@ -98,10 +105,11 @@ class StoredMessages(Handle):
         return life.biographer
 
     def delayed(self, topic: str | None = None) -> list[Delayed]:
-        """Messages that wait for their delay level: those for ``topic``, or all; next due first.
+        """Return the messages that wait for their delay level, for ``topic`` or all; next due
+        first.
 
-        A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``.
-        LookupError for a topic that does not exist and is called almost like one that does.
+        A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``. Raise
+        LookupError for a topic that does not exist and whose name is similar to an existing one.
         """
         core = self._core
         self._check_topic(topic)
@@ -112,23 +120,23 @@ class StoredMessages(Handle):
         ]
 
     def queues(self, topic: str) -> list[Queue]:
-        """The queues of a topic on every broker that has it."""
+        """Return the queues of a topic on every broker that has it."""
         core = self._core
         return self._call(lambda: inspection.queues(core, topic))
 
     def topics(self) -> list[str]:
-        """The names of all topics, RocketMQ's own among them."""
+        """Return the names of all topics, including RocketMQ's own."""
         core = self._core
         return self._call(lambda: inspection.topics(core))
 
     def topic(self, name: str) -> TopicHandle:
-        """A topic, to change or delete it."""
+        """Return a handle on a topic, to change or delete it; the topic need not exist."""
         from fakemq.handles.topics import TopicHandle  # many tests hold none
 
         return TopicHandle(self._running, name)
 
     def group(self, name: str) -> GroupHandle:
-        """A consumer group, whether it exists already or not."""
+        """Return a handle on a consumer group; the group need not exist."""
         from fakemq.handles.topics import GroupHandle  # many tests hold none
 
         return GroupHandle(self._running, name)
@@ -136,10 +144,10 @@ class StoredMessages(Handle):
     # -- what became of them ------------------------------------------------------------------
 
     def diagnosis(self, topic: str | None = None, group: str | None = None) -> list[str]:
-        """What most likely keeps messages from being consumed, the most certain first.
+        """Return the likely reasons why messages are not consumed, the most certain first.
 
-        Those of ``topic``, or all; ``group`` is their consumer. Empty if nothing waits.
-        LookupError for a topic that does not exist.
+        ``topic`` and ``group`` limit it to the messages of one topic and to one consumer group. The
+        list is empty if no message waits. Raise LookupError for a topic that does not exist.
         """
         self._check_topic(topic, may_come=False)
         return self._diagnosis(topic, group)
@@ -189,10 +197,11 @@ class StoredMessages(Handle):
         keys: str | None = None,
         tags: str | None = None,
     ) -> None:
-        """``topic`` has ``count`` messages, those of ``bodies`` in any order, or at least one.
+        """Assert that ``topic`` has ``count`` messages, those of ``bodies`` in any order, or at
+        least one.
 
-        ``keys`` and ``tags`` look at those messages only. As all of these, AssertionError says
-        what was seen instead, why most likely, and what became of the messages.
+        ``keys`` and ``tags`` select the messages to look at. All assertions raise AssertionError,
+        which says what was seen, the likely reasons, and the biographies of the messages.
         """
         from fakemq.handles.assertions import assert_sent
 
@@ -202,10 +211,10 @@ class StoredMessages(Handle):
         assert_sent(self, topic, count, bodies, keys, tags, self._explain_sends)
 
     def assert_nothing_sent(self, topic: str) -> None:
-        """No message is in ``topic``, which may not exist.
+        """Assert that no message is in ``topic``; the topic need not exist.
 
-        LookupError for one that does not and is called almost like one that does, as here where
-        nothing would be wrong otherwise.
+        Raise LookupError for a topic that does not exist and whose name is similar to an existing
+        one, because a mistyped name would always pass.
         """
         __tracebackhide__ = True
         self.assert_sent(topic, 0)
@@ -218,10 +227,11 @@ class StoredMessages(Handle):
         *,
         bodies: Iterable[bytes | str] | None = None,
     ) -> None:
-        """``group`` got and acknowledged every message of ``topic``, ``count``, or these.
+        """Assert that ``group`` got and acknowledged every message of ``topic``, ``count``, or
+        ``bodies``.
 
-        Its last delivery counts: one that was sent back is consumed when its retry is, and one
-        that went to the DLQ never.
+        The last delivery of a message counts: a message that was sent back is consumed when its
+        retry is; a message that went to the DLQ is never consumed.
         """
         from fakemq.handles.assertions import assert_consumed
 
@@ -229,7 +239,7 @@ class StoredMessages(Handle):
         assert_consumed(self, topic, group, count, bodies, self._explain)
 
     def assert_delivered_once(self, topic: str, group: str) -> None:
-        """Every message of ``topic`` went to ``group`` once and not again, as a retry neither."""
+        """Assert that ``group`` got every message of ``topic`` exactly once, retries included."""
         from fakemq.handles.assertions import assert_deliveries
 
         __tracebackhide__ = True
@@ -237,7 +247,7 @@ class StoredMessages(Handle):
         assert_deliveries(self, topic, group, 1, 1, self._explain)
 
     def assert_not_redelivered(self, topic: str, group: str) -> None:
-        """No message of ``topic`` went to ``group`` twice."""
+        """Assert that ``group`` got no message of ``topic`` twice, retries included."""
         from fakemq.handles.assertions import assert_deliveries
 
         __tracebackhide__ = True
@@ -251,7 +261,8 @@ class StoredMessages(Handle):
         *,
         bodies: Iterable[bytes | str] | None = None,
     ) -> None:
-        """``group`` has ``count`` dead letters, these, or at least one."""
+        """Assert that ``group`` has ``count`` dead letters, those of ``bodies``, or at least
+        one."""
         from fakemq.handles.assertions import assert_in_dlq
 
         __tracebackhide__ = True
@@ -259,7 +270,10 @@ class StoredMessages(Handle):
 
 
 def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties that a message can have; ConfigError for what is no text, or would split them."""
+    """Return the properties as a dict; raise ConfigError for one that a message cannot have.
+
+    Names and values must be texts without the separators (characters 1 and 2) of the wire format.
+    """
     for name, value in properties.items():
         texts = name and all(isinstance(one, str) for one in (name, value))
         if not texts or not {NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR}.isdisjoint(name + value):

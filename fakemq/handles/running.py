@@ -1,4 +1,4 @@
-"""The way from a handle to the running cluster, and calls that may take long.
+"""How a handle reaches the running cluster, and how calls wait that may take long.
 
 A handle holds no state of the cluster: it asks the running cluster again at each use.
 """
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Running = Callable[[], "RunningCluster"]
-"""Return the running cluster, or raise RuntimeError."""
+"""A function that returns the running cluster, or raises RuntimeError."""
 
 
 class Wait:
-    """One call that may take long: woken by news, and abandoned when its caller is cancelled."""
+    """One call that may take long: the journal wakes it, and its caller can abandon it."""
 
     def __init__(self) -> None:
         self.news = threading.Event()
         """Set when the journal has grown, or the cluster has been stopped."""
         self.given_up = False
+        """Set when the caller no longer waits; the call checks it and ends early."""
 
     def give_up(self) -> None:
         """End the call soon. May be called from any thread."""
@@ -35,19 +36,20 @@ class Wait:
 
 
 class Life:
-    """One cluster while it runs; shared by the `Cluster` and the `AsyncCluster` of it."""
+    """One run of a cluster; shared by its `Cluster` and `AsyncCluster` objects."""
 
     def __init__(self, running: RunningCluster | None = None) -> None:
         self.thread = running
         """None before the start and after the stop."""
         self.control_url: str | None = None
+        """The URL of the control port while the cluster runs with one."""
         self.biographer: Biographer | None = None
-        """Made when the first biography is read; it reads one core's journal only."""
+        """Created when the first biography is read; it reads one core's journal only."""
         self.waits: set[Wait] = set()
         """Calls to wake when the cluster is stopped."""
 
     def running(self) -> RunningCluster:
-        """Return the running cluster; RuntimeError if it does not run."""
+        """Return the running cluster; raise RuntimeError if it does not run."""
         if self.thread is None:
             raise RuntimeError(
                 "the cluster is not running: use it inside 'with fakemq.Cluster() as mq:'"
@@ -55,16 +57,17 @@ class Life:
         return self.thread
 
     def end(self) -> RunningCluster | None:
-        """Forget the running cluster and return it; every waiting call fails."""
+        """Clear the running cluster and return it; every waiting call fails."""
         thread, self.thread = self.thread, None
         self.control_url = self.biographer = None
+        # A copy, because a woken call removes itself from the set on its own thread.
         for wait in list(self.waits):
             wait.news.set()
         return thread
 
 
 class Handle:
-    """The base of every handle: it knows the way to the cluster while that runs."""
+    """The base of every handle: a reference to the cluster while it runs."""
 
     def __init__(self, running: Running) -> None:
         self._running = running
@@ -79,21 +82,22 @@ class Handle:
 
 
 def moved(running: RunningCluster, move: Callable[[], T], wait: Wait | None = None) -> T:
-    """Call ``move``, which moves time, on the cluster's thread; it ends early with the wait.
+    """Call ``move``, which moves time, on the cluster's thread, and return its result.
 
-    Ctrl-C in the caller's thread ends it early, too.
+    The move ends early when ``wait`` is given up, or at Ctrl-C in the caller's thread.
     """
     wait = wait or Wait()
     try:
         return running.call(partial(running.server.core.until_given_up, wait, move))
     finally:
+        # After Ctrl-C the move is still under way on the cluster's thread: end it there, too.
         wait.give_up()
 
 
 async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = False) -> T:
-    """Run a blocking call without blocking the caller's loop, asyncio's or trio's.
+    """Run a blocking call on another thread, without blocking the caller's asyncio or trio loop.
 
-    With ``abandon_on_cancel`` a cancelled caller continues at once and the call ends by itself.
+    With ``abandon_on_cancel`` a cancelled caller continues at once, and the call ends by itself.
     """
     import anyio.to_thread  # only asynchronous tests need it
 
@@ -101,7 +105,10 @@ async def in_thread(function: Callable[[], T], *, abandon_on_cancel: bool = Fals
 
 
 async def waited(call: Callable[[Wait], T]) -> T:
-    """Wait on a thread; a cancelled caller continues at once, and the thread ends soon after."""
+    """Run a call that waits on another thread and return its result.
+
+    A cancelled caller continues at once, and the thread ends soon after.
+    """
     wait = Wait()
     try:
         return await in_thread(lambda: call(wait), abandon_on_cancel=True)

@@ -1,4 +1,4 @@
-"""Messages as tests get them: the core's values, and the way to their biographies."""
+"""Messages as tests get them: the core's values, with a reference to their biographies."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ if TYPE_CHECKING:
 
 
 class Origin(msgspec.Struct, frozen=True, eq=False):
-    """Where a message was looked up."""
+    """The cluster, and its journal's epoch, in which a message was looked up."""
 
     epoch: int
-    """The journal's epoch at that time; a reset of the cluster begins another one."""
+    """The journal's epoch at that time; a reset of the cluster begins a new one."""
     biography: Callable[[Message], Biography]
+    """Return the biography of a message of that cluster."""
+    """Return the biography of a message of that cluster."""
 
 
 class Message(views.Message, frozen=True, eq=False):
-    """A stored message. Times are milliseconds since the epoch, ``offset`` is the queue's.
+    """A stored message. Times are milliseconds since the epoch; ``offset`` is the queue's.
 
-    ``body`` is as its producer sent it: if that compressed it, it is decompressed.
+    ``body`` is as the producer sent it; a compressed body is decompressed.
     """
 
     origin: Origin | None = None
-    """The cluster that returned it. Not part of its value: messages that differ in nothing else
+    """The cluster that returned it. It is not part of the value: messages that differ only in it
     are equal, and a pickled message has none."""
 
     @property
     def biography(self) -> Biography:
-        """What became of it by now, as far as the journal knows; see docs/journal.md.
+        """The history of the message until now, as far as the journal knows; see docs/journal.md.
 
-        A shortcut for ``mq.biography(message)`` of the cluster that returned the message. Raises
-        FakemqError for a message that no running cluster of ours returned.
+        It is the same as ``mq.biography(message)`` of the cluster that returned the message. Raise
+        FakemqError for a message that was copied, or not returned by a cluster of this process.
         """
         if self.origin is None:
             raise FakemqError(
@@ -48,15 +50,16 @@ class Message(views.Message, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._value() == other._value()
 
+    # An origin refers to a running cluster, which no other process has: a copy has none.
     def __reduce__(self) -> tuple[type[Message], tuple[object, ...]]:
         return Message, self._value()
 
     def _value(self) -> tuple[object, ...]:
-        return msgspec.structs.astuple(self)[:-1]
+        return msgspec.structs.astuple(self)[:-1]  # `origin` is the last field
 
 
 class Delayed(views.Delayed, frozen=True):
-    """A message that waits for its delay level; ``topic`` and ``queue_id`` are where it will go.
+    """A message that waits for its delay level; it will go to ``topic`` and ``queue_id``.
 
     ``message`` is how it is stored meanwhile, in the schedule topic.
     """
@@ -65,5 +68,5 @@ class Delayed(views.Delayed, frozen=True):
 
 
 def message_of(message: views.Message, origin: Origin | None = None) -> Message:
-    """A message of the core, as a test gets it."""
+    """Return a message of the core as tests get it."""
     return Message(**msgspec.structs.asdict(message), origin=origin)
