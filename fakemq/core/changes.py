@@ -1,4 +1,5 @@
-"""What tests change of a running cluster: topics and groups as admin tools do, configs as files.
+"""Changes of a running cluster by tests: topics and groups as admin tools change them, configs as
+files.
 
 Each change is made at every running master and then registered at the name servers.
 """
@@ -30,7 +31,7 @@ _PERMS = {"R": PermName.READ, "W": PermName.WRITE}
 
 
 class GroupSettings(TypedDict, total=False):
-    """What can be set of a consumer group.
+    """The settings of a consumer group that tests can change.
 
     Source: common/subscription/SubscriptionGroupConfig.java (4.9.7)
     """
@@ -41,16 +42,16 @@ class GroupSettings(TypedDict, total=False):
     consume_broadcast_enable: bool
     """Whether members in broadcast mode may pull."""
     retry_queue_nums: int
-    """Queues of a retry topic that is made from now on; 0 drops what is sent back."""
+    """Queues of a retry topic that is created later; 0 drops messages that are sent back."""
     retry_max_times: int
-    """How often a message is tried again before it is a dead letter."""
+    """How often a message is retried before it becomes a dead letter."""
     broker_id: int
     which_broker_when_consume_slowly: int
     notify_consumer_ids_changed_enable: bool
 
 
 def perm_of(letters: str) -> int:
-    """The permission that ``RW``, ``R``, ``W`` or nothing stand for; ValueError for others."""
+    """Return the permission of ``RW``, ``R``, ``W`` or ``""``; raise ValueError for other texts."""
     if not set(letters) <= _PERMS.keys():
         raise ValueError(f"perm {letters!r}: expected RW, R, W or nothing")
     return sum({_PERMS[letter] for letter in letters})
@@ -64,9 +65,10 @@ def change_topic(
     write_queues: int | None = None,
     perm: int | None = None,
 ) -> None:
-    """Change a topic wherever it is; None leaves a value alone.
+    """Change a topic at every running master that has it; None keeps a value.
 
-    LookupError if it is nowhere, ValueError for a system topic or numbers of queues that cannot be.
+    Raise LookupError if no running master has it, ValueError for a system topic or impossible
+    numbers of queues.
     """
     changes: dict[str, int | None] = {
         "read_queue_nums": read_queues,
@@ -89,7 +91,10 @@ def change_topic(
 
 
 def delete_topic(core: ClusterCore, topic: str) -> None:
-    """Delete a topic at every master, then at every name server; ValueError for a system topic."""
+    """Delete a topic at every master, then at every name server.
+
+    Raise ValueError for a system topic.
+    """
     _check_not_system_topic(core, topic)
     for broker in core.running_masters():
         broker.delete_topic(topic)
@@ -98,10 +103,10 @@ def delete_topic(core: ClusterCore, topic: str) -> None:
 
 
 def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings]) -> None:
-    """Change a group, or create it so, at every running master.
+    """Change a group at every running master; create it if it does not exist.
 
-    TypeError for a setting that there is not, ValueError for a value that it cannot have,
-    LookupError if no master runs.
+    Raise TypeError for an unknown setting, ValueError for a bad value, LookupError if no master
+    runs.
     """
     for name, value in settings.items():
         _check_setting(name, value)
@@ -114,7 +119,7 @@ def change_group(core: ClusterCore, group: str, **settings: Unpack[GroupSettings
 
 
 def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
-    """Delete a group at every master, with what it has consumed if ``offsets``."""
+    """Delete a group at every master; with ``offsets`` its committed offsets, too."""
     for broker in core.running_masters():
         broker.groups.delete(group)
         if offsets:
@@ -122,9 +127,9 @@ def delete_group(core: ClusterCore, group: str, *, offsets: bool) -> None:
 
 
 def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
-    """The config of a broker after a change to its file: ids follow from roles as at every start.
+    """Return a broker's config after a change to its file; ids follow from roles as at every start.
 
-    ConfigError for what cannot be, or what only another broker could have.
+    Raise ConfigError for invalid values, and for values that only another broker could have.
     """
     settings = load(source, BrokerConfig, strict=True)
     for attribute in _KEPT & settings.values.keys():

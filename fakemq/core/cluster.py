@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 DAY_MS = 86_400_000
 LONGEST_ADVANCE_MS = 3650 * DAY_MS
-"""Ten years, every timer of which is fired."""
+"""Ten years. An advance fires every timer on its way, so a longer one would take very long."""
 
 
 class Abandonable(Protocol):
@@ -55,12 +55,12 @@ class Abandonable(Protocol):
 
 
 class ClusterCore:
-    """The nodes of one cluster, at addresses that are final.
+    """The nodes of one cluster, at addresses that do not change.
 
-    ``namesrv_addrs`` has one address for each name server, ``broker_ports`` one main port for each
-    broker of ``spec``, whose own configs stay as they are.
+    ``namesrv_addrs`` has one address for each name server; ``broker_ports`` has one main port for
+    each broker of ``spec``. The configs in ``spec`` are not modified.
 
-    Without name servers of its own a broker registers where its ``namesrvAddr`` says.
+    A broker without name servers in this cluster registers at the addresses of its ``namesrvAddr``.
     """
 
     def __init__(
@@ -82,8 +82,9 @@ class ClusterCore:
         self.clock.settle = self.network.settle
         self.clock.why_ended = self._why_ended
         self._ending = False
+        """Set from any thread before the stop; no time is moved after that."""
         self._wait: Abandonable | None = None
-        """The call that moves time now, if its caller can abandon it."""
+        """The call that is moving time now, if its caller can abandon it."""
         self.randomness = Randomness(spec.seed)
         self.faults = FaultPlan(self.journal, self.randomness)
         self.namesrv_addrs = namesrv_addrs
@@ -91,6 +92,7 @@ class ClusterCore:
         self.name_servers = [self._make_name_server(n) for n in range(len(namesrv_addrs))]
         self.brokers: dict[str, Broker] = {}
         self._beginning: dict[str, NodeImage] = {}
+        """The data of ``store_from`` by node name; loaded at the start and at each reset."""
         if spec.store_from is not None:
             from fakemq.core.snapshots import images_in  # few clusters begin with something
 
@@ -154,7 +156,7 @@ class ClusterCore:
         return store
 
     def start(self) -> None:
-        """Start every node; on return all brokers are registered and all topics are there."""
+        """Start every node; on return all brokers are registered and all topics exist."""
         for name_server, addr in zip(self.name_servers, self.namesrv_addrs, strict=True):
             name_server.start(addr)
             is_up = partial(getattr, name_server, "running")
@@ -170,7 +172,8 @@ class ClusterCore:
         self._let_slaves_catch_up()
 
     def _let_slaves_catch_up(self) -> None:
-        """Have the slaves follow their masters already, as long after a start in real life."""
+        """Let the slaves replicate at once all that they would have replicated some time after a
+        start."""
         self.network.settle()
         for broker in self.brokers.values():
             if broker.ha is not None and broker.running:
@@ -178,12 +181,12 @@ class ClusterCore:
         self.network.settle()
 
     def start_broker(self, broker: Broker) -> None:
-        """Start a broker; it registers here, or with those name servers that its config names."""
+        """Start a broker; it registers at this cluster's name servers, or those of its config."""
         elsewhere = (broker.config.namesrv_addr or "").split(";")
         broker.start(self.namesrv_addrs or [addr for addr in elsewhere if addr])
 
     def stop(self) -> None:
-        """Stop every node cleanly: brokers unregister, then name servers go."""
+        """Stop every node cleanly: brokers unregister, then name servers stop."""
         for broker in self.brokers.values():
             if broker.running:
                 broker.stop()
@@ -193,7 +196,7 @@ class ClusterCore:
         self.network.settle()
 
     def reset(self) -> None:
-        """Back to the start state; listeners and live connections stay."""
+        """Reset to the start state; listeners and live connections stay."""
         self.clock.reset(frozen=self.spec.clock == "frozen")
         for clock in self.node_clocks:
             clock.skew_ms = 0
@@ -217,12 +220,12 @@ class ClusterCore:
         self._changed("reset")
 
     def _begin_with_copy(self) -> None:
-        """Have the brokers hold what the spec's ``store_from`` holds."""
+        """Load the data of the spec's ``store_from`` into the brokers."""
         for name, image in self._beginning.items():
             self.brokers[name].restore(image)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Hold what a snapshot holds; every broker must run. The clock is not changed."""
+        """Load a snapshot into the nodes; every broker must run. The clock is not changed."""
         snapshot.require_fit(self.brokers)
         for broker in self.brokers.values():
             broker.resume()
@@ -248,14 +251,15 @@ class ClusterCore:
         self._changed("rate", f"rate {rate:g}")
 
     def jump_to(self, at_ms: int) -> None:
-        """Have another wall time, earlier or later; no time passes and nothing fires.
+        """Set another wall time, earlier or later; no time passes and no timer fires.
 
-        What is due by the new time fires with the next movement, or by itself if the clock runs.
+        Timers that are due by the new time fire with the next movement, or by themselves if the
+        clock runs.
         """
         self._jump(lambda: self.clock.jump_to(at_ms))
 
     def restore_clock(self, state: ClockState) -> None:
-        """Restore a state of the clock; a jump if its wall time changes."""
+        """Restore a state of the clock; this is a jump if its wall time changes."""
         self._jump(lambda: self.clock.restore(state))
 
     def _jump(self, jump: Callable[[], None]) -> None:
@@ -267,10 +271,10 @@ class ClusterCore:
         self.on_moved("jump")
 
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
-        """Move time on by ``ms``, with everything in the cluster quiet before and after.
+        """Move time forward by ``ms``; everything in the cluster is quiet before and after.
 
-        Raises ValueError for what is negative, ConfigError over `LONGEST_ADVANCE_MS`, FakemqError
-        if it was given up; time is where it was by then.
+        Raise ValueError for a negative time, ConfigError for more than `LONGEST_ADVANCE_MS`. Raise
+        FakemqError if the call was given up; time keeps the value reached then.
         """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
@@ -293,7 +297,7 @@ class ClusterCore:
         return [deadlines.fired(self.clock, timer, began[timer.outside]) for timer in fired]
 
     def until_given_up(self, wait: Abandonable, move: Callable[[], T]) -> T:
-        """Call ``move``, which moves time; it ends with FakemqError once ``wait`` is given up."""
+        """Call ``move``, which moves time; end it with FakemqError once ``wait`` is given up."""
         self._wait = wait
         try:
             return move()
@@ -301,31 +305,35 @@ class ClusterCore:
             self._wait = None
 
     def end_moves(self) -> None:
-        """Have no time be moved any more: the cluster is about to stop. From any thread."""
+        """End the present movement of time and refuse others, because the cluster is about to stop.
+
+        May be called from any thread.
+        """
         self._ending = True
 
     def _why_ended(self) -> str:
-        """Why time is not moved any further; "" if it may be."""
+        """Return why time may not be moved any more; "" if it may."""
         if self._ending:
             return "the cluster is being stopped"
         given_up = self._wait is not None and self._wait.given_up
         return "the caller that moved the clock has given up" if given_up else ""
 
     def advance_to(self, at_ms: int, *, outside_peers: bool = False) -> list[Deadline]:
-        """Advance to a wall time; a time in the past is refused with ValueError."""
+        """Advance to a wall time; raise ValueError for a time in the past."""
         return self.advance(at_ms - self.clock.now_ms(), outside_peers=outside_peers)
 
     def advance_to_next(self, kind: str, *, outside_peers: bool = False) -> list[Deadline]:
-        """Advance to the next deadline of ``kind``; LookupError if none is pending."""
+        """Advance to the next deadline of ``kind``; raise LookupError if none is pending."""
         timer = self.clock.next_of(kind, outside_peers=outside_peers)
         # One that is held, or only just due, is late already.
         ms = max(0, self.clock.due_in_ms(timer))
         return self.advance(ms, outside_peers=timer.outside)
 
     def step(self, at_most_ms: int, *, outside_peers: bool = False) -> int:
-        """Advance to the next deadline; return by how many milliseconds.
+        """Advance to the next deadline, at most ``at_most_ms``; return the milliseconds moved.
 
-        Those that watch outside peers count, and these peers age, only with ``outside_peers``.
+        Deadlines that watch outside peers are considered, and time passes for these peers, only
+        with ``outside_peers``.
         """
         clock = self.clock
         timers = [timer for timer in clock.timers() if outside_peers or not timer.outside]
@@ -335,7 +343,7 @@ class ClusterCore:
 
     @property
     def node_clocks(self) -> list[NodeClock]:
-        """The clock as each node sees it, name servers first."""
+        """Return the clock of each node, name servers first."""
         clocks = [name_server.clock for name_server in self.name_servers]
         return clocks + [broker.clock for broker in self.brokers.values()]
 
@@ -350,7 +358,7 @@ class ClusterCore:
     # -- nodes --------------------------------------------------------------------------------
 
     def create_topic(self, topic: str, queues: int) -> None:
-        """Create or change a topic on every running master; LookupError if there is none."""
+        """Create or change a topic on every running master; raise LookupError if no master runs."""
         masters = self.running_masters()
         if not masters:
             raise LookupError(f"no running master to create topic {topic} at")
@@ -373,9 +381,9 @@ class ClusterCore:
         raise LookupError(f"no name server {which!r}; there are: {there}")
 
     def running_masters(self) -> list[Broker]:
-        """The brokers at which topics and groups can be changed."""
-        # A paused broker would register, and one that is down would have the change when it is
-        # back.
+        """Return the brokers at which topics and groups can be changed."""
+        # Paused and stopped brokers are left out: 1. a paused one would register, although it must
+        # send nothing; 2. a stopped one would have the change after its restart, unlike a real one.
         return [
             broker
             for broker in self.brokers.values()
@@ -383,7 +391,10 @@ class ClusterCore:
         ]
 
     def broker(self, name: str) -> Broker:
-        """The broker called ``name``; a bare brokerName means its master, a running one if any."""
+        """Return the broker with this node name; a brokerName means its master.
+
+        Of several masters a running one is preferred. Raise LookupError if there is no such broker.
+        """
         masters = [
             broker
             for broker in self.brokers.values()
@@ -398,7 +409,7 @@ class ClusterCore:
         return broker
 
     def _create_topics(self) -> None:
-        """Create the topics of the spec; afterwards all are registered together."""
+        """Create the topics of the spec; register all of them together afterwards."""
         for broker in self.running_masters():
             with broker.persistence.at_once():
                 for topic, queues in self.spec.topics.items():

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def _deadline(timer: Timer, due_in_ms: int, at_ms: int) -> Deadline:
-    """The snapshot of a timer."""
+    """Return the snapshot of a timer."""
     return Deadline(timer.kind, timer.owner, due_in_ms, timer.domain.value, timer.outside, at_ms)
 
 
 def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
-    """The snapshot of a timer that fired in a movement begun at ``began_ms`` of its axis.
+    """Return the snapshot of a timer that fired in a movement begun at ``began_ms`` of its axis.
 
     A timer that was late at that time fired at once.
     """
@@ -26,7 +26,7 @@ def fired(clock: Clock, timer: Timer, began_ms: int) -> Deadline:
 
 
 def timers(clock: Clock) -> list[Deadline]:
-    """Every pending deadline, soonest first."""
+    """Return every pending deadline, soonest first."""
     now_ms = clock.now_ms()
     waits = [(timer, clock.due_in_ms(timer)) for timer in clock.timers()]
     pending = [_deadline(timer, in_ms, now_ms + in_ms) for timer, in_ms in waits]
@@ -34,11 +34,11 @@ def timers(clock: Clock) -> list[Deadline]:
 
 
 SOON = 3
-"""How many kinds of deadlines are named, each by its soonest."""
+"""The most kinds of deadlines that `stillness` names, each by its soonest."""
 
 
 def stillness(clock: Clock) -> str:
-    """Why no deadline fires by itself, and which would be next; "" if they do fire."""
+    """Return why no deadline fires by itself, and the next ones; "" if they do fire."""
     why = [f"held: {reason}" for reason in clock.holds]
     if clock.frozen:
         why.insert(0, "frozen")

@@ -1,4 +1,4 @@
-"""Bytes that flip in a store: in a record of the log, in a queue's entry, in the index."""
+"""Flips bytes in a store: in a record of the log, in a queue's entry, in the index."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _MASK = 0xFF
 
 
 def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
-    """Flip a byte of a message at a broker; return in words which one.
+    """Flip a byte of a message at a broker; return a description of this byte.
 
-    LookupError if it has nothing of it there, ValueError if that has no such byte.
+    Raise LookupError if the broker has no such part of the message, ValueError if that part has no
+    such byte.
     """
     data, default = _find(broker, message, where)
     at = default if byte is None else byte
@@ -41,7 +42,10 @@ def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
 
 
 def found(core: ClusterCore, wanted: object) -> Message:
-    """A message itself, that of an id, or that at a place; LookupError if there is none."""
+    """Return the message that is given itself, by its id, or by its place.
+
+    Raise LookupError if there is none.
+    """
     if isinstance(wanted, Message):
         return wanted
     if isinstance(wanted, str):
@@ -61,7 +65,7 @@ def found(core: ClusterCore, wanted: object) -> Message:
 
 
 def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int]:
-    """The bytes of the place, and which of them to flip by default."""
+    """Return the bytes of the place, and the index of the byte to flip by default."""
     store, at = broker.store, message.commit_log_offset
     data: memoryview | None = None
     default = 0

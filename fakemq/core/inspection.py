@@ -1,4 +1,4 @@
-"""Looking into a cluster's nodes: from their tables and stores to the snapshots tests see."""
+"""Reads a cluster's nodes: makes the snapshots that tests see from tables and stores."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def text(entries: list[Entry]) -> str:
-    """Journal entries as lines."""
+    """Return journal entries as lines."""
     return "\n".join(line(entry) for entry in entries)
 
 
 MAX_QUEUES = 65_536
-"""A client may create a topic of two billion queues; we show at most this number of a broker."""
+"""The most queues of a broker that are shown: a client may create a topic of two billion queues."""
 
 
 def topics(core: ClusterCore) -> list[str]:
-    """The names of all topics, sorted."""
+    """Return the names of all topics, sorted."""
     return sorted({topic for broker in _holders(core) for topic in broker.topics.snapshot()})
 
 
@@ -44,9 +44,10 @@ _NUMBERING = digits + "-_."
 
 
 def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> None:
-    """LookupError for a topic that does not exist; one that ``may_come`` only if it looks mistyped.
+    """Raise LookupError for a topic that does not exist.
 
-    Names that differ by a number alone are not taken for each other.
+    With ``may_come`` raise it only if the name is similar to an existing one. Names that differ
+    only by a number are not similar.
     """
     there = topics(core)
     if topic in there:
@@ -60,7 +61,7 @@ def check_topic(core: ClusterCore, topic: str, *, may_come: bool = False) -> Non
 
 
 def queues(core: ClusterCore, topic: str) -> list[Queue]:
-    """The queues of ``topic`` at every broker that has it."""
+    """Return the queues of ``topic`` at every broker that has it."""
     return [
         Queue(
             topic,
@@ -74,9 +75,9 @@ def queues(core: ClusterCore, topic: str) -> list[Queue]:
 
 
 def _holders(core: ClusterCore) -> Iterator[Broker]:
-    """The broker of each brokerName that is looked at: its master, or a slave where that is down.
+    """Return one broker of each brokerName: its master, or a slave if the master is down.
 
-    What slaves hold besides is the same once more.
+    The other slaves hold the same data.
     """
     found: dict[str, Broker] = {}
     for broker in core.brokers.values():
@@ -106,7 +107,8 @@ def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int
 
 
 def lag(core: ClusterCore, group: str, topic: str) -> int:
-    """Stored messages of ``topic`` behind the committed offsets of ``group``."""
+    """Return how many stored messages of ``topic`` are beyond the committed offsets of
+    ``group``."""
     committed = offsets(core, group, topic)
     behind = 0
     for broker, queue_id in _written_queues(core, topic):
@@ -117,7 +119,7 @@ def lag(core: ClusterCore, group: str, topic: str) -> int:
 
 
 def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], int]:
-    """Committed offsets: (broker name, queue id) → next offset to consume."""
+    """Return the committed offsets: (broker name, queue id) → next offset to consume."""
     return {
         (broker.config.broker_name, queue_id): offset
         for broker in _holders(core)
@@ -126,7 +128,7 @@ def offsets(core: ClusterCore, group: str, topic: str) -> dict[tuple[str, int], 
 
 
 def members(core: ClusterCore, group: str) -> list[Member]:
-    """The consumers of ``group``, each once, sorted by client id."""
+    """Return the consumers of ``group``, each once, sorted by client id."""
     found = {
         channel.client_id: Member(client_id=channel.client_id, peer=channel.session.remote_addr)
         for broker in core.brokers.values()
@@ -136,12 +138,15 @@ def members(core: ClusterCore, group: str) -> list[Member]:
 
 
 def messages(core: ClusterCore, topic: str) -> list[Message]:
-    """Every message of ``topic``, in the order of being stored, with its deliveries."""
+    """Return every message of ``topic``, in the order of storing, with its deliveries."""
     return _messages(core, topic, {})
 
 
 def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
-    """What waits for a delay level at any broker, for ``topic`` or for all, soonest due first."""
+    """Return the messages that wait for a delay level at any broker, soonest due first.
+
+    ``topic`` limits them to one topic; None means all.
+    """
     found = []
     for broker, queue_id in _written_queues(core, SCHEDULE_TOPIC):
         level = queue_id_to_delay_level(queue_id)
@@ -157,7 +162,7 @@ def delayed(core: ClusterCore, topic: str | None) -> list[Delayed]:
 
 
 def _messages(core: ClusterCore, topic: str, since: dict[tuple[Broker, int], int]) -> list[Message]:
-    """Messages of ``topic``; of the queues in ``since`` those from an offset on."""
+    """Return the messages of ``topic``; of the queues in ``since`` only those from an offset on."""
     appended, delivered = _biographies(core, topic)
     found: list[tuple[tuple[int, int, int], Message]] = []
     for broker, queue_id in _written_queues(core, topic):
@@ -184,7 +189,7 @@ def _body(stored: MessageExt) -> bytes:
 def message_view(
     stored: MessageExt, body: bytes, broker_name: str, deliveries: Iterable[Delivery] = ()
 ) -> Message:
-    """The snapshot of a stored message; ``body`` is as it was sent."""
+    """Return the snapshot of a stored message; ``body`` is the body as it was sent."""
     return Message(
         topic=stored.topic,
         broker=broker_name,
@@ -214,7 +219,8 @@ Place: TypeAlias = "tuple[str, int, int]"
 def _biographies(
     core: ClusterCore, topic: str
 ) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
-    """What the journal knows of a topic's messages: when in its order stored, and deliveries."""
+    """Return, from the journal, the order in which a topic's messages were stored, and
+    deliveries."""
     names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
     delivered: dict[Place, list[Delivery]] = defaultdict(list)
@@ -231,7 +237,7 @@ def _biographies(
 
 
 def payloads(bodies: Iterable[bytes | str]) -> list[bytes]:
-    """The bodies to seed, text as UTF-8; TypeError for one body where several belong."""
+    """Return the bodies to seed, text as UTF-8; raise TypeError for one body instead of several."""
     if isinstance(bodies, bytes | bytearray | str):
         raise TypeError(f"expected a list of bodies, such as [{bodies!r}], not {bodies!r}")
     found = []
@@ -251,10 +257,10 @@ def seed(
     properties: Mapping[str, str],
     queue: int | None,
 ) -> list[Message]:
-    """Store ``bodies`` in turn over the topic's queues, as a producer's sends would be stored.
+    """Store ``bodies`` in turn over the topic's queues, as sends of a producer are stored.
 
-    Or in those with the id ``queue``; LookupError if there is none. Brokers that do not run get
-    none; RuntimeError if none runs.
+    ``queue`` limits this to the queues with one id; raise LookupError if there is none. Brokers
+    that do not run are skipped; raise RuntimeError if none runs.
     """
     masters = core.running_masters()
     if masters and not list(_queues(core, topic)):

@@ -1,4 +1,4 @@
-"""What a cluster holds at one moment, as a value, and how it comes to hold that again."""
+"""The data of a cluster at one moment, as a value, and how to restore it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """Messages, topics, groups, offsets and settings of a cluster's nodes; nothing changes it.
+    """Messages, topics, groups, offsets and settings of a cluster's nodes; immutable.
 
-    The clock, connections and the journal are not in it. Keep it as long as you like: it needs no
-    cluster, and another one of the same nodes may have it as well.
+    It does not contain the clock, connections and the journal. It is independent of its cluster: it
+    stays valid after the stop, and can be restored into another cluster with the same nodes.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> Snapshot:
-        """What the nodes of a cluster hold now; brokers by node name."""
+        """Return the present data of a cluster's nodes; ``brokers`` is keyed by node name."""
         return cls(
             {name: node_image(broker) for name, broker in brokers.items()},
             {server.name: server.kv.tables() for server in name_servers},
@@ -45,12 +45,12 @@ class Snapshot:
 
     @property
     def nodes(self) -> list[str]:
-        """The names of the brokers that it is of."""
+        """The names of its brokers."""
         return list(self._brokers)
 
     @property
     def size_bytes(self) -> int:
-        """How much it keeps of what the brokers had stored."""
+        """The size of the stored data that it keeps, in bytes."""
         return sum(
             len(piece)
             for image in self._brokers.values()
@@ -67,7 +67,7 @@ class Snapshot:
             )
 
     def put_into(self, brokers: Mapping[str, Broker], name_servers: Sequence[NameServer]) -> None:
-        """Put this into the nodes, which all run; the caller registers the brokers afterwards."""
+        """Load this into the nodes, which all run; the caller registers the brokers afterwards."""
         for server in name_servers:
             server.reset()
             server.kv.restore(self._name_servers.get(server.name, {}))
@@ -79,7 +79,7 @@ class Snapshot:
 
 
 def node_image(broker: Broker) -> NodeImage:
-    """What a broker holds, be it running or not."""
+    """Return the data of a broker, running or not."""
     disk = broker.store.disk
     if disk is not None and not broker.running:
         root = disk.files.root
@@ -90,7 +90,7 @@ def node_image(broker: Broker) -> NodeImage:
 
 
 def texts_in(root: str) -> dict[str, str]:
-    """The config files of a directory, or what stands in for them."""
+    """Return the config files of a directory; of a missing file its backup."""
     texts = {}
     for name in NAMES:
         file = DiskTextFile(os.path.join(root, FOLDER, name))
@@ -101,9 +101,11 @@ def texts_in(root: str) -> dict[str, str]:
 
 
 def images_in(path: str, configs: tuple[BrokerConfig, ...]) -> dict[str, NodeImage]:
-    """What the brokers of these configs find in a directory: each its own, one of them in it alone.
+    """Return the data that the brokers of these configs find in a directory, by node name.
 
-    ConfigError where it is not clear whose a store is, or there is none.
+    There are two layouts: 1. each broker has a folder of its own; 2. the directory is the store of
+    a single broker. Raise ConfigError if there is no store, or it is unclear to which broker one
+    belongs.
     """
     from fakemq.store.stored_node import find_nodes, is_node, require_logs  # few clusters need it
 

@@ -1,15 +1,15 @@
-"""What a test sees of a cluster: immutable snapshots, taken when asked for."""
+"""The immutable snapshots of a cluster that tests see."""
 
 from __future__ import annotations
 
 import msgspec
 
 NODE = "cluster"
-"""The name of the cluster as a whole where the journal names a node."""
+"""The journal's node name for the cluster as a whole."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
-    """One time that a message was put into a pull answer."""
+    """One inclusion of a message in a pull answer."""
 
     group: str
     peer: str
@@ -17,9 +17,9 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A stored message. Times are milliseconds since the epoch, ``offset`` is the queue's.
+    """A stored message. Times are milliseconds since the epoch; ``offset`` is the queue's.
 
-    ``body`` is as its producer sent it: what that compressed is decompressed.
+    ``body`` is as the producer sent it; a compressed body is decompressed.
     """
 
     topic: str
@@ -31,7 +31,7 @@ class Message(msgspec.Struct, frozen=True):
     keys: str
     properties: dict[str, str]
     msg_id: str
-    """The unique id its producer gave it, or the offset id if it gave none."""
+    """The producer's unique id, or the offset id if the message has none."""
     offset_msg_id: str
     born_at_ms: int
     stored_at_ms: int
@@ -53,7 +53,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Delayed(msgspec.Struct, frozen=True, gc=False):
-    """A message that waits for its delay level; ``topic`` and ``queue_id`` are where it will go.
+    """A message that waits for its delay level; it will go to ``topic`` and ``queue_id``.
 
     ``message`` is how it is stored meanwhile, in the schedule topic.
     """
@@ -68,7 +68,7 @@ class Delayed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Queue(msgspec.Struct, frozen=True, gc=False):
-    """One queue of a topic at one broker; ``max_offset`` is where the next message goes."""
+    """One queue of a topic at one broker; the next message gets offset ``max_offset``."""
 
     topic: str
     broker: str
@@ -78,16 +78,16 @@ class Queue(msgspec.Struct, frozen=True, gc=False):
 
 
 class Deadline(msgspec.Struct, frozen=True, gc=False):
-    """A pending or fired timer: what kind, whose, and how long until it is due."""
+    """A pending or fired timer: its kind, its owner, and the time until it is due."""
 
     kind: str
     owner: str
     due_in_ms: int
     domain: str
     outside: bool
-    """It watches a peer outside the cluster and counts real time."""
+    """Whether it watches a peer outside the cluster; it then counts real time."""
     at_ms: int = 0
-    """When it is due, or fired: the cluster's wall, in milliseconds since the epoch."""
+    """When it is due, or fired: the cluster's wall time, in milliseconds since the epoch."""
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):

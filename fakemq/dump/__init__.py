@@ -1,4 +1,4 @@
-"""``python -m fakemq dump``: what a store directory holds, fakemq's or Java's, and whether it fits.
+"""``python -m fakemq dump``: shows and checks a store directory, of fakemq or of Java.
 
-Only reads: nothing is locked, nothing is written, and a broker may run on the directory meanwhile.
+It only reads: it locks nothing and writes nothing, so a broker may run on the directory meanwhile.
 """

@@ -1,6 +1,6 @@
-"""``--check``: whether a store fits together: what is damaged, missing, or points somewhere else.
+"""``--check``: finds bytes of a store that are damaged, missing, or point to a wrong place.
 
-A finding is about bytes that no clean or killed broker leaves behind once it has recovered.
+A finding is about bytes that no clean or killed broker leaves behind after its recovery.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from fakemq.store.stored_node import Row, StoredFile, StoredNode
 
 FINDINGS_A_FILE = 50
-"""At most this number of findings of one file are listed, the rest are counted."""
+"""The most findings of one file that are listed; the others are counted."""
 
 _NOT_A_TAG = range(-(1 << 31), 1 << 31)
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong; ``file`` is relative to the node's folder."""
+    """One defect; ``file`` is relative to the node's folder."""
 
     file: str
     offset: int
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
-    """Everything that is wrong with a node's store, in the order of its parts."""
+    """Return all defects of a node's store, in the order of its parts."""
     yield from _few(check_log(node, passed))
     for topic, queue_id, row in node.queues():
         yield from _few(check_queue(node, topic, queue_id, row, passed))
@@ -49,7 +49,7 @@ def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
 
 
 def _few(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The first of each file, and how many there are more."""
+    """Return the first findings of each file, and the number of the others."""
     file, count = "", 0
     for finding in findings:
         if finding.file != file:
@@ -70,7 +70,7 @@ def _more(file: str, count: int) -> Iterator[Finding]:
 
 
 def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
-    """Records one behind the other, each whole and with its entry in its queue."""
+    """Check that records follow each other, are whole, and have their entries in their queues."""
     yield from _check_row(node.log, 1)
     for number, file in enumerate(node.log.files, 1):
         behind = node.log.files[number:]
@@ -92,7 +92,7 @@ def check_log(node: StoredNode, passed: Passed) -> Iterator[Finding]:
 
 
 def _check_row(row: Row, unit_bytes: int) -> Iterator[Finding]:
-    """Files of one size, named by their offsets, none missing between them."""
+    """Check that files have one size and are named by their offsets, and that none is missing."""
     size_bytes = row.file_size_bytes
     expected = row.min_offset
     for file in row.files:
@@ -127,7 +127,10 @@ def _check_end(
 
 
 def _missing(node: StoredNode, message: MessageExt) -> str:
-    """What is wrong with the queue of a record; another record's entry is the queue's finding."""
+    """Return what is wrong with the queue of a record; "" if nothing is.
+
+    An entry for another record is left to the check of the queue.
+    """
     if message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
         return ""
     place = f"{message.topic}:{message.queue_id} offset {message.queue_offset}"
@@ -163,7 +166,7 @@ def _ignore(size_bytes: int) -> None:
 def check_queue(
     node: StoredNode, topic: str, queue_id: int, row: Row, passed: Passed
 ) -> Iterator[Finding]:
-    """Entries without a gap, each pointing at the record that it is for."""
+    """Check that entries have no gap, and that each points to its record."""
     yield from _check_row(row, UNIT_BYTES)
     before: QueueUnit | None = None
     for unit in units(row, passed):
@@ -189,7 +192,7 @@ def check_queue(
 
 
 def _units_end(file: StoredFile) -> int:
-    """Where the entries of one file end."""
+    """Return where the entries of one file end."""
     data = memoryview(file.data)
     low, high = 0, file.size_bytes // UNIT_BYTES
     none = bytes(UNIT_BYTES)
@@ -199,7 +202,7 @@ def _units_end(file: StoredFile) -> int:
 
 
 def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) -> str:
-    """What is wrong with an entry; nothing if its record may be deleted."""
+    """Return what is wrong with an entry; "" if its record may have been deleted."""
     if unit.phy_offset < node.log.min_offset and unit.phy_offset >= 0:
         return ""
     where = f"offset {unit.offset} points at {unit.phy_offset}"
@@ -223,7 +226,7 @@ def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) ->
 
 
 def check_index(node: StoredNode, file: StoredFile) -> Iterator[Finding]:
-    """Entries in the chains of their slots, each pointing at a record that has such a key."""
+    """Check that entries are in the chains of their slots, and point to records with such a key."""
     index = Index(file)
     head = index.head
     if head is None:
@@ -280,14 +283,14 @@ def _check_entry(node: StoredNode, index: Index, entry: IndexEntry) -> str:
 
 
 def check_checkpoint(node: StoredNode) -> Iterator[Finding]:
-    """Long enough for its three times."""
+    """Check that the file is long enough for its three times."""
     data = node.checkpoint()
     if data is not None and len(data) < CHECKPOINT.size:
         yield Finding("checkpoint", 0, f"{len(data)} bytes; {CHECKPOINT.size} at least are needed")
 
 
 def check_config(node: StoredNode) -> Iterator[Finding]:
-    """Texts that a broker can read."""
+    """Check that a broker can read the texts."""
     for name in NAMES:
         for file in (name, f"{name}.bak"):
             text = node.config_text(file)

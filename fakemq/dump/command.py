@@ -1,4 +1,4 @@
-"""What ``dump`` does, from the directory to the exit code."""
+"""The command ``dump``, from the directory to the exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakemq.store.stored_node import StoredNode
 
 FOUND = 1
-"""The exit code of a check that found something."""
+"""The exit code of a check with findings."""
 
 Rows = Callable[["StoredNode", rows.Selection, "Passed"], Iterator[rows.Row]]
 
@@ -31,7 +31,7 @@ PARTS: dict[str, Rows] = {
 
 
 def write_line(line: str) -> None:
-    """A line on stdout, which need not know every letter."""
+    """Write a line to stdout; replace letters that its encoding does not have."""
     out = sys.stdout
     try:
         try:
@@ -54,9 +54,9 @@ def dump(
     limit: int | None = None,
     as_json: bool = False,
 ) -> int:
-    """Show what is stored, all or those ``parts``, at most ``limit`` rows of each; return 0.
+    """Show the store, all or only ``parts``, at most ``limit`` rows of each; return 0.
 
-    ConfigError for what is no store or cannot be read.
+    Raise ConfigError for a directory that is no store or cannot be read.
     """
     nodes = find_nodes(path)
     require_logs(nodes)
@@ -78,7 +78,7 @@ def dump(
 
 
 def check_store(path: str, write: show.Write, *, as_json: bool = False) -> int:
-    """Say what is wrong, one line for each finding; return `FOUND`, or 0 if there is nothing."""
+    """Print one line for each finding; return `FOUND`, or 0 if there is none."""
     nodes = find_nodes(path)
     progress = show.Progress(sum(node.size_bytes for node in nodes), sys.stderr)
     count = 0

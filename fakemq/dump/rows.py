@@ -1,4 +1,4 @@
-"""What is stored, as rows: the same ones become tables and JSON lines."""
+"""The content of a store as rows, which become tables and JSON lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 class Selection:
-    """Of which topic and queue to show something; None is all of them."""
+    """The topic and queue to show; None means all."""
 
     def __init__(self, topic: str | None = None, queue_id: int | None = None) -> None:
         self.topic = topic
@@ -32,7 +32,10 @@ class Selection:
 
 
 def log_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """The records of the commit log; those behind a damage, up to the next file, are not shown."""
+    """Return the records of the commit log.
+
+    Records between a damage and the next file are not shown.
+    """
     for file in node.log.files:
         for one in records(file, passed):
             if isinstance(one, LogEnd):
@@ -69,7 +72,7 @@ def _record(message: MessageExt) -> Row:
 
 
 def queue_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """The entries of the consume queues."""
+    """Return the entries of the consume queues."""
     for topic, queue_id, row in node.queues():
         if of.has(topic, queue_id):
             for unit in units(row, passed):
@@ -84,7 +87,7 @@ def queue_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]
 
 
 def index_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """The entries of the index files; an entry says no topic, its record does."""
+    """Return the entries of the index files; the topic is that of an entry's record."""
     for file in node.index_files():
         index = Index(file)
         begin_ms = index.head.begin_timestamp_ms if index.head else 0
@@ -105,11 +108,11 @@ def index_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]
 
 
 def offset_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """How far groups and delay levels have come, and the checkpoint."""
+    """Return the offsets of groups and delay levels, and the checkpoint."""
     for key, offsets in _table(node, "consumerOffset.json", "offsetTable"):
         topic, _, group = str(key).partition("@")
         for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
-            # What is no number is shown as it stands: the file is damaged there.
+            # A value that is no number is shown unchanged: the file is damaged there.
             number = int(queue_id) if str(queue_id).isdecimal() else None
             if of.has(topic, number):
                 place = {"topic": topic, "queueId": queue_id if number is None else number}
@@ -128,7 +131,7 @@ def offset_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row
 
 
 def config_rows(node: StoredNode, of: Selection, passed: Passed) -> Iterator[Row]:
-    """Topics, groups and filters, each with its settings."""
+    """Return topics, groups and filters, each with its settings."""
     for topic, config in _table(node, "topics.json", "topicConfigTable"):
         if of.has(str(topic)):
             yield _setting("topic", topic, config)
@@ -147,7 +150,8 @@ def _setting(of: str, name: object, config: object) -> Row:
 
 
 def _table(node: StoredNode, name: str, field: str) -> Iterator[tuple[Any, Any]]:
-    """Key and value of a config file's table: of its backup, where it cannot be read itself."""
+    """Return keys and values of a config file's table, from its backup if the file cannot be
+    read."""
     for file in (name, f"{name}.bak"):
         text = node.config_text(file)
         if not text:

@@ -1,4 +1,4 @@
-"""How rows and findings come out: tables as they stream, JSON lines, and a bar of progress."""
+"""The output of rows and findings: streamed tables, JSON lines, and a progress bar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[tuple[str, int], ...]] = {
     "offsets": (("of", 10), ("name", 24), ("topic", 24), ("queueId", -7), ("offset", -13)),
     "config": (("of", 6), ("name", 32), ("settings", 0)),
 }
-"""What a table shows of each part, and how wide; what is below zero stands to the right."""
+"""The columns of each part's table and their widths; a negative width aligns right."""
 
 _BAR_FROM_MS, _BAR_EVERY_MS, _BAR_CELLS = 1_000, 100, 30
 _LOOK_EVERY = 1_024
@@ -37,7 +37,7 @@ Write = Callable[[str], None]
 
 
 def table(part: str, rows: Iterable[Row], write: Write) -> None:
-    """Rows under their headline; nothing at all if there are none."""
+    """Write rows under their headline; write nothing if there are none."""
     columns = COLUMNS[part]
     for number, row in enumerate(rows):
         if not number:
@@ -46,7 +46,7 @@ def table(part: str, rows: Iterable[Row], write: Write) -> None:
 
 
 def _line(cells: list[tuple[str, int]]) -> str:
-    # A text that is too long takes what it needs, and its line is out of the row.
+    # A text that is too long is not cut; the rest of its line moves to the right.
     padded = [text.rjust(-width) if width < 0 else text.ljust(width) for text, width in cells]
     return "  ".join(padded).rstrip()
 
@@ -69,7 +69,7 @@ _SAID_ALREADY = ("topicName", "groupName", "topic", "consumerGroup", "bloomFilte
 
 
 def time_text(at_ms: int) -> str:
-    """A time in UTC, or the number itself if it is none."""
+    """Return a time in UTC, or the number itself if it is no valid time."""
     try:
         at = datetime.fromtimestamp(at_ms / 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -78,12 +78,12 @@ def time_text(at_ms: int) -> str:
 
 
 def json_line(kind: str, node: str, row: Row) -> str:
-    """A row as one line of JSON, with its part and node in front."""
+    """Return a row as one line of JSON, with its part and node in front."""
     return fastjson.dumps({"kind": kind, "node": node, **row})
 
 
 class Progress:
-    """A bar on a terminal, once it takes long; nothing anywhere else."""
+    """A bar on a terminal, once the command takes long; nothing on other outputs."""
 
     def __init__(self, total_bytes: int, stream: TextIO) -> None:
         self._total_bytes = total_bytes
@@ -113,7 +113,7 @@ class Progress:
         self._drawn = True
 
     def clear(self) -> None:
-        """Leave no trace on the terminal."""
+        """Remove the bar from the terminal."""
         if self._drawn:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

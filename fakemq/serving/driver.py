@@ -1,4 +1,4 @@
-"""What moves a cluster's clock and memory links on an asyncio loop."""
+"""Drives a cluster's clock and memory links on an asyncio loop."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fakemq.net.memory import MemoryNetwork
 
 
 class EventLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop on a clock that freezegun leaves alone."""
+    """asyncio's own loop, with a clock that freezegun does not patch."""
 
     time = staticmethod(partial(time.clock_gettime, time.CLOCK_MONOTONIC))
 
 
 class Driver:
-    """Wakes the loop when the clock's next timer is due, and never otherwise."""
+    """Wakes the loop when the clock's next timer is due, and at no other time."""
 
     def __init__(self, clock: Clock, network: MemoryNetwork) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Driver:
         network.on_post = self.schedule
 
     def schedule(self) -> None:
-        """Have a turn on the loop soon; many calls make one turn."""
+        """Schedule a turn on the loop soon; several calls make one turn."""
         if self._turn is None:
             self._turn = self._loop.call_soon(self._take_turn)
 
@@ -64,7 +64,7 @@ class Driver:
             self._wake = self._loop.call_later(wait_ms / 1000, self._take_turn)
 
     def close(self) -> None:
-        """Leave the clock and the network without a driver."""
+        """Detach from the clock and the network."""
         for handle in (self._wake, self._turn):
             if handle is not None:
                 handle.cancel()

@@ -1,4 +1,4 @@
-"""A cluster in the foreground of a process: on the main thread, until SIGTERM or SIGINT."""
+"""Runs a cluster in the foreground of a process: on the main thread, until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def run(
 ) -> int:
     """Run the cluster until a signal, then stop it cleanly; return the exit code.
 
-    ``on_ready`` is called once everything listens and is registered. A second signal while
-    stopping ends the process at once. Raises FakemqError if the cluster cannot start.
+    ``on_ready`` is called once everything listens and is registered. A second signal during the
+    stop ends the process at once. Raise FakemqError if the cluster cannot start.
     """
     raise_descriptor_limit()
     server = ClusterServer(spec)
@@ -73,7 +73,8 @@ async def _serve(
 
 
 def _at_once(number: int, act: Callable[[], None]) -> None:
-    """Have a signal ``act`` at once, too: while time is moved far the loop has no turn."""
+    """Call ``act`` from the signal handler itself: during a long movement of time the loop has no
+    turn."""
     to_loop = signal.getsignal(number)
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -86,7 +87,7 @@ def _at_once(number: int, act: Callable[[], None]) -> None:
 
 
 async def _either(*waits: Coroutine[object, object, object]) -> None:
-    """Wait for the first of several, and give up the others."""
+    """Wait for the first of several coroutines, and cancel the others."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
@@ -94,7 +95,7 @@ async def _either(*waits: Coroutine[object, object, object]) -> None:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where the extra ``fast`` is installed, else asyncio's."""
+    """Return uvloop's loop if the extra ``fast`` is installed, else asyncio's."""
     try:
         import uvloop
     except ImportError:

@@ -1,4 +1,4 @@
-"""Where TCP connections come from: ports that stay reserved, listening, and connecting."""
+"""TCP of a cluster: ports that stay reserved, listening, and connecting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Port:
         return format_host((self.host, self.port))
 
     def listener(self) -> socket.socket:
-        """A new listening socket on this port."""
+        """Return a new listening socket on this port."""
         # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
         sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -70,7 +70,7 @@ def _bind(host: str, port: int, use: str) -> socket.socket:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
-        # After the bind: the port had to be free of everyone, and now our listener may join.
+        # Set after the bind: the bind checks that the port is free, and now our listener may join.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     except OSError as error:
         sock.close()
@@ -149,7 +149,7 @@ class Listener:
         self._watch(sock)
 
     def close(self) -> None:
-        """Refuse connections from now on; those that were accepted stay."""
+        """Refuse connections from now on; accepted connections stay."""
         sock, self._sock = self._sock, None
         if sock is not None:
             asyncio.get_running_loop().remove_reader(sock)
@@ -173,7 +173,7 @@ class Listener:
             except OSError as error:
                 self._refuse(sock, error.strerror or str(error))
                 return
-            if connection.fileno() >= most:  # the system returns the lowest that is free
+            if connection.fileno() >= most:  # the system returns the lowest free one
                 connection.close()
                 self._refuse(sock, f"all but {SPARE_DESCRIPTORS} descriptors are in use")
                 return
@@ -181,7 +181,7 @@ class Listener:
             self._serve(sock, connection)
 
     def _refuse(self, sock: socket.socket, why: str) -> None:
-        """Accept nothing for a while."""
+        """Accept no connection for a while."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(sock)
         loop.call_later(PAUSE_S, self._watch, sock)
@@ -199,7 +199,7 @@ class Listener:
         task.add_done_callback(self._tasks.discard)
 
     def _take(self, sock: socket.socket, link: Link) -> Endpoint | None:
-        # A node that has been stopped since, or even started again, knows nothing of it.
+        # The node may have been stopped or restarted meanwhile; it has no such connection then.
         return self._accept(link) if self._sock is sock else None
 
 
@@ -217,7 +217,8 @@ class TcpConnector:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; ``opened`` gets what ``make`` made, or None without an answer."""
+        """Connect to ``addr``; call ``opened`` with the endpoint of ``make``, or None if it
+        fails."""
         task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -247,7 +248,7 @@ class TcpConnector:
 
 
 def descriptor_limit() -> int:
-    """How many descriptors this process may have."""
+    """Return how many descriptors this process may have."""
     try:
         import resource
     except ImportError:  # Windows, whose sockets are no descriptors

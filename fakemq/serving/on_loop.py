@@ -1,4 +1,4 @@
-"""A running cluster for callers that are on its own loop: each call is made directly."""
+"""A running cluster for callers on its own loop: each call is made directly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 
 class OnLoop:
-    """As `ClusterThread`, for callers on that thread. They cannot wait: the loop would stop."""
+    """A `RunningCluster` for callers on the cluster's thread. They cannot wait: the loop would
+    stop."""
 
     def __init__(self, server: ClusterServer) -> None:
         self.server = server
@@ -22,10 +23,10 @@ class OnLoop:
         return function()
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
-        """Refuse: the loop would wait for itself."""
+        """Raise an error: the loop would wait for itself."""
         coroutine.close()
         raise RuntimeError("the cluster's own loop cannot wait for it")
 
     def stop(self) -> None:
-        """Refuse: the owner of the server stops it."""
+        """Raise an error: the owner of the server stops it."""
         raise RuntimeError("the cluster's own loop cannot stop it")

@@ -1,4 +1,4 @@
-"""What fakemq says of itself once everything listens: the line on stdout and the ready file."""
+"""The report of a started cluster: the line on stdout and the ready file."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class ReadyBroker(msgspec.Struct, frozen=True, kw_only=True):
     """One broker that listens and is registered; addresses are ``host:port``."""
 
     name: str
-    """Its brokerName, which a master shares with its slaves."""
+    """The brokerName, which a master shares with its slaves."""
     id: int
     addr: str
     vip: str
     ha: str
-    """Where slaves connect."""
+    """The address for slaves."""
     store: str
-    """``"memory"``, or the folder it writes to."""
+    """``"memory"``, or the folder of the broker's files."""
 
 
 class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ready file holds, as JSON with these very names."""
+    """The content of the ready file: JSON with these field names."""
 
     namesrv: str
     """``host:port[;host:port]``; empty for a broker without name servers."""
@@ -42,7 +42,7 @@ class ReadyInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
-    """What there is to say of a cluster that has started."""
+    """Return the addresses and stores of a cluster that has started."""
     brokers = tuple(
         ReadyBroker(
             name=broker.config.broker_name,
@@ -64,7 +64,7 @@ def ready_info(core: ClusterCore, control_url: str | None) -> ReadyInfo:
 
 
 def ready_line(info: ReadyInfo) -> str:
-    """Return the line that says, for a person or a script, that all is up."""
+    """Return the line that reports, for a person or a script, that all nodes are up."""
     brokers = " ".join(f"{broker.name}-{broker.id} {broker.addr}" for broker in info.brokers)
     parts = [f"namesrv {info.namesrv or 'none'}"]
     if brokers:
@@ -75,7 +75,10 @@ def ready_line(info: ReadyInfo) -> str:
 
 
 def write_ready_file(path: str, info: ReadyInfo) -> None:
-    """Write the ready file in one step, so that no reader sees half; FakemqError if it can't."""
+    """Write the ready file in one step, so that no reader sees a part.
+
+    Raise FakemqError if it cannot be written.
+    """
     temporary = f"{path}.{info.pid}.tmp"
     try:
         with open(temporary, "wb") as file:
@@ -88,7 +91,7 @@ def write_ready_file(path: str, info: ReadyInfo) -> None:
 
 
 def remove_ready_file(path: str) -> None:
-    """Take away what an earlier run left: it would tell of a cluster that is not there."""
+    """Remove the file of an earlier run: it describes a cluster that does not run any more."""
     try:
         os.unlink(path)
     except FileNotFoundError:

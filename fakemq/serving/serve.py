@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def serve(spec: ClusterSpec, open_control: OpenControl | None = None) -> int:
-    """Run a cluster, or a lone node, until SIGTERM or SIGINT; return the exit code.
+    """Run a cluster, or a single node, until SIGTERM or SIGINT; return the exit code.
 
-    ``open_control`` is called once all nodes are registered.
-    Raises FakemqError if it cannot start: a port that is taken, a ready file in no folder.
+    ``open_control`` is called once all nodes are registered. Raise FakemqError if the cluster
+    cannot start, for example because a port is taken or the ready file's folder is missing.
     """
     path = spec.ready_file
     if path is not None:

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from fakemq.net.link import Accept
 
 STOP_TIMEOUT_S = 3.5
-"""So long a broker waits for name servers, in real time: a little more than Java does."""
+"""How long a broker waits for name servers, in real seconds; a little longer than in Java."""
 
 
 class Service(Protocol):
-    """What runs beside the nodes on a server's loop, such as the control port."""
+    """A service beside the nodes on a server's loop, such as the control port."""
 
     async def close(self) -> None:
         """Answer open requests and close everything. Called while all nodes still run."""
 
 
 class ClusterServer:
-    """Ports, sockets and clock of one running cluster; all on one loop, nothing waits but I/O."""
+    """Ports, sockets and clock of one running cluster, all on one loop; only I/O waits."""
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
@@ -86,7 +86,7 @@ class ClusterServer:
     def _start(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
         if self.spec.journal_path is not None:
-            from fakemq.journal.file import JournalFile  # few want one
+            from fakemq.journal.file import JournalFile  # few clusters have one
 
             self._journal_file = JournalFile(self.spec.journal_path)
             self.core.journal.listen(self._journal_file)
@@ -109,7 +109,7 @@ class ClusterServer:
         return Listener(port, accept, self._held, refused, self._links)
 
     async def registered(self) -> None:
-        """Wait until name servers elsewhere have answered every broker, or had their time to."""
+        """Wait until outside name servers have answered every broker, or the time is over."""
         for broker in self.core.brokers.values():
             done = asyncio.Event()
             broker.registration.first_round.when_done(done.set)
@@ -120,13 +120,13 @@ class ClusterServer:
         self._services.append(service)
 
     async def stop(self) -> None:
-        """Stop cleanly: brokers unregister, everything is closed, nothing is left behind."""
+        """Stop cleanly: brokers unregister, then every socket and port is closed."""
         for service in self._services:
             await service.close()
         faults = self._links.faults
         if faults is not None:
             faults.end()
-        self.core.faults.remove_at(REQUEST_POINTS)  # brokers are to hear name servers' answers
+        self.core.faults.remove_at(REQUEST_POINTS)  # else name servers may not answer below
         # All at once: a name server elsewhere that does not answer costs 3 s, not 3 s a broker.
         await asyncio.gather(*map(self.stop_broker, self.core.brokers.values()))
         for name in self._listeners:
@@ -146,7 +146,7 @@ class ClusterServer:
             await asyncio.sleep(0)
 
     async def stop_broker(self, broker: Broker) -> None:
-        """Unregister everywhere, wait for the name servers' word, then close."""
+        """Unregister everywhere, wait for the name servers' answers, then close."""
         self._close_listeners(broker.name)
         stopped = asyncio.Event()
         broker.stop(stopped.set)
@@ -159,34 +159,34 @@ class ClusterServer:
             await stopped.wait()
 
     def kill_broker(self, broker: Broker, lose_unsynced: bool = False) -> None:
-        """Gone at once; the port stays ours and refuses connections."""
+        """Close the broker at once; its port stays reserved and refuses connections."""
         self._close_listeners(broker.name)
         broker.kill(lose_unsynced=lose_unsynced)
         self.core.network.settle()
 
     def kill_node(self, node: Broker | NameServer) -> None:
-        """As `kill_broker`, or `stop_name_server`, whichever it is."""
+        """Kill a broker or a name server, by `kill_broker` or `stop_name_server`."""
         if isinstance(node, NameServer):
             self.stop_name_server(node, "kill")
         else:
             self.kill_broker(node)
 
     def stop_name_server(self, name_server: NameServer, how: str = "stop") -> None:
-        """Gone at once, with all it knew; the port stays ours and refuses connections."""
+        """Close the name server at once, without its tables; its port refuses connections."""
         self._close_listeners(name_server.name)
         name_server.stop(how)
         self.core.network.settle()
 
     def restart_name_server(self, name_server: NameServer) -> None:
-        """Start a name server that is down, or stop and start one that is not; same port."""
+        """Start a name server that is down, or stop and start a running one; same port."""
         self.stop_name_server(name_server)
         self.core.start_name_server(name_server)
         self._listen(name_server.name)
 
     async def restart_broker(self, broker: Broker, config: ConfigSource = {}) -> None:  # noqa: B006
-        """Start a broker that is down, or stop and start one that is not; same ports.
+        """Start a broker that is down, or stop and start a running one; same ports.
 
-        ``config`` has the keys that are to be others from now on; ConfigError if they cannot be.
+        ``config`` has the keys to change; raise ConfigError if they cannot be changed so.
         """
         changed = None
         if config:
@@ -205,13 +205,13 @@ class ClusterServer:
         self._listen(broker.name)
 
     async def reset(self) -> None:
-        """Back to the start state, without faults; nodes that are down or paused run again."""
+        """Reset to the start state, without faults; nodes that are down or paused run again."""
         self.core.faults.reset()
         await self._run_all()
         self.core.reset()
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """Hold what a snapshot holds; brokers that are down or paused run again."""
+        """Load a snapshot; brokers that are down or paused run again."""
         snapshot.require_fit(self.core.brokers)
         await self._run_all()
         self.core.restore(snapshot)
@@ -230,11 +230,11 @@ class ClusterServer:
             listener.open()
 
     def _close_listeners(self, name: str) -> None:
-        for listener in self._listeners.get(name, ()):  # none after a start that failed
+        for listener in self._listeners.get(name, ()):  # there are none after a failed start
             listener.close()
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """What escaped from a timer, a link or a task: no handler's fault, a bug of ours too."""
+        """Report an error that escaped from a timer, a link or a task, as a bug of fakemq."""
         error = context.get("exception")
         if not isinstance(error, Exception):
             loop.default_exception_handler(context)

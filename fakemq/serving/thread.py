@@ -1,4 +1,4 @@
-"""A cluster on a thread and loop of its own, for synchronous callers."""
+"""A cluster on its own thread and loop, for synchronous callers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LAST_TURNS_S = 1.0
 
 
 class RunningCluster(Protocol):
-    """A running cluster: how its caller reaches it, from another thread or from its own loop."""
+    """A running cluster, and the way for its caller to reach it from any thread."""
 
     server: ClusterServer
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call ``function`` on the cluster's thread; return or raise as it does."""
+        """Call ``function`` on the cluster's thread; return its result or raise its error."""
 
     def wait(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the cluster's loop to its end and return its result."""
@@ -54,7 +54,7 @@ class ClusterThread:
             raise
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call ``function`` on the cluster's thread; return or raise as it does."""
+        """Call ``function`` on the cluster's thread; return its result or raise its error."""
         if threading.current_thread() is self._thread:
             return function()
         future: Future[T] = Future()
@@ -81,7 +81,7 @@ class ClusterThread:
         return self._result(future)
 
     def stop(self) -> None:
-        """Stop the cluster cleanly and end the thread; again does nothing."""
+        """Stop the cluster cleanly and end the thread; do nothing if it has ended."""
         if self._thread.is_alive():
             self.server.core.end_moves()
             try:
@@ -102,7 +102,7 @@ class ClusterThread:
             raise FakemqError(STOPPED) from None
 
     def _result(self, future: Future[T]) -> T:
-        """Wait for the result; FakemqError if the thread ends before that."""
+        """Wait for the result; raise FakemqError if the thread ends before that."""
         self._awaited.add(future)
         if self._ended:
             self._give_up()
