@@ -66,8 +66,7 @@ class Admin:
         return GetMinOffsetResponseHeader.decode(fields).offset
 
     def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Operation[int]:
-        """Return the offset of the first message stored at or after a time, by the broker's
-        clock."""
+        """Return the offset of the first message stored at or after a broker's time."""
         header = SearchOffsetRequestHeader(
             topic=queue.topic or "", queue_id=queue.queue_id, timestamp=timestamp_ms
         )
@@ -252,8 +251,7 @@ class Admin:
     def create_group(
         self, group: SubscriptionGroupConfig, *, cluster: str | None = None
     ) -> Operation[list[str]]:
-        """Create or change a group at every master, or those of a cluster; return their
-        addresses."""
+        """Create or change a group at all masters, or a cluster's; return their addresses."""
         addrs = yield from self._masters_of(cluster)
         if not addrs:
             raise MQClientError(f"no master in cluster {cluster or 'of any name'}")

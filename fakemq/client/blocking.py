@@ -78,8 +78,7 @@ class Client:
         return self._remoting.run(operation)
 
     def parallel(self) -> Parallel:
-        """Return a `Parallel`, which runs several operations at once over this client's
-        connections."""
+        """Return a `Parallel` to run several operations at once over these connections."""
         return Parallel(self._remoting)
 
     def poll(self, *, timeout_ms: int) -> None:

@@ -194,8 +194,7 @@ class ClientInstance:
         return self._some(topic, route.publish_queues if route else ())
 
     def subscribe_queues(self, topic: str) -> Operation[Sequence[MessageQueue]]:
-        """Return the queues that a topic can be pulled from; raise MQClientError if there are
-        none."""
+        """Return the queues that a topic can be pulled from; raise MQClientError if none."""
         route = yield from self.known_route(topic)
         return self._some(topic, route.subscribe_queues if route else ())
 

@@ -115,8 +115,7 @@ class PullResult(msgspec.Struct, frozen=True):
 
 
 def batch_body(messages: Iterable[Message]) -> bytes:
-    """Return the body of a SEND_BATCH_MESSAGE; raise LocalProtocolError for what it cannot
-    carry."""
+    """Return the body of a SEND_BATCH_MESSAGE; raise LocalProtocolError if it is impossible."""
     return encode_batch(
         BatchMember(one.body, encode_properties_as_java(one.properties).encode(), one.flag)
         for one in messages

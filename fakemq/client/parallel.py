@@ -99,8 +99,7 @@ class Parallel:
     def _next_request(
         self, operation: Operation[T], done: Done[T], resume: Callable[[], Call]
     ) -> _Outcome[T] | None:
-        """Send the next request of the operation; return the operation's outcome if it has
-        ended."""
+        """Send the operation's next request; return its outcome if it has ended."""
         while True:
             try:
                 call = resume()

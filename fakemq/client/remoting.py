@@ -101,8 +101,7 @@ class BlockingChannel:
         return opaques
 
     def receive(self, opaque: int, timeout_ms: int) -> RemotingCommand:
-        """Return the response to a request; raise RemotingTimeoutError if it is not here in
-        time."""
+        """Return the response to a request; raise RemotingTimeoutError if it is late."""
         until_ms = real_elapsed_ms() + timeout_ms
         while opaque not in self._responses:
             left_ms = until_ms - real_elapsed_ms()
@@ -121,8 +120,7 @@ class BlockingChannel:
         return self.closed or opaque in self._responses
 
     def take(self, opaque: int) -> RemotingCommand | None:
-        """Return the response to a request if an earlier `poll` or `receive` has read it; else
-        None."""
+        """Return the response to a request if it has been read already; else None."""
         return self._responses.pop(opaque, None)
 
     def poll(self, timeout_ms: int) -> bool:
@@ -228,8 +226,7 @@ class BlockingRemoting:
         return channel
 
     def poll(self, timeout_ms: int) -> None:
-        """Wait up to ``timeout_ms`` for requests from brokers, on any connection, and answer
-        them."""
+        """Wait up to ``timeout_ms`` for brokers' requests on any connection; answer them."""
         with selectors.DefaultSelector() as selector:
             for channel in self._channels.values():
                 if not channel.closed:

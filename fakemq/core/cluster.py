@@ -172,8 +172,7 @@ class ClusterCore:
         self._let_slaves_catch_up()
 
     def _let_slaves_catch_up(self) -> None:
-        """Let the slaves replicate at once all that they would have replicated some time after a
-        start."""
+        """Let the slaves replicate at once, instead of some time after the start."""
         self.network.settle()
         for broker in self.brokers.values():
             if broker.ha is not None and broker.running:

@@ -107,8 +107,7 @@ def _written_queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int
 
 
 def lag(core: ClusterCore, group: str, topic: str) -> int:
-    """Return how many stored messages of ``topic`` are beyond the committed offsets of
-    ``group``."""
+    """Return how many messages of ``topic`` are beyond the committed offsets of ``group``."""
     committed = offsets(core, group, topic)
     behind = 0
     for broker, queue_id in _written_queues(core, topic):
@@ -219,8 +218,7 @@ Place: TypeAlias = "tuple[str, int, int]"
 def _biographies(
     core: ClusterCore, topic: str
 ) -> tuple[dict[Place, int], dict[Place, list[Delivery]]]:
-    """Return, from the journal, the order in which a topic's messages were stored, and
-    deliveries."""
+    """Return, from the journal, the order in which messages were stored, and deliveries."""
     names = {broker.name: broker.config.broker_name for broker in core.brokers.values()}
     appended: dict[Place, int] = {}
     delivered: dict[Place, list[Delivery]] = defaultdict(list)

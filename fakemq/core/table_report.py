@@ -8,8 +8,7 @@ from fakemq.protocol.table import rows
 
 
 def table_report() -> str:
-    """Return a line for each code in the order of RequestCode.java: number, name, headers,
-    handlers."""
+    """Return a line for each code in RequestCode.java's order: number, name, headers, handlers."""
     handled = {"name server": namesrv_handles.load(), "broker": broker_handles.load()}
     lines = []
     for row in rows():

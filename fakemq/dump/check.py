@@ -151,7 +151,7 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
 
 
 def _has_topic(node: StoredNode, topic: str) -> bool:
-    # The queues of a topic that was deleted are gone, its records stay.
+    # A deleted topic has no queues any more, but its records stay.
     text = node.config_text("topics.json")
     return text is None or f'"{topic}"' in text
 

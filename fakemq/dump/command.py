@@ -39,7 +39,7 @@ def write_line(line: str) -> None:
         except UnicodeEncodeError:
             out.write(line.encode(out.encoding, "backslashreplace").decode(out.encoding) + "\n")
     except BrokenPipeError:
-        raise  # the reader of the pipe has gone
+        raise  # the reader of the pipe has ended
     except OSError as error:
         raise ConfigError(f"standard output: cannot be written: {error.strerror}") from None
 

@@ -150,8 +150,7 @@ def _setting(of: str, name: object, config: object) -> Row:
 
 
 def _table(node: StoredNode, name: str, field: str) -> Iterator[tuple[Any, Any]]:
-    """Return keys and values of a config file's table, from its backup if the file cannot be
-    read."""
+    """Return keys and values of a config file's table; read the backup if the file is bad."""
     for file in (name, f"{name}.bak"):
         text = node.config_text(file)
         if not text:

@@ -42,8 +42,7 @@ def assert_sent(
     tags: str | None,
     explain: Explain,
 ) -> None:
-    """Assert that the topic's messages with these keys and tags have this count, or these
-    bodies."""
+    """Assert that a topic's messages with these keys and tags have this count or these bodies."""
     __tracebackhide__ = True  # pytest then shows the caller's line, not one of this file
     stored = cluster.messages(topic)
     fitting = [

@@ -96,15 +96,19 @@ class AsyncBrokerHandle(BrokerView):
     """A broker of an `AsyncCluster`; see `BrokerHandle`."""
 
     async def stop(self) -> None:
+        """Stop cleanly, as `BrokerHandle.stop`."""
         await in_thread(self._stop)
 
     async def restart(self, config: ConfigSource = {}) -> None:  # noqa: B006
+        """Start the broker again, as `BrokerHandle.restart`."""
         await in_thread(lambda: self._restart(config))
 
     async def promote(self, role: str = "ASYNC_MASTER") -> None:
+        """Restart the broker as a master, as `BrokerHandle.promote`."""
         await in_thread(lambda: self._restart(promoted(role)))
 
     async def demote(self, broker_id: int) -> None:
+        """Restart the broker as a slave, as `BrokerHandle.demote`."""
         await in_thread(lambda: self._restart(demoted(broker_id)))
 
 

@@ -70,16 +70,14 @@ class JournalView(Handle):
         where: Where[EventT] | None = None,
         **fields: object,
     ) -> list[Entry]:
-        """Return entries instead of events, with number, virtual time and cause; otherwise as
-        `find`."""
+        """Return entries, with number, virtual time and cause; arguments are those of `find`."""
         from fakemq.journal.search import search  # many tests do not search
 
         journal = self._core.journal
         return self._call(lambda: search(journal, kind, since, where, fields))
 
     def cause_chain(self, entry: Entry | int) -> list[Entry]:
-        """Return the cause of an entry, the cause of that cause, and so on, as far as they are
-        known.
+        """Return the cause of an entry, the cause of that cause, and so on, as far as known.
 
         The entry may be given by its number. Raise LookupError if the journal has no such entry.
         """

@@ -79,10 +79,10 @@ class StoredMessages(Handle):
         return self._seen(self._call(lambda: inspection.messages(core, topic)))
 
     def biography(self, message: Message) -> Biography:
-        """Return the history of a message until now, as far as the journal knows; see
-        docs/journal.md.
+        """Return the history of a message until now, as far as the journal knows.
 
-        It is the same as ``message.biography`` for a message that a running cluster returned.
+        See docs/journal.md. The result is the same as ``message.biography`` for a message that a
+        running cluster returned.
         """
         origin = message.origin
         return self._biographer().tell(message, None if origin is None else origin.epoch)
@@ -105,10 +105,10 @@ class StoredMessages(Handle):
         return life.biographer
 
     def delayed(self, topic: str | None = None) -> list[Delayed]:
-        """Return the messages that wait for their delay level, for ``topic`` or all; next due
-        first.
+        """Return the messages that wait for their delay level, next due first.
 
-        A retry waits as a message for the group's retry topic, such as ``%RETRY%billing``. Raise
+        ``topic`` limits them to the messages for one topic; None means all. A retry waits as a
+        message for the group's retry topic, such as ``%RETRY%billing``. Raise
         LookupError for a topic that does not exist and whose name is similar to an existing one.
         """
         core = self._core
@@ -261,8 +261,7 @@ class StoredMessages(Handle):
         *,
         bodies: Iterable[bytes | str] | None = None,
     ) -> None:
-        """Assert that ``group`` has ``count`` dead letters, those of ``bodies``, or at least
-        one."""
+        """Assert that ``group`` has ``count`` dead letters, these ``bodies``, or at least one."""
         from fakemq.handles.assertions import assert_in_dlq
 
         __tracebackhide__ = True

@@ -73,8 +73,10 @@ async def _serve(
 
 
 def _at_once(number: int, act: Callable[[], None]) -> None:
-    """Call ``act`` from the signal handler itself: during a long movement of time the loop has no
-    turn."""
+    """Call ``act`` from the signal handler itself.
+
+    During a long movement of time the loop has no turn in which it could handle the signal.
+    """
     to_loop = signal.getsignal(number)
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -217,8 +217,7 @@ class TcpConnector:
         make: Callable[[Link], EndpointT],
         opened: Callable[[EndpointT | None], None],
     ) -> None:
-        """Connect to ``addr``; call ``opened`` with the endpoint of ``make``, or None if it
-        fails."""
+        """Connect to ``addr``; call ``opened`` with the new endpoint, or None on failure."""
         task = asyncio.get_running_loop().create_task(self._connect(addr, make, opened))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

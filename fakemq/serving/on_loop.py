@@ -12,8 +12,7 @@ T = TypeVar("T")
 
 
 class OnLoop:
-    """A `RunningCluster` for callers on the cluster's thread. They cannot wait: the loop would
-    stop."""
+    """A `RunningCluster` for callers on the cluster's thread, which cannot wait for it."""
 
     def __init__(self, server: ClusterServer) -> None:
         self.server = server
