@@ -47,17 +47,18 @@ def did_you_mean(
 
     There are three cases, and case does not matter:
     1. A known word is similar, by ``cutoff`` (0 to 1): ``"; did you mean masters?"``.
-    2. None is, and ``lists`` is set: ``"; there are: masters, slaves"``; of a very long list only
-       the most similar word is printed.
+    2. None is, and ``lists`` is set: ``"; there are: masters, slaves"``, or for a very long list
+       ``"; the nearest is masters"``.
     3. Otherwise "".
     """
     from difflib import get_close_matches  # only an error needs it
 
     names = list(known)
     folded = {name.casefold(): name for name in reversed(names)}
-    if lists and len(names) > _MOST_LISTED:
-        cutoff = 0.0
     near = get_close_matches(word.casefold(), folded, 1, cutoff)
     if near:
         return f"; did you mean {folded[near[0]]}?"
+    if lists and len(names) > _MOST_LISTED:
+        (nearest,) = get_close_matches(word.casefold(), folded, 1, cutoff=0.0)
+        return f"; the nearest is {folded[nearest]}"
     return f"; there are: {', '.join(names) or 'none'}" if lists else ""

@@ -284,11 +284,12 @@ class Broker:
 
         ``on_stopped`` is called when every name server has replied or timed out (3 s).
         """
+        # A request that waited in a paused broker may meet a fault that pauses or kills the broker.
+        while self.state is NodeState.PAUSED:
+            self.resume()
         if not self.running:
             on_stopped()
             return
-        if self.state is NodeState.PAUSED:
-            self.resume()
         self.state = self.state.then(NodeState.STOPPING)
         self._close_sessions("broker stopped")
 
@@ -365,6 +366,8 @@ class Broker:
             # answers and closings of the pause, or it would remove live clients.
             for session in list(self.sessions):
                 session.resume()
+                if self.state is not NodeState.RUNNING:
+                    return  # a request met a fault that pauses or kills the broker
             self.outbound.resume()
             if self.ha is not None:
                 self.ha.resume()

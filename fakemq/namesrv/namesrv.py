@@ -122,6 +122,8 @@ class NameServer:
         with self.journal.because(self.journal.add(NodeStopped(node=self.name, how="resume"))):
             for session in list(self.sessions):  # first, as those of brokers
                 session.resume()
+                if self.state is not NodeState.RUNNING:
+                    return  # a request met a fault that pauses or kills the name server
             self.clock.resume()
 
     def reset(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.net.held import HeldBytes, Holder
@@ -16,16 +17,8 @@ class TurnScheduler:
     A turn begins with bytes that arrive, and is measured from the first look at the time.
     """
 
-    def __init__(
-        self,
-        on_wait: Callable[[], None],
-        on_turn: Callable[[], None],
-        soon: Callable[[Callable[[], None]], None],
-    ) -> None:
-        # Called when a turn is over, and when the next one begins.
-        self._on_wait = on_wait
-        self._on_turn = on_turn
-        # Calls its argument after the other connections have had their turns.
+    def __init__(self, soon: Callable[[Callable[[], None]], None]) -> None:
+        # Calls its argument in a later turn, after the other connections.
         self._soon = soon
         self.waiting = False
         """Whether a turn is over and the next has not begun."""
@@ -33,20 +26,23 @@ class TurnScheduler:
         """The machine's elapsed time at the end of the turn; 0 before the first look at the time,
         None for a turn without end."""
 
-    def is_over(self) -> bool:
-        """Return whether the connection has to wait; at the end of a turn schedule the next."""
+    def is_over(self, on_wait: Callable[[], None], on_turn: Callable[[], None]) -> bool:
+        """Return whether the connection has to wait; at the end of a turn schedule the next.
+
+        Call ``on_wait`` when the turn is over, and ``on_turn`` when the next one begins.
+        """
         ends_ms, now_ms = self.ends_ms, real_elapsed_ms()
         if ends_ms == 0:
             self.ends_ms = now_ms + _TURN_MS
         elif ends_ms is not None and now_ms >= ends_ms and not self.waiting:
             self.waiting = True
-            self._on_wait()
-            self._soon(self._begin)
+            on_wait()
+            self._soon(partial(self._begin, on_turn))
         return self.waiting
 
-    def _begin(self) -> None:
+    def _begin(self, on_turn: Callable[[], None]) -> None:
         self.waiting = False
-        self._on_turn()
+        on_turn()
 
     def serve_all(self) -> None:
         """Let the present turn have no end."""
@@ -59,11 +55,8 @@ class Backpressure:
     The sum is reported to `HeldBytes` with each change, so that all peers together have a limit.
     """
 
-    def __init__(self, holder: Holder, held: HeldBytes, count_unsent: Callable[[], int]) -> None:
-        self._holder = holder
+    def __init__(self, held: HeldBytes) -> None:
         self._held = held
-        # Returns the bytes that the link has written and the system has not taken.
-        self._count_unsent = count_unsent
         self.blocked = False
         """Whether the peer does not read what is written, or a fault holds the bytes back."""
         self.system_is_full = False
@@ -73,10 +66,10 @@ class Backpressure:
         self.unfinished_bytes = 0
         """What the endpoint holds of incomplete frames and requests."""
 
-    def block(self) -> None:
-        """The peer does not read."""
+    def block(self, unsent_bytes: int) -> None:
+        """The peer does not read; ``unsent_bytes`` were written, and not taken by the system."""
         self.blocked = True
-        self.unread_bytes = self._count_unsent()
+        self.unread_bytes = unsent_bytes
 
     def unblock(self) -> None:
         """The peer has read what was written."""
@@ -88,10 +81,10 @@ class Backpressure:
         self.unblock()
         self.unfinished_bytes = 0
 
-    def report(self, arrived_bytes: int) -> None:
+    def report(self, holder: Holder, arrived_bytes: int) -> None:
         """Report all that is held, with ``arrived_bytes`` that a fault delays."""
-        self._held.put(self._holder, self.unread_bytes + self.unfinished_bytes + arrived_bytes)
+        self._held.put(holder, self.unread_bytes + self.unfinished_bytes + arrived_bytes)
 
-    def report_only(self, size_bytes: int) -> None:
+    def report_only(self, holder: Holder, size_bytes: int) -> None:
         """Report ``size_bytes``: the link is closing or lost, and holds nothing else."""
-        self._held.put(self._holder, size_bytes)
+        self._held.put(holder, size_bytes)

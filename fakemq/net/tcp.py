@@ -70,9 +70,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self._inward: Way | None = None
         self.endpoint: EndpointT | None = None
         """None before the connection is made, and after its end."""
-        self._pressure = Backpressure(self, held or HeldBytes(), self._count_unsent)
-        self._turn = TurnScheduler(self._watch, self._continue, _soon)
+        # Neither keeps a reference to the link: a cycle would keep each closed link, its transport
+        # and its buffers until the garbage collector runs.
+        self._pressure = Backpressure(held or HeldBytes())
+        self._turn = TurnScheduler(_soon)
         self._state = LinkState.OPEN
+        self._will_drop = False
+        """Whether `drop_soon` was called, which a link that is gone can be, too."""
         self._paused = False
         """Whether the node is paused."""
         self._lost_why: str | None = None
@@ -113,7 +117,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             if pressure.unread_bytes > UNREAD_MAX_BYTES:
                 why = f"{pressure.unread_bytes} bytes unread; {UNREAD_MAX_BYTES} is the most"
                 self.drop_soon(why, UNREAD)
-        pressure.report(0 if self._inward is None else self._inward.held_bytes)
+        pressure.report(self, 0 if self._inward is None else self._inward.held_bytes)
 
     def _count_unsent(self) -> int:
         unsent_bytes = self._transport.get_write_buffer_size()
@@ -134,11 +138,12 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
             self._account()
 
     def should_yield(self) -> bool:
-        return self._turn.is_over()
+        return self._turn.is_over(self._watch, self._continue)
 
     def drop_soon(self, why: str, kind: str) -> None:
         """Close the connection on the loop's next turn: a caller may be writing to it now."""
-        if self._state is not LinkState.DROPPING:
+        if not self._will_drop:
+            self._will_drop = True
             self._enter(LinkState.DROPPING)
             _soon(partial(self._drop, why, kind))
 
@@ -152,13 +157,13 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         self.endpoint, self._pressure.unfinished_bytes = None, 0
         self._links.discard(self)
         if self._state is LinkState.GONE:
-            self._pressure.report_only(0)  # nothing is left to be sent
+            self._pressure.report_only(self, 0)  # nothing is left to be sent
         elif self._outward is None:
             self._shut()
         else:  # a fault delays bytes: the connection is closed after the last one
             self._watch()
             self._outward.after(self._shut)
-            self._pressure.report_only(self._count_unsent())
+            self._pressure.report_only(self, self._count_unsent())
         if self._inward is not None:
             self._inward.drop()
 
@@ -167,7 +172,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
         transport = self._transport
         transport.close()
         if self._linger is None and (unsent_bytes := transport.get_write_buffer_size()):
-            self._pressure.report_only(unsent_bytes)
+            self._pressure.report_only(self, unsent_bytes)
             self._linger = asyncio.get_running_loop().call_later(_LINGER_S, transport.abort)
 
     def pause_reading(self) -> None:
@@ -249,7 +254,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _lose(self, why: str) -> None:
         self._links.discard(self)
-        self._pressure.report_only(0)
+        self._pressure.report_only(self, 0)
         endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             endpoint.connection_lost(why)
@@ -322,7 +327,7 @@ class TcpLink(asyncio.BufferedProtocol, Generic[EndpointT]):
 
     def _block(self) -> None:
         """Stop reading: the peer does not read, or a fault holds its bytes back."""
-        self._pressure.block()
+        self._pressure.block(self._count_unsent())
         self._account()
         self._watch()
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import socket
 import struct
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -39,6 +41,30 @@ def test_request_over_tcp_is_answered(port: Port) -> None:
         (closed,) = lab.journal.find(LinkClosed)
         assert (closed.peer, closed.why) == (name, "closed by the peer")
         assert lab.sessions[0].outside
+
+    listening(port, use)
+
+
+def test_closed_link_is_freed_without_the_garbage_collector(port: Port) -> None:
+    freed: list[weakref.ref[TcpLink[Session]]] = []
+
+    async def use(lab: ListenerLab, listener: Listener) -> None:
+        gc.disable()
+        try:
+
+            def ask() -> None:
+                with TcpPeer(port.addr) as peer:
+                    assert peer.ask(7, body=b"hello").body == b"hello"
+
+            await asyncio.to_thread(ask)
+            await lab.gone.wait()
+            session = lab.sessions.pop()
+            assert isinstance(session.link, TcpLink)
+            freed.append(weakref.ref(session.link))
+            del session
+            await until(lambda: freed[0]() is None)
+        finally:
+            gc.enable()
 
     listening(port, use)
 

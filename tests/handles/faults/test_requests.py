@@ -59,6 +59,24 @@ def test_error_applies_twice_and_no_more(mq: fakemq.Cluster, peer: TcpPeer) -> N
     assert fault.what == "error SYSTEM_BUSY SEND_MESSAGE_V2, topic=orders, before_store"
 
 
+@pytest.mark.parametrize("fault", ["pause", "kill"])
+def test_paused_broker_stops_although_a_waiting_request_meets_a_fault(
+    mq: fakemq.Cluster, peer: TcpPeer, fault: str
+) -> None:
+    placed = (
+        mq.faults.pause("SEND_MESSAGE_V2")
+        if fault == "pause"
+        else mq.faults.kill("SEND_MESSAGE_V2")
+    )
+    broker = mq.broker("broker-a")
+    broker.pause()
+    send(peer)
+    broker.stop()
+    assert (broker.state, placed.fired) == ("stopped", 1)
+    broker.restart()
+    assert broker.state == "running"
+
+
 @pytest.mark.parametrize("at", ["before_store", "before_reply"])
 def test_node_pauses_with_a_request(mq: fakemq.Cluster, peer: TcpPeer, at: At) -> None:
     fault = mq.faults.pause("SEND_MESSAGE_V2", node="broker-a", on_call=2, at=at)
