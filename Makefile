@@ -18,18 +18,18 @@ help:
 	@echo "make setup   make the development environment (.venv with all extras)"
 	@echo "make lint    ruff and mypy"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
-	@echo "make fuzz    look for new offences of the parsers, a minute each; ARGS='sql --seconds 600 --keep'"
+	@echo "make fuzz    search for inputs on which parsers fail, one minute each; ARGS='sql --seconds 600 --keep'"
 	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
 
 # A stamp says what was installed, so that a second run costs nothing.
-.venv/.runtime: pyproject.toml
+.venv/.runtime: pyproject.toml setup.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-.venv/.development: pyproject.toml | .venv/.runtime
+.venv/.development: pyproject.toml setup.py | .venv/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary atheris -e '.[fuzz]' \
 		|| echo "no wheel of atheris for this Python: the fuzz corpus is replayed, nothing is explored"
@@ -73,7 +73,7 @@ campaign: .venv/.runtime
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-.venv/.bench: pyproject.toml | .venv/.development
+.venv/.bench: pyproject.toml setup.py | .venv/.development
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 

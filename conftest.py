@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The first text of a fresh clone takes seconds: hypothesis makes its tables of characters. And a
-# machine that does much else stalls any example: what hangs, pytest-timeout ends.
+# Hypothesis builds its character tables on first use, which takes seconds; a busy machine may also
+# be slow. pytest-timeout ends tests that hang.
 settings.register_profile("fakemq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fakemq")
 
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark tests that start a JVM, give those with Spark more time, and put slow tests first.
 
     Workers of xdist take tests in this order, so that no slow test is the last one. Tests that
-    share what is costly to start are of one ``xdist_group``; groups come before all others.
+    share an expensive fixture are of one ``xdist_group``; groups come before all others.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())

@@ -15,7 +15,7 @@ TOP = ("protocol", "fixtures")
 
 def packages() -> list[str]:
     """Return the names of all packages; exit with one line if a folder at the top is missing."""
-    # Linked or not: what lies in fakemq/protocol and fakemq/fixtures is not looked at.
+    # Ignore fakemq/protocol and fakemq/fixtures, whether they are links or not.
     links = [pattern for name in TOP for pattern in (f"fakemq.{name}", f"fakemq.{name}.*")]
     found = find_packages(include=["fakemq", "fakemq.*"], exclude=links)
     for name in TOP:

@@ -22,7 +22,7 @@ from fakemq.errors import ConfigError, FakemqError, NotYetSupported
 F = TypeVar("F", bound=Callable[..., None])
 
 BAD_INPUT = 2
-"""The exit code of click for a wrong option, so ours for a wrong value; what fails later is 1."""
+"""Exit code for a wrong option or value, as in click. Later failures exit with 1."""
 
 
 class _BadInput(click.ClickException):

@@ -64,6 +64,7 @@ def send(
             broker.stats.sent(
                 message.topic, message.queue_id, appended.msg_num, appended.wrote_bytes
             )
+            # The conditions of `Broker.arrived`, repeated: saves a call.
             if broker.holds.by_queue or message.topic == SCHEDULE_TOPIC:
                 broker.arrived(result)
         if code is None or appended is None:

@@ -11,7 +11,7 @@ It has two axes of elapsed time, in whole milliseconds:
 ``jump_to`` change no elapsed time and fire no timer.
 """
 
-# Over 400 lines: a read of the time goes through clock, wall and axis, so they are read together.
+# Over 400 lines: a read of the time goes through clock, wall and axis, so they stay in one file.
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ DOMAINS: dict[str, Domain] = {
     # every connection
     "channel_idle": Domain.LIVENESS,  # IdleStateHandler, 120 s
     "rpc_timeout": Domain.LIVENESS,  # scanResponseTable
-    "offences": Domain.LIVENESS,  # ours: how many warnings were withheld, 60 s
+    # Ours: how many warnings were withheld, 60 s. The kind is public: a value of `TimerFired.kind`.
+    "offences": Domain.LIVENESS,
     # broker
     "register_broker": Domain.LIVENESS,  # registerBrokerAll, 10 s / 30 s
     "client_expiry": Domain.LIVENESS,  # ClientHousekeepingService, 120 s, scan 10 s / 10 s

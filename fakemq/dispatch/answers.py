@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fakemq.net.session import Session
 
 NOTHING_SAID = "not set any response code"
-"""The remark of a response for which Java's processor sets none: each is created with it."""
+"""The remark of responses for which Java sets none: Java creates every response with it."""
 
 
 class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
@@ -47,8 +47,8 @@ class Request(msgspec.Struct, Generic[RequestHeader]):
 class Reply(msgspec.Struct, Generic[ResponseHeader]):
     """A handler's answer; the fields after ``header`` are keyword arguments.
 
-    A ``body`` of slices is read when the answers of the whole batch of requests are written, in
-    the same turn of the loop: the bytes that the slices show must not change until then.
+    If ``body`` is a list of slices, it is read when the batch's answers are written, in the same
+    turn of the loop. Do not change those bytes before.
     """
 
     header: ResponseHeader | None = None

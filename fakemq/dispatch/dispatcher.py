@@ -68,7 +68,7 @@ class Dispatcher(Generic[NodeT]):
             self.handle(session, command)
 
     def handle(self, session: Session, command: RemotingCommand) -> None:
-        """Do as `dispatch`, but without the faults at BEFORE_STORE."""
+        """Dispatch without the faults at BEFORE_STORE."""
         outcome: Parked[Any] | Outcome
         header: Header | None = None
         try:
@@ -125,6 +125,7 @@ class Dispatcher(Generic[NodeT]):
     def _answer(
         self, session: Session, command: RemotingCommand, header: Header | None, outcome: Outcome
     ) -> None:
+        # BEFORE_REPLY and BEFORE_REPLICATE share one effect module, so one intercept serves both.
         if self._before_reply or self._before_replicate:
             BEFORE_REPLY.intercept(self, session, command, header, outcome)
         else:

@@ -64,7 +64,7 @@ class NodeState(Enum):
     STOPPED = "stopped"
     RUNNING = "running"
     PAUSED = "paused"
-    """As a process after SIGSTOP: sockets stay open, nothing is read and no timer fires."""
+    """Like a process after SIGSTOP: sockets stay open, nothing is read and no timer fires."""
     STOPPING = "stopping"
     """A broker's: its clients are disconnected, and it waits for name servers to unregister it."""
 

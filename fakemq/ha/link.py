@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 4 << 20
 """How many bytes a master sends in memory without an acknowledgement.
 
-Two sockets would keep about as much. In memory nothing else stops a master whose slave is paused;
+About the size of two socket buffers. In memory nothing else stops a master whose slave is paused;
 over TCP the sockets do.
 """
 PROTOCOL_WARNING = "HA"

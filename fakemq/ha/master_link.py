@@ -135,7 +135,7 @@ class MasterEnd(HAEnd):
         self.pump()
 
     def appended(self) -> None:
-        """Send new bytes of the log that no sender waits for, when Java would look at the log."""
+        """Schedule a transfer at the next 100 ms tick; no sender waits for it."""
         if self.connection.started and "ha_transfer" not in self._timers:
             due_ms = next_tick_ms(
                 self._now_ms() + 1, self._looked_ms, NO_DATA_WAIT_MS, NO_DATA_WAIT_MS

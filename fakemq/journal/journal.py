@@ -140,7 +140,7 @@ class Journal:
         cause = self.cause
         if type(cause) is not int:
             cause = self._seq_of(cause)
-        at_ms = self._clock.moment_ms
+        at_ms = self._clock.moment_ms  # the first half of `now_ms`, repeated: saves a call
         if at_ms is None:
             at_ms = self._clock.now_ms()
         self._seq = seq = self._seq + 1

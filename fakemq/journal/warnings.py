@@ -58,7 +58,7 @@ class PeerWarnings:
             self._clock.call_later(
                 period.since_ms + PERIOD_MS - now_ms,
                 lambda: self._end(node, kind, period),
-                kind="offences",
+                kind="offences",  # public: a value of `TimerFired.kind`
                 owner=node,
                 outside=True,
             )

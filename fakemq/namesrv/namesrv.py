@@ -150,7 +150,7 @@ class NameServer:
         return self._routes
 
     replicates_later = False
-    """As `dispatch.node.Node` has it."""
+    """See `Node.replicates_later`: a name server has no slaves."""
 
     def client_ids(self, session: Session) -> set[str]:
         """Return nothing: no client registers at a name server."""

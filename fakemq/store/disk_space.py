@@ -60,7 +60,7 @@ class DiskSpace:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, elapsed_ms: int) -> None:
-        """Begin the grid of looks; until the first one puts are taken."""
+        """Begin the grid of looks. Until the first look, puts are accepted."""
         self._started_ms = elapsed_ms
         self.disk_full = False
         self._plan_look()
@@ -111,7 +111,7 @@ class DiskSpace:
         return min(1.0, self._files.used_bytes / size_bytes) if size_bytes else 1.0
 
     def rounded_ratio(self) -> float:
-        """Return the same, rounded up to whole percents.
+        """Return `used_ratio`, rounded up to whole percent.
 
         Source: common/UtilAll.java#getDiskPartitionSpaceUsedPercent (4.9.7)
         """
@@ -123,7 +123,7 @@ class DiskSpace:
     def refusal(self, size_bytes: int, now_ms: int) -> str | None:
         """Return why ``size_bytes`` more are refused, as a clause for clients; None if they fit.
 
-        The clause is empty where Java refuses too: its text says everything.
+        The clause is empty where Java refuses too: Java's own text is complete.
         """
         files = self._files
         used_bytes = files.used_bytes
@@ -196,4 +196,4 @@ class DiskSpace:
 
 
 def _nothing() -> None:
-    """No retention is there yet."""
+    """Default of `on_change`."""

@@ -100,9 +100,9 @@ class Replica:
         self._dispatched_to = at
 
     def close(self) -> None:
-        """Stop to follow the master; cut half a record off a store in memory.
+        """Stop following the master. In a store in memory, remove an incomplete last record.
 
-        The start of a store on a disk cuts it off; a store in memory has no such start.
+        A store on disk removes it at its next start; a store in memory is never recovered.
         """
         log = self._log
         if log.records_end is None or self._store.files.durable or log is not self._store.log:

@@ -85,7 +85,7 @@ class Retention:
             self.start()
 
     def _cancel(self) -> None:
-        """End a batch of deletions and cancel the next one: its files are no longer the store's."""
+        """Cancel a batch of deletions: its files no longer belong to the store."""
         self._clock.cancel(self._timer)
         self._timer = None
         self._deleting = False

@@ -163,7 +163,7 @@ class MessageStore:
             size_bytes = sum([draft.size_bytes for draft in drafts])
         log = self.log
         if size_bytes > log.most_bytes:
-            # Java says PUT_OK to what is larger than a file, and loses it.
+            # Java answers PUT_OK for a put larger than a file, and loses it.
             return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
         now_ms = self._clock.now_ms()
         reason = self.disk_space.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
@@ -201,7 +201,7 @@ class MessageStore:
         stored_ms = appended.store_timestamp_ms
         for draft in drafts:
             properties = draft.decoded_properties
-            if topic == SCHEDULE_TOPIC:
+            if topic == SCHEDULE_TOPIC:  # repeated from `queue_code`: saves a call
                 code = self.delay_levels.queue_code(topic, properties, stored_ms)
             else:
                 code = tags_code(properties.get(TAGS))
