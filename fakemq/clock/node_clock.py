@@ -72,6 +72,7 @@ class NodeClock:
 
     def now_ms(self) -> int:
         """Return the node's wall time, in milliseconds since the epoch."""
+        # The first half of `Clock.now_ms`, repeated: saves a call.
         moment_ms = self._clock.moment_ms
         return (self._clock.now_ms() if moment_ms is None else moment_ms) + self._skew_ms
 

@@ -128,7 +128,8 @@ class ClusterBase(StoredMessages):
 
         The ends are names of nodes, or of peers outside the cluster. With ``one_way`` only the
         bytes from ``source`` to ``target`` are blocked. Raise LookupError for an end that is
-        unknown.
+        unknown. Raise ConfigError for two equal ends, for ends of which none is a node, and for
+        two nodes that never connect to each other.
         """
         return self.faults.partition(source, target, one_way=one_way)
 

@@ -62,8 +62,8 @@ class StoredMessages(Handle):
         topic that does not exist is created. With a ``DELAY`` among the ``properties`` the result
         is empty, because the topic gets the messages only later.
 
-        Raise ConfigError for a message that no broker would store, FakemqError if a broker refuses
-        it for now.
+        Raise ConfigError for a message that no broker would store, LookupError for a ``queue`` that
+        the topic does not have, FakemqError if a broker refuses the message for now.
         """
         topic_queues({topic: 1})
         more = checked_properties(properties or {})

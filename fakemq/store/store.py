@@ -139,6 +139,7 @@ class MessageStore:
         status = check_message(message, config.max_message_size)
         if status is not None:
             return self._refused(message, status)
+        # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
             self.delay_levels.divert(message)
         return self._put(message, draft_message(message, config.max_message_size))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from construct import Int64sb, Struct  # type: ignore[import-untyped]
 
-CHECKPOINT_FILE_BYTES = 4096
-
 Checkpoint = Struct(
     "physic_msg_timestamp" / Int64sb,  # 0: ms, store time of the last record flushed
     "logics_msg_timestamp" / Int64sb,  # 8: ms, of the last one in a flushed consume queue
