@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
 from fakemq import __version__
-from fakemq.config.options import OPTIONS, ClusterOptions
+from fakemq.config.options import OPTIONS
 from fakemq.config.spec import (
     ClusterSpec,
     broker_spec,
@@ -18,6 +19,9 @@ from fakemq.config.spec import (
     require_supported,
 )
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
+
+if TYPE_CHECKING:
+    from fakemq.config.option_types import ClusterOptions
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -102,6 +106,9 @@ def _print(text: str) -> None:
 
 def _run(ctx: click.Context, spec: ClusterSpec) -> None:
     require_supported(spec.broker_configs)
+    # Until the cluster is ready nothing becomes garbage: modules and nodes live on. The server
+    # starts the collector again then.
+    gc.disable()
     from fakemq.serving import serve
 
     if spec.control is None:

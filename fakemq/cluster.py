@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 from fakemq.clock.durations import Duration, span_ms
-from fakemq.config.options import ClusterOptions
 from fakemq.config.spec import cluster_spec
 from fakemq.handles.brokers import AsyncBrokerHandle, BrokerHandle
 from fakemq.handles.clock import AsyncClockHandle, ClockHandle
@@ -21,6 +20,7 @@ from fakemq.handles.running import Life, Wait, in_thread, waited
 from fakemq.serving.thread import ClusterThread
 
 if TYPE_CHECKING:
+    from fakemq.config.option_types import ClusterOptions
     from fakemq.config.spec import ClusterSpec
 
 T = TypeVar("T")

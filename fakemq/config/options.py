@@ -1,6 +1,7 @@
 """The options of a cluster: one table, from which every place that lists them is made.
 
-- `ClusterOptions` types the arguments of ``Cluster``, ``AsyncCluster`` and `spec.cluster_spec`.
+- `option_types.ClusterOptions` types the arguments of ``Cluster``, ``AsyncCluster`` and
+  `spec.cluster_spec`.
 - The command line (`fakemq.cli`) and the pytest plugin (`fakemq.fixtures.options`) add an option
   for each row that is theirs.
 - docs/options.md prints the table.
@@ -9,17 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from fakemq.errors import did_you_mean
 
 # The pytest plugin imports this file in every run of pytest, so it imports as little as possible.
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from fakemq.clock.durations import Instant, Size
-    from fakemq.config.files import ConfigSource
+    from fakemq.config.option_types import ClusterOptions
 
 Kind: TypeAlias = Literal["text", "number", "flag", "list"]
 
@@ -30,7 +27,7 @@ class Option(NamedTuple):
     name: str
     """The name of the keyword argument; pytest's option is this with ``rocketmq_`` before it."""
     kind: Kind
-    """The type on the command line and in ini files; for Python it is in `ClusterOptions`."""
+    """The type on the command line and in ini files; for Python it is in `option_types`."""
     default: object
     """The value if the option is not set; None if the code chooses one."""
     help: str
@@ -164,35 +161,6 @@ OPTIONS = (
         in_pytest=False,
     ),
 )
-
-
-class ClusterOptions(TypedDict, total=False):
-    """The options of ``Cluster``, ``AsyncCluster`` and `spec.cluster_spec`, as Python types."""
-
-    listen: str
-    advertise: str | None
-    namesrv_port: int | None
-    namesrvs: int
-    broker_port: int | None
-    masters: int
-    slaves: int
-    store: str | os.PathLike[str] | None
-    store_from: str | os.PathLike[str] | None
-    memory_limit: Size
-    role: str | None
-    flush: str | None
-    clock: str
-    start_at: Instant | None
-    seed: int | None
-    topics: Mapping[str, int] | Iterable[str]
-    control_port: int | None
-    control_listen: str
-    control_token: str | None
-    ready_file: str | os.PathLike[str] | None
-    config: ConfigSource | Iterable[ConfigSource]
-    strict: bool
-    journal: str | os.PathLike[str] | None
-    ram_size: Size | None
 
 
 DEFAULTS: ClusterOptions = {one.name: one.default for one in OPTIONS}  # type: ignore[assignment]  # a test compares the table with the types

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
@@ -21,10 +21,13 @@ from fakemq.config.layout import (
     refuse_shared_ports,
 )
 from fakemq.config.model import BrokerConfig, NamesrvConfig, Value
-from fakemq.config.options import DEFAULTS, ClusterOptions, require_options
+from fakemq.config.options import DEFAULTS, require_options
 from fakemq.config.unsupported import require_broker
 from fakemq.errors import ConfigError
 from fakemq.protocol.hosts import bracketed
+
+if TYPE_CHECKING:
+    from fakemq.config.option_types import ClusterOptions
 
 NAMESRV_PORT = 9876
 CLOCKS = ("real", "frozen")

@@ -12,7 +12,9 @@ A fault cannot be placed there without an action from that module, so it is impo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from fakemq.faults.plan import Point
 
@@ -102,7 +104,7 @@ VIEW: InterceptPoint[View, Callable[[Any], Any]] = InterceptPoint("view")
 # -- links --------------------------------------------------------------------------------------
 
 
-class Latency(NamedTuple):
+class Latency(msgspec.Struct, frozen=True):
     """A delay of ``latency_ms``, plus or minus up to ``jitter_ms``."""
 
     latency_ms: int

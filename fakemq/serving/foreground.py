@@ -67,6 +67,7 @@ async def _serve(
             # What was imported and built until now lives as long as the process does.
             gc.collect()
             gc.freeze()
+            gc.enable()
             await signalled.wait()
     finally:
         await server.stop()

@@ -6,10 +6,12 @@ store/MappedFileQueue.java (4.9.7)
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.errors import StoreError
-from fakemq.store.files import File, Files
+
+if TYPE_CHECKING:
+    from fakemq.store.files import File, Files
 
 
 class Cut(NamedTuple):

@@ -8,7 +8,8 @@ import pytest
 from fakemq.cli import main
 from fakemq.clock.durations import Instant, Size
 from fakemq.config.files import ConfigSource
-from fakemq.config.options import DEFAULTS, OPTIONS, ClusterOptions, Kind, Option
+from fakemq.config.option_types import ClusterOptions
+from fakemq.config.options import DEFAULTS, OPTIONS, Kind, Option
 from fakemq.config.spec import cluster_spec
 from tests.support.imports import ROOT
 from tests.support.option_table import option_page

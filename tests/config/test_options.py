@@ -11,7 +11,7 @@ import fakemq
 from fakemq.config.files import Settings, load
 from fakemq.config.layout import broker_name, lay_out, lone_broker
 from fakemq.config.model import BrokerConfig
-from fakemq.config.options import ClusterOptions
+from fakemq.config.option_types import ClusterOptions
 from fakemq.config.spec import ClusterSpec, cluster_spec, namesrv_spec
 from fakemq.errors import ConfigError, ConfigWarning, NotYetSupported
 

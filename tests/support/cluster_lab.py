@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Self, Unpack
 
 import fakemq
-from fakemq.config.options import ClusterOptions
+from fakemq.config.option_types import ClusterOptions
 from fakemq.events import AppendRefused, LogAppended
 from fakemq.events.faults import FaultHit
 from fakemq.protocol.codes import RequestCode, ResponseCode

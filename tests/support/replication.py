@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from fakemq.broker.broker import Broker
-from fakemq.config.options import ClusterOptions
+from fakemq.config.option_types import ClusterOptions
 from fakemq.config.spec import cluster_spec
 from fakemq.core.cluster import ClusterCore
 from fakemq.ha.service import HAService

@@ -15,7 +15,7 @@ import pytest
 import fakemq
 from fakemq.client import Client, Message
 from fakemq.clock.timers import DOMAINS
-from fakemq.config.options import ClusterOptions
+from fakemq.config.option_types import ClusterOptions
 from fakemq.events import LinkOpened, PullHeld, RequestReceived, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import (

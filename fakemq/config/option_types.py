@@ -1,0 +1,41 @@
+"""The Python types of a cluster's options, for type checkers: a start does not import this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from fakemq.clock.durations import Instant, Size
+    from fakemq.config.files import ConfigSource
+
+
+class ClusterOptions(TypedDict, total=False):
+    """The options of ``Cluster``, ``AsyncCluster`` and `spec.cluster_spec`, as Python types."""
+
+    listen: str
+    advertise: str | None
+    namesrv_port: int | None
+    namesrvs: int
+    broker_port: int | None
+    masters: int
+    slaves: int
+    store: str | os.PathLike[str] | None
+    store_from: str | os.PathLike[str] | None
+    memory_limit: Size
+    role: str | None
+    flush: str | None
+    clock: str
+    start_at: Instant | None
+    seed: int | None
+    topics: Mapping[str, int] | Iterable[str]
+    control_port: int | None
+    control_listen: str
+    control_token: str | None
+    ready_file: str | os.PathLike[str] | None
+    config: ConfigSource | Iterable[ConfigSource]
+    strict: bool
+    journal: str | os.PathLike[str] | None
+    ram_size: Size | None
