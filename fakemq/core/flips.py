@@ -9,12 +9,13 @@ from fakemq.config import checked
 from fakemq.core.inspection import messages, topics
 from fakemq.core.views import Message
 from fakemq.errors import ConfigError
-from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT, RECORD_LEAST_BYTES
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT, INDEX_ENTRY, RECORD_LEAST_BYTES
 from fakemq.protocol.message import record_size_bytes, record_struct
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
     from fakemq.core.cluster import ClusterCore
+    from fakemq.store.files import File
 
 PLACES = ("log", "queue", "index")
 _PLACE = ("topic", "broker", "queue_id", "offset")
@@ -31,14 +32,14 @@ def flip(broker: Broker, message: Message, where: str, byte: int | None) -> str:
     Raise LookupError if the broker has no such part of the message, ValueError if that part has no
     such byte.
     """
-    data, default = _find(broker, message, where)
+    (file, start), size_bytes, default = _find(broker, message, where)
     at = default if byte is None else byte
-    if not 0 <= at < len(data):
-        raise ValueError(f"byte={at}: what {where} has of the message has {len(data)} bytes")
-    data[at] ^= _MASK
+    if not 0 <= at < size_bytes:
+        raise ValueError(f"byte={at}: what {where} has of the message has {size_bytes} bytes")
+    file.spoil(start + at, bytes([file.read(start + at, 1)[0] ^ _MASK]))
     broker.store.files.damaged = True
     place = f"{message.topic}:{message.queue_id}@{message.offset}"
-    return f"byte {at} of {len(data)} in the {where} of {place}"
+    return f"byte {at} of {size_bytes} in the {where} of {place}"
 
 
 def found(core: ClusterCore, wanted: object) -> Message:
@@ -64,13 +65,16 @@ def found(core: ClusterCore, wanted: object) -> Message:
     raise LookupError(f"no message {wanted!r}")
 
 
-def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int]:
-    """Return the bytes of the place, and the index of the byte to flip by default."""
+def _find(broker: Broker, message: Message, where: str) -> tuple[tuple[File, int], int, int]:
+    """Return the place's file and position, its size, and the index of the default byte."""
     store, at = broker.store, message.commit_log_offset
-    data: memoryview | None = None
-    default = 0
+    place: tuple[File, int] | None = None
+    size_bytes = default = 0
     if where == "log":
-        data = store.select_one_message_by_offset(at)
+        record = store.select_one_message_by_offset(at)
+        found = store.log.find_file(at)
+        if record is not None and found is not None:
+            place, size_bytes = (found[0], at - found[1]), len(record)
         stored = store.look_message_by_offset(at)
         body_bytes = 0 if stored is None else len(stored.body)
         # Its body's first byte; of one without a body, its queue id.
@@ -78,13 +82,14 @@ def _find(broker: Broker, message: Message, where: str) -> tuple[memoryview, int
         default = _BODY_BEGIN + v6_bytes if body_bytes else _QUEUE_ID_END
     elif where == "queue":
         queue = store.consume_queue(message.topic, message.queue_id)
-        units = None if queue is None else queue.units_from(message.offset)
-        data, default = None if units is None else units[: CONSUME_QUEUE_UNIT.size], _TAGS_CODE_END
+        place = None if queue is None else queue.place_of(message.offset)
+        size_bytes, default = CONSUME_QUEUE_UNIT.size, _TAGS_CODE_END
     else:
         index = store.index
         index.catch_up()
-        found = [entry for file in index.files for entry in file.entries_of(at)]
-        data, default = found[-1] if found else None, _KEY_HASH_END
-    if data is None:
+        entries = [entry for file in index.files for entry in file.entries_of(at)]
+        place = entries[-1] if entries else None
+        size_bytes, default = INDEX_ENTRY.size, _KEY_HASH_END
+    if place is None:
         raise LookupError(f"{broker.name} has nothing in its {where} of {message!r}")
-    return data, default
+    return place, size_bytes, default

@@ -29,7 +29,9 @@ class StoreCheckpoint:
         self.physic_ms: int
         self.logics_ms: int
         self.index_ms: int
-        self.physic_ms, self.logics_ms, self.index_ms = CHECKPOINT.unpack_from(file.view)
+        self.physic_ms, self.logics_ms, self.index_ms = CHECKPOINT.unpack(
+            file.read(0, CHECKPOINT.size)
+        )
         self._written = self._packed()
 
     @property

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fakemq.store.writing import InnerMessage
 
 FOLDER = "commitlog"
+_ZEROS = bytes(1 << 16)
 
 
 class CommitLog:
@@ -208,7 +209,9 @@ class CommitLog:
         return file.view[start:end] if end <= file.position else None
 
     def read_from(self, offset: int) -> memoryview | None:
-        """Return the written bytes from ``offset`` to the end of its file, not copied.
+        """Return written bytes from ``offset`` on, all from one file, not copied.
+
+        Behind the blank at a file's end these are pieces of zeros, which the disk does not have.
 
         Source: store/CommitLog.java#getData (4.9.7)
         """
@@ -216,7 +219,8 @@ class CommitLog:
         if found is None:
             return None
         file, first = found
-        return file.view[offset - first : file.position]
+        position, end = offset - first, file.position
+        return file.view[position:end] or memoryview(_ZEROS)[: end - position]
 
     def records(self, start_offset: int, end_offset: int) -> Iterator[tuple[int, memoryview]]:
         """Yield every record in [start, end), with its offset; deleted files are skipped."""
@@ -224,7 +228,7 @@ class CommitLog:
         while at < end_offset:
             data = self.read_from(at)
             position = 0
-            while data is not None and position < len(data):
+            while data is not None and position + BLANK_MIN_BYTES <= len(data):
                 if at + position >= end_offset:
                     return
                 size_bytes, magic = RECORD_HEAD.unpack_from(data, position)
@@ -248,7 +252,7 @@ class CommitLog:
         Source: store/CommitLog.java#pickupStoreTimestamp (4.9.7)
         """
         record = self.read(offset, size_bytes)
-        if record is None or size_bytes < RECORD_LEAST_BYTES:
+        if record is None or len(record) < RECORD_LEAST_BYTES:
             return -1
         return record_store_timestamp_ms(record)
 

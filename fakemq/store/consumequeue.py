@@ -103,7 +103,7 @@ class ConsumeQueue:
         self.max_physic_offset = phy_offset
         cuts: list[Cut] = []
         while queue.last is not None:
-            first, size_bytes, _ = _unpack_unit(queue.last.view)
+            first, size_bytes, _ = _unpack_unit(queue.last.read(0, UNIT_BYTES))
             if first < phy_offset and size_bytes > 0:
                 position = self._entries_end(queue.last, phy_offset)
                 return cuts + queue.truncate(queue.last_offset + position)
@@ -143,12 +143,28 @@ class ConsumeQueue:
         if file is None:
             return None
         position = logic_offset % self._queue.file_size_bytes
-        return file.view[position : file.position] if position < file.position else None
+        end = file.position
+        if position >= end:
+            return None
+        view = file.view
+        # A file that was found with its end missing is shown with zeros there, as in Java.
+        return (
+            view[position:end]
+            if end <= len(view)
+            else memoryview(file.read(position, end - position))
+        )
 
     def unit_at(self, offset: int) -> tuple[int, int, int] | None:
         """Return physical offset, size and tags code of one entry."""
         units = self.units_from(offset)
         return None if units is None else _unpack_unit(units, 0)
+
+    def place_of(self, offset: int) -> tuple[File, int] | None:
+        """Return the file of an entry and the position there; None if there is no such entry."""
+        if self.units_from(offset) is None:
+            return None
+        file = self._queue.find(offset * UNIT_BYTES)
+        return None if file is None else (file, offset * UNIT_BYTES % file.size_bytes)
 
     def next_file_offset(self, offset: int) -> int:
         """Return the offset of the first entry of the next file."""
@@ -167,7 +183,6 @@ class ConsumeQueue:
         if found is None or not found[0].position:
             return 0
         file, first = found
-        units = file.view
         min_phy_offset = log.min_offset
         low = max(0, self._min_logic_offset - first) // UNIT_BYTES
         high = file.position // UNIT_BYTES - 1
@@ -175,7 +190,8 @@ class ConsumeQueue:
         left_ms = right_ms = -1
         while high >= low:
             middle = (low + high) // 2
-            phy_offset, size_bytes, _ = _unpack_unit(units, middle * UNIT_BYTES)
+            unit = file.read(middle * UNIT_BYTES, UNIT_BYTES)
+            phy_offset, size_bytes, _ = _unpack_unit(unit)
             if phy_offset < min_phy_offset:
                 low = middle + 1
                 left = middle
@@ -205,7 +221,8 @@ class ConsumeQueue:
         queue = self._queue
         size_bytes = queue.file_size_bytes
         while len(queue.row) > 1:
-            (last_phy_offset, _, _) = _unpack_unit(queue.row[0].view, size_bytes - UNIT_BYTES)
+            last_unit = queue.row[0].read(size_bytes - UNIT_BYTES, UNIT_BYTES)
+            last_phy_offset, _, _ = _unpack_unit(last_unit)
             if last_phy_offset >= min_phy_offset:
                 break
             queue.delete_before(queue.min_offset + size_bytes)

@@ -1,8 +1,9 @@
-"""A file in a directory, mapped into memory, that knows which of its bytes a crash could lose.
+"""A file in a directory that knows which of its bytes a crash could lose.
 
-Disk blocks are allocated before the mapping is written to. A full disk then raises an error;
-otherwise the write would end the process with SIGBUS. An append through the mapping takes half the
-time of a write call.
+It is written by write calls and read through a mapping. A write through the mapping would take half
+the time, but on a full disk it ends the process with SIGBUS, even where blocks were reserved:
+Linux may then need blocks for several pages around. Reading needs no blocks, except of a hole on
+tmpfs, so what was never written is not read through the mapping either.
 Source: store/MappedFile.java (4.9.7)
 """
 
@@ -12,12 +13,19 @@ import errno
 import mmap
 import os
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fakemq.errors import StoreError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PAGE_BYTES = 4096
-_MOST_RESERVED_BYTES = 1 << 20
+"""A page as the store counts it, whatever the machine's pages are."""
+_STEP_BYTES = 1 << 20
+_ZEROS = memoryview(bytes(_STEP_BYTES))
+_MOST_END_ZEROS = 20
+"""A record, or an entry of a queue, ends with fewer zeros than this."""
 
 
 class Directory(Protocol):
@@ -28,8 +36,15 @@ class Directory(Protocol):
     used_bytes: int
     """The bytes of all files together; a file adds what it appends."""
 
+    def descriptor_of(self, file: DirectoryFile) -> int:
+        """Open a file and return its descriptor; ``release`` is called when that is needed back."""
+
     def path_of(self, path: str) -> str:
         """Return the path in the file system."""
+
+
+_NONE = -1
+_flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class DirectoryFile:
@@ -42,11 +57,10 @@ class DirectoryFile:
 
     __slots__ = (
         "_before",
+        "_bytes",
         "_directory",
         "_ever_flushed",
-        "_map",
-        "_own_pages",
-        "_reserved",
+        "_number",
         "flush_is_lost",
         "flushed",
         "mtime_ms",
@@ -60,18 +74,69 @@ class DirectoryFile:
         self, directory: Directory, path: str, pages: mmap.mmap, mtime_ms: int, made: bool
     ) -> None:
         self._directory = directory
-        self._map = pages
+        self._bytes = memoryview(pages)  # the whole file; only ranges that were written are read
+        self._number = _NONE  # its descriptor, as long as the directory leaves it open
         self._before: dict[int, bytes] = {}  # page number -> its bytes at the last flush
         self._ever_flushed = not made
-        self._own_pages: set[int] = set()  # pages for which `write_at` has allocated blocks
-        self._reserved = 0  # position up to which appends have blocks on the disk
         self.flush_is_lost = False
         """Whether a fault lost a flush, and no later flush succeeded."""
         self.path = path
         self.size_bytes = len(pages)
         self.position = self.flushed = 0 if made else len(pages)
         self.mtime_ms = mtime_ms
-        self.view = memoryview(pages)
+        self.view = self._bytes[:0]
+
+    def look(self, number: int) -> None:
+        """Let `view` show the bytes of an existing file, whose descriptor is ``number``.
+
+        Holes before its last byte become zeros on the disk, so that no reader meets one. Raise
+        OSError if the disk is full.
+        """
+        at = 0
+        for first, last in extents(number, 0, self.size_bytes):
+            _write_zeros(number, at, first)
+            at = last
+        end = self._page_end(at)
+        if end < self.size_bytes and any(self._bytes[max(0, end - _MOST_END_ZEROS) : end]):
+            # A copy may have made a hole of the zeros with which a record or an entry ends.
+            at, end = end, self._page_end(end + 1)
+            _write_zeros(number, at, end)
+        self.view = self._bytes[:end]
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def read(self, start: int, size_bytes: int) -> memoryview | bytes:
+        """As `File.read`; raise StoreError if the disk refuses."""
+        end = start + size_bytes
+        if end <= len(self.view):
+            return self.view[start:end]
+        try:
+            return os.pread(self._descriptor(), size_bytes, start)
+        except OSError as error:
+            raise self._error(f"cannot be read from {start} on", error) from None
+
+    def data(self) -> Iterator[tuple[int, memoryview]]:
+        """As `File.data`."""
+        for first, last in self._extents(0):
+            if first < self.position:
+                yield first, self._bytes[first : min(last, self.position)]
+
+    def data_end(self, start: int) -> int:
+        """Return the position behind the last non-zero byte; ``start`` if there is none."""
+        for first, last in reversed(self._extents(start)):
+            while last > first:
+                begin = max(first, last - _STEP_BYTES)
+                data = bytes(self._bytes[begin:last]).rstrip(b"\0")
+                if data:
+                    return begin + len(data)
+                last = begin
+        return start
+
+    def _extents(self, start: int) -> list[tuple[int, int]]:
+        try:
+            return extents(self._descriptor(), start, self.size_bytes)
+        except OSError as error:
+            raise self._error("cannot be read", error) from None
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -79,92 +144,104 @@ class DirectoryFile:
         """As `File.append`; raise StoreError if the disk is full."""
         start = self.position
         end = start + len(data)
-        if end > self._reserved:
-            self._reserve(end)
-        self.view[start:end] = data
+        try:  # most appends end here without another call
+            count = os.pwrite(self._number, data, start)
+        except OSError:
+            count = 0
+        if count != end - start:
+            self._write(data, start)
         self.position = end
         self.mtime_ms = now_ms
+        if end > len(self.view) >= start:
+            self.view = self._bytes[: self._page_end(end)]
         directory = self._directory
         if start == self.flushed:
             directory.unflushed[self] = None
         directory.used_bytes += end - start
         if end == self.size_bytes:
             # Look-ups by time use the time of the file, also after a kill. The system itself would
-            # set the time at which the last page was first written to.
+            # set the time of the last write.
             self.set_time()
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
+        """As `File.write_at`; raise StoreError if the disk is full."""
         end = offset + len(data)
-        for page in range(offset // PAGE_BYTES, -(-end // PAGE_BYTES)):
-            start = page * PAGE_BYTES
-            if page not in self._own_pages:
-                self._allocate(start, min(start + PAGE_BYTES, self.size_bytes))
-                self._own_pages.add(page)
-            # A file that was never flushed has only zeros on the disk.
-            if self._ever_flushed and page not in self._before:
-                self._before[page] = bytes(self.view[start : start + PAGE_BYTES])
-        self.view[offset:end] = data
+        # A file that was never flushed has only zeros on the disk.
+        if self._ever_flushed:
+            for page in range(offset // PAGE_BYTES, -(-end // PAGE_BYTES)):
+                if page not in self._before:
+                    self._before[page] = self._page(page)
+        self._write(data, offset)
         self.mtime_ms = now_ms
         self._directory.unflushed[self] = None
+
+    def spoil(self, offset: int, data: bytes) -> None:
+        """As `File.spoil`."""
+        self._write(data, offset)
 
     def truncate(self, position: int) -> None:
         """As `File.truncate`; the bytes behind an earlier position become zeros on the disk too."""
         if position < self.position and self.data_end(position) > position:
-            path = self._directory.path_of(self.path)
             try:
-                os.truncate(path, position)
-                os.truncate(path, self.size_bytes)
+                os.ftruncate(self._descriptor(), position)
+                os.ftruncate(self._descriptor(), self.size_bytes)
             except OSError as error:
-                raise store_error(path, f"cannot be cut at {position}", error) from None
-            self._own_pages.clear()
+                raise self._error(f"cannot be cut at {position}", error) from None
+            self.view = self.view[: self._page_end(position)]
             self._before = {page: _cut(page, was, position) for page, was in self._before.items()}
-        self._reserved = min(self._reserved, position)
         if position > self.position:
             self._directory.unflushed[self] = None
         self.position = position
         self.flushed = min(self.flushed, position)
 
-    def _reserve(self, end: int) -> None:
-        """Allocate blocks up to ``end`` at least: a page, then twice as much each time."""
-        start = max(self._reserved, self.position)
-        step = min(max(PAGE_BYTES, self._reserved), _MOST_RESERVED_BYTES)
-        until = min(max(end, start + step), self.size_bytes)
-        self._allocate(start, until)
-        self._reserved = until
-
-    def _allocate(self, start: int, end: int) -> None:
-        path = self._directory.path_of(self.path)
+    def _write(self, data: bytes | bytearray, start: int) -> None:
+        """Write all of ``data`` or none; raise StoreError if the disk refuses."""
+        at, left = start, memoryview(data)
+        number = _NONE
         try:
-            with descriptor(path, os.O_RDWR) as number:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(number, start, end - start)
+            number = self._descriptor()
+            while left:
+                count = os.pwrite(number, left, at)
+                at += count
+                left = left[count:]
         except OSError as error:
-            raise store_error(path, f"cannot be written from {start} on", error) from None
+            with suppress(OSError):  # what is behind the last record is all zeros
+                _write_zeros(number, start, at)
+            raise self._error(f"cannot be written from {start} on", error) from None
 
-    def data_end(self, start: int) -> int:
-        """Return the position behind the last non-zero byte; ``start`` if there is none."""
-        end = self.size_bytes
-        step = _MOST_RESERVED_BYTES
-        with descriptor(self._directory.path_of(self.path), os.O_RDONLY) as number:
-            extents = _extents(number, start, end)
-        for first, last in reversed(extents):
-            while last > first:
-                begin = max(first, last - step)
-                data = bytes(self.view[begin:last]).rstrip(b"\0")
-                if data:
-                    return begin + len(data)
-                last = begin
-        return start
+    def _page(self, page: int) -> bytes:
+        """Return the bytes of a page."""
+        start = page * PAGE_BYTES
+        return bytes(self.read(start, min(PAGE_BYTES, self.size_bytes - start)))
+
+    def _page_end(self, position: int) -> int:
+        """Return where the machine's page ends that has the byte before ``position``."""
+        return min(-(-position // mmap.PAGESIZE) * mmap.PAGESIZE, self.size_bytes)
+
+    # -- its descriptor -----------------------------------------------------------------------
+
+    def _descriptor(self) -> int:
+        if self._number == _NONE:
+            self._number = self._directory.descriptor_of(self)
+        return self._number
+
+    def release(self) -> None:
+        """Close its descriptor; the next call that needs one opens the file again."""
+        if self._number != _NONE:
+            os.close(self._number)
+            self._number = _NONE
+
+    def _error(self, what: str, error: OSError) -> StoreError:
+        return store_error(self._directory.path_of(self.path), what, error)
 
     # -- flushing -----------------------------------------------------------------------------
 
     def flush(self) -> None:
         """Write all bytes and the time to the disk; raise StoreError if the disk refuses."""
-        path = self._directory.path_of(self.path)
         try:
-            self._map.flush()
+            _flush(self._descriptor())
         except OSError as error:
-            raise store_error(path, "cannot be flushed", error) from None
+            raise self._error("cannot be flushed", error) from None
         self.flushed = self.position
         self._ever_flushed = True
         self.flush_is_lost = False
@@ -188,12 +265,13 @@ class DirectoryFile:
         start = page * PAGE_BYTES
         end = min(start + PAGE_BYTES, self.size_bytes)
         if self._ever_flushed:
-            image = bytearray(self._before.get(page) or self.view[start:end])
+            image = bytearray(self._before.get(page) or self._page(page))
             low, high = max(start, self.flushed), min(end, self.position)
             image[low - start : high - start] = bytes(max(0, high - low))
         else:
             image = bytearray(end - start)
-        self.view[start + kept_bytes : end] = image[kept_bytes:]
+        if image[kept_bytes:] != self._page(page)[kept_bytes:]:  # a hole stays a hole
+            self._write(image[kept_bytes:], start + kept_bytes)
 
     def __repr__(self) -> str:
         return f"<file {self.path}, {self.position} of {self.size_bytes} bytes>"
@@ -227,7 +305,12 @@ def store_error(path: str, what: str, error: Exception) -> StoreError:
     return StoreError(f"{path}: {what}: {why}")
 
 
-def _extents(number: int, start: int, end: int) -> list[tuple[int, int]]:
+def _write_zeros(number: int, at: int, end: int) -> None:
+    while at < end:
+        at += os.pwrite(number, _ZEROS[: end - at], at)
+
+
+def extents(number: int, start: int, end: int) -> list[tuple[int, int]]:
     """Return the ranges from ``start`` on that may have non-zero bytes: those without holes."""
     if not hasattr(os, "SEEK_DATA"):
         return [(start, end)]

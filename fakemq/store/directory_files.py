@@ -5,6 +5,7 @@ Source: store/MappedFileQueue.java, store/config/StorePathConfigHelper.java (4.9
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import sys
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """The folders of a store that have files of fixed size."""
 _LEAST_FREE_BYTES = 16 << 20
-"""Left free for other processes. Bytes already mapped and allocated never need it."""
+"""Left free for other processes."""
+_MOST_DESCRIPTORS = 64
+"""Held for files that are written; the others are opened again when they are."""
 
 
 class DiskSize(NamedTuple):
@@ -58,6 +61,7 @@ class DirectoryFiles:
         self._log_folder = os.path.abspath(log_folder or os.path.join(root, LOG_FOLDER))
         self._clock = clock
         self._files: dict[str, DirectoryFile] = {}
+        self._with_descriptor: dict[DirectoryFile, None] = {}  # the oldest first
         self._room_bytes = 0  # bytes that may be appended before the disk is asked again
 
     def path_of(self, path: str) -> str:
@@ -70,7 +74,13 @@ class DirectoryFiles:
     # -- files --------------------------------------------------------------------------------
 
     def open(
-        self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
+        self,
+        path: str,
+        size_bytes: int,
+        now_ms: int | None = None,
+        *,
+        grows: bool = False,
+        sparse: bool = False,
     ) -> DirectoryFile:
         """As `Files.open`; an existing file counts as written to its end.
 
@@ -79,10 +89,10 @@ class DirectoryFiles:
         file = self._files.get(path)
         if file is None:
             at_ms = self._clock.now_ms() if now_ms is None else now_ms
-            file = self._files[path] = self._map(path, size_bytes, at_ms)
+            file = self._files[path] = self._map(path, size_bytes, at_ms, sparse)
         return file
 
-    def _map(self, path: str, size_bytes: int, now_ms: int) -> DirectoryFile:
+    def _map(self, path: str, size_bytes: int, now_ms: int, sparse: bool) -> DirectoryFile:
         full_path = self.path_of(path)
         made = not os.path.exists(full_path)
         try:
@@ -99,14 +109,43 @@ class DirectoryFiles:
                     )
                 else:
                     self.used_bytes += status.st_blocks * 512
+                time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
                 pages = _mapped(number, size_bytes)
+                file = DirectoryFile(self, path, pages, time_ms, made)
+                if not made and not sparse:
+                    file.look(number)
         except (OSError, ValueError, OverflowError) as error:
             if made:
                 with suppress(OSError):
                     os.unlink(full_path)  # the next attempt would find a file of the wrong size
             raise store_error(full_path, "cannot be opened", error) from None
-        time_ms = now_ms if made else status.st_mtime_ns // 1_000_000
-        return DirectoryFile(self, path, pages, time_ms, made)
+        return file
+
+    def descriptor_of(self, file: DirectoryFile) -> int:
+        """Open a file for reading and writing; raise OSError if the system refuses.
+
+        The descriptors of the files that were opened first are closed again, if there are many, or
+        if the process has no more.
+        """
+        opened = self._with_descriptor
+        full_path = self.path_of(file.path)
+        while len(opened) >= _MOST_DESCRIPTORS:
+            self._release(next(iter(opened)))
+        try:
+            number = os.open(full_path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.EMFILE or not opened:
+                raise
+            for other in list(opened):
+                self._release(other)
+            number = os.open(full_path, os.O_RDWR | os.O_CLOEXEC)
+        opened[file] = None
+        return number
+
+    def _release(self, file: DirectoryFile) -> None:
+        if file in self._with_descriptor:
+            del self._with_descriptor[file]
+            file.release()
 
     def delete(self, path: str) -> None:
         """As `Files.delete`; a folder that becomes empty goes too, if it is a queue's."""
@@ -120,6 +159,7 @@ class DirectoryFiles:
         file = self._files.pop(path, None)
         if file is not None:
             self.unflushed.pop(file, None)
+            self._release(file)
             self.used_bytes = max(0, self.used_bytes - file.position)
         if path.count("/") > 1:
             with suppress(OSError):
@@ -154,6 +194,7 @@ class DirectoryFiles:
         """Close all files without a flush and set their times; slices of them stay valid."""
         for file in self._files.values():
             file.set_time()
+            self._release(file)
         self._files.clear()
         self.unflushed.clear()
         self.used_bytes = 0
@@ -238,8 +279,8 @@ class DirectoryFiles:
 def _mapped(number: int, size_bytes: int) -> mmap.mmap:
     """Return a mapping of a file; from Python 3.13 on it holds no descriptor of its own."""
     if sys.version_info >= (3, 13):
-        return mmap.mmap(number, size_bytes, trackfd=False)
-    return mmap.mmap(number, size_bytes)
+        return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ, trackfd=False)
+    return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ)
 
 
 def _cannot_list(error: OSError) -> None:

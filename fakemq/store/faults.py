@@ -90,8 +90,9 @@ class StoreEnd:
         log, at = self._log, start
         while at < end and (found := log.find_file(at)) is not None:
             file, first = found
-            stop = min(end - first, file.position)
-            file.view[at - first : stop] = bytes(stop - (at - first))
+            # Behind its view a file has only zeros.
+            erased = file.view[at - first : min(end - first, file.position)]
+            file.spoil(at - first, bytes(len(erased)))
             at = log.next_file_offset(at)
         self._store.files.damaged = True
 

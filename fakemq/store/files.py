@@ -7,7 +7,7 @@ clock, offsets and positions are bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 
@@ -15,9 +15,10 @@ class File(Protocol):
     """A file of fixed size. It is all zeros at first, and unwritten parts cost nothing.
 
     ``position`` is where the next append goes: Java's wrotePosition. The bytes before ``flushed``
-    survive a crash. ``view`` is for reading only. It shows the whole file, or at least the written
-    part of a file that grows. Read ``view`` again after a write; slices of an old one stay valid
-    when the file grows or is deleted.
+    survive a crash. ``view`` is for reading only. It begins with the file's first byte; all bytes
+    behind its end are zeros that were never written. Of a sparse file it may show nothing: call
+    `read`. Read ``view`` again after a write; slices of an old one stay valid when the file grows
+    or is deleted.
     """
 
     path: str
@@ -30,11 +31,20 @@ class File(Protocol):
     def flushed(self) -> int:
         """The position up to which bytes are flushed: Java's flushedPosition."""
 
+    def read(self, start: int, size_bytes: int) -> memoryview | bytes:
+        """Return this number of bytes, which are in the file; zeros where nothing was written."""
+
+    def data(self) -> Iterator[tuple[int, memoryview]]:
+        """Yield position and bytes of the parts before ``position`` that may be no zeros."""
+
     def append(self, data: bytes, now_ms: int) -> None:
         """Write at ``position`` and move it; the caller has checked that the file has room."""
 
     def write_at(self, offset: int, data: bytes, now_ms: int) -> None:
         """Write anywhere, without moving ``position``."""
+
+    def spoil(self, offset: int, data: bytes) -> None:
+        """Write over bytes as a fault: flushes and crashes do not know of it."""
 
     def truncate(self, position: int) -> None:
         """Move ``position``, forwards or backwards; the bytes behind it are undefined then."""
@@ -64,10 +74,19 @@ class Files(Protocol):
     def total_bytes(self) -> int:
         """The size of the disk, or the limit of memory."""
 
-    def open(self, path: str, size_bytes: int, now_ms: int, *, grows: bool = False) -> File:
+    def open(
+        self,
+        path: str,
+        size_bytes: int,
+        now_ms: int,
+        *,
+        grows: bool = False,
+        sparse: bool = False,
+    ) -> File:
         """Return the file at ``path``; create it if it does not exist.
 
-        ``grows`` is for files of which there are many, mostly empty: it saves memory.
+        ``grows`` is for files of which there are many, mostly empty: it saves memory. ``sparse`` is
+        for files that are not written from the beginning on.
         """
 
     def path_of(self, path: str) -> str:

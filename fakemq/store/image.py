@@ -19,6 +19,7 @@ from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
+from fakemq.store.directory_file import extents
 from fakemq.store.directory_files import FOLDERS
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
@@ -66,7 +67,11 @@ def take(store: MessageStore) -> StoreImage:
             continue
         position = min(file.position, max(0, end - int(name))) if folder == LOG else file.position
         if position or not file.position:
-            pieces = tuple(_pieces(file.view[:position]))
+            pieces = tuple(
+                (start + at, piece)
+                for start, part in file.data()
+                for at, piece in _pieces(part[: max(0, position - start)])
+            )
             images[file.path] = FileImage(file.size_bytes, position, file.mtime_ms, pieces)
     return StoreImage(images, {name: getattr(store.config, name) for name in SIZES})
 
@@ -89,7 +94,9 @@ def _put(files: Files, image: StoreImage) -> None:
     files.clear()
     for path, (size_bytes, position, mtime_ms, pieces) in image.files.items():
         folder = path.partition("/")[0]
-        file = files.open(path, size_bytes, mtime_ms, grows=folder == QUEUES)
+        file = files.open(
+            path, size_bytes, mtime_ms, grows=folder == QUEUES, sparse=folder == INDEX
+        )
         # Appended bytes are counted as used, header and slots of an index file are not.
         slots = image.sizes["max_hash_slot_num"]
         fixed = HEADER_BYTES + slots * SLOT_BYTES + ENTRY_BYTES if folder == INDEX else 0
@@ -197,17 +204,10 @@ def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
 def _data(number: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield position and bytes of the pieces of a file that are not all zeros."""
     with mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
-        at = 0
-        while at < size_bytes:
-            try:
-                at = os.lseek(number, at, os.SEEK_DATA)
-            except OSError:  # only a hole is left
-                return
-            end = os.lseek(number, at, os.SEEK_HOLE)
+        for at, end in extents(number, 0, size_bytes):
             with view[at:end] as part:
                 for start, piece in _pieces(part):
                     yield at + start, piece
-            at = end
 
 
 def _index_sizes(full_path: str, size_bytes: int) -> dict[str, int]:

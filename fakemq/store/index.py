@@ -34,7 +34,7 @@ _INT32_MAX = 0x7FFFFFFF
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
 _pack_entry = INDEX_ENTRY.pack
 _pack_slot = INDEX_SLOT.pack
-_unpack_slot = INDEX_SLOT.unpack_from
+_unpack_slot = INDEX_SLOT.unpack
 
 
 class IndexFile:
@@ -76,7 +76,7 @@ class IndexFile:
             found.end_phy_offset,
             found.hash_slot_count,
             count,
-        ) = INDEX_HEADER.unpack_from(file.view)
+        ) = INDEX_HEADER.unpack(file.read(0, HEADER_BYTES))
         found.index_count = count = min(max(count, 1), max_count)
         file.truncate(found._entries_at + count * ENTRY_BYTES)
         return found
@@ -107,7 +107,7 @@ class IndexFile:
         file = self._file
         count = self.index_count
         slot_at = HEADER_BYTES + key_hash % self._slots * SLOT_BYTES
-        (previous,) = _unpack_slot(file.view, slot_at)
+        (previous,) = _unpack_slot(file.read(slot_at, SLOT_BYTES))
         if not 0 < previous <= count:
             previous = 0
             self.hash_slot_count += 1
@@ -144,14 +144,14 @@ class IndexFile:
             or first <= end_ms <= last
         )
 
-    def entries_of(self, phy_offset: int) -> list[memoryview]:
-        """Return the bytes of a record's entries, not copied, oldest first; search all entries."""
-        view = self._file.view[self._entries_at : self.end]
-        starts = range(0, len(view), ENTRY_BYTES)
+    def entries_of(self, phy_offset: int) -> list[tuple[File, int]]:
+        """Return file and position of a record's entries, oldest first; search all entries."""
+        file = self._file
+        starts = range(self._entries_at + ENTRY_BYTES, self.end, ENTRY_BYTES)
         return [
-            view[at : at + ENTRY_BYTES]
+            (file, at)
             for at in starts
-            if at and INDEX_ENTRY.unpack_from(view, at)[1] == phy_offset
+            if INDEX_ENTRY.unpack(file.read(at, ENTRY_BYTES))[1] == phy_offset
         ]
 
     def select(
@@ -162,14 +162,14 @@ class IndexFile:
         Records with another key of the same hash are found too: the caller compares the keys.
         Source: store/index/IndexFile.java#selectPhyOffset (4.9.7)
         """
-        view = self._file.view
-        count = self.index_count
-        (at,) = _unpack_slot(view, HEADER_BYTES + key_hash % self._slots * SLOT_BYTES)
+        read, count = self._file.read, self.index_count
+        slot_at = HEADER_BYTES + key_hash % self._slots * SLOT_BYTES
+        (at,) = _unpack_slot(read(slot_at, SLOT_BYTES))
         if not 0 < at <= count or count <= 1:
             return
         while len(found) < max_num:
-            entry = INDEX_ENTRY.unpack_from(view, self._entries_at + at * ENTRY_BYTES)
-            read_hash, phy_offset, seconds, previous = entry
+            entry = read(self._entries_at + at * ENTRY_BYTES, ENTRY_BYTES)
+            read_hash, phy_offset, seconds, previous = INDEX_ENTRY.unpack(entry)
             if seconds < 0:
                 return
             time_ms = self.begin_timestamp_ms + seconds * 1000
@@ -251,7 +251,7 @@ class IndexService:
 
     def _load_one(self, path: str, size_bytes: int, now_ms: int) -> IndexFile | None:
         try:
-            file = self._store.open(path, size_bytes, now_ms)
+            file = self._store.open(path, size_bytes, now_ms, sparse=True)
         except StoreError:
             return None
         found = IndexFile.load(file, self._slots, self._max_count)
@@ -327,7 +327,7 @@ class IndexService:
             end_phy_offset, end_timestamp_ms = last.end_phy_offset, last.end_timestamp_ms
         slots, max_count = self._slots, self._max_count
         size_bytes = HEADER_BYTES + slots * SLOT_BYTES + max_count * ENTRY_BYTES
-        file = self._store.open(self._new_path(now_ms), size_bytes, now_ms)
+        file = self._store.open(self._new_path(now_ms), size_bytes, now_ms, sparse=True)
         file.truncate(HEADER_BYTES + slots * SLOT_BYTES + ENTRY_BYTES)
         self.files.append(IndexFile(file, slots, max_count, end_phy_offset, end_timestamp_ms))
         return self.files[-1]

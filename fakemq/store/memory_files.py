@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +42,16 @@ class MemoryFile:
         self.view = memoryview(b"")
         self._grow_to(min(_FIRST_BYTES, size_bytes) if grows else size_bytes)
 
+    def read(self, start: int, size_bytes: int) -> memoryview | bytes:
+        """As `File.read`."""
+        end = start + size_bytes
+        found = self.view[start:end]
+        return found if end <= len(self.view) else bytes(found).ljust(size_bytes, b"\0")
+
+    def data(self) -> Iterator[tuple[int, memoryview]]:
+        """As `File.data`."""
+        yield 0, self.view[: self.position]
+
     def append(self, data: bytes, now_ms: int) -> None:
         start = self.position
         size_bytes = len(data)
@@ -60,6 +70,10 @@ class MemoryFile:
             self._grow_to(end)
         self.view[offset:end] = data
         self.mtime_ms = now_ms
+
+    def spoil(self, offset: int, data: bytes) -> None:
+        """As `File.spoil`."""
+        self.view[offset : offset + len(data)] = data
 
     def truncate(self, position: int) -> None:
         if position > len(self.view):
@@ -102,7 +116,13 @@ class MemoryFiles:
         self.damaged = False
 
     def open(
-        self, path: str, size_bytes: int, now_ms: int | None = None, *, grows: bool = False
+        self,
+        path: str,
+        size_bytes: int,
+        now_ms: int | None = None,
+        *,
+        grows: bool = False,
+        sparse: bool = False,
     ) -> MemoryFile:
         file = self._files.get(path)
         if file is None:

@@ -114,12 +114,13 @@ class Recovery:
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
         while True:
             first, file = files[index]
-            view, size_bytes, at = file.view, file.size_bytes, 0
+            view, at = file.view, 0
+            end = len(view)
             while True:
                 found = look(
                     view,
                     at,
-                    size_bytes,
+                    end,
                     levels,
                     first_offset=first,
                     check_crc=check_crc,
@@ -155,10 +156,11 @@ class Recovery:
             if place is None:
                 return
             file, first = place
+            view = file.view
             found = look(
-                file.view,
+                view,
                 at - first,
-                file.position,
+                min(file.position, len(view)),
                 self._delay_levels,
                 first_offset=first,
                 check_crc=False,
