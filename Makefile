@@ -9,7 +9,7 @@ PYTEST ?= $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve setup check test oldest-pyspark lint scenarios bench campaign soak fuzz clean
+.PHONY: help serve setup check test oldest-pyspark lint scenarios bench campaign soak fuzz attack clean
 
 help:
 	@echo "make serve   start the local cluster (name server 127.0.0.1:9876)"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make scenarios   what real RocketMQ needs hours for, in seconds, by recordings; ARGS='--runs 100'"
 	@echo "make fuzz    search for inputs on which parsers fail, one minute each; ARGS='sql --seconds 600 --keep'"
+	@echo "make attack  attack servers, stores and disks from outside; ARGS='requests --count 100000 --seed 7'"
 	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
@@ -72,6 +73,9 @@ campaign: .venv/.runtime
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+attack: setup
+	$(BIN)/python -m tests.attack $(ARGS)
 
 .venv/.bench: pyproject.toml setup.py | .venv/.development
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
