@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 import sys
 from collections.abc import Callable
+from weakref import WeakSet
 
 from fakemq.errors import FakemqError
 from fakemq.net.held import HeldBytes
@@ -22,6 +24,24 @@ PAUSE_S = 1.0
 """How long, in real seconds, no connection is accepted after the descriptors ran out."""
 SPARE_DESCRIPTORS = 32
 """How many descriptors stay free, so that opening a file or importing a module does not fail."""
+
+
+_sockets: WeakSet[socket.socket] = WeakSet()
+"""The sockets of this process's clusters."""
+
+
+def _close_inherited() -> None:
+    """Close a forked child's copies of the sockets.
+
+    Otherwise a killed broker's port would still accept, and its peers would see no connection end,
+    for as long as the child lives.
+    """
+    for sock in list(_sockets):
+        sock.close()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_close_inherited)
 
 
 class Port:
@@ -45,6 +65,7 @@ class Port:
         """Return a new listening socket on this port."""
         # By its number: asyncio turns Nagle's algorithm off for what is TCP by name only.
         sock = socket.socket(self._holder.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        _sockets.add(sock)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
@@ -63,6 +84,7 @@ class Port:
 def _bind(host: str, port: int, use: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
+    _sockets.add(sock)
     try:
         if port:
             # Only so that connections of an earlier run in TIME_WAIT are no hindrance; a port
@@ -178,6 +200,7 @@ class Listener:
                 self._refuse(sock, f"all but {SPARE_DESCRIPTORS} descriptors are in use")
                 return
             connection.setblocking(False)
+            _sockets.add(connection)
             self._serve(sock, connection)
 
     def _refuse(self, sock: socket.socket, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future, InvalidStateError
@@ -38,9 +39,14 @@ class RunningCluster(Protocol):
 
 
 class ClusterThread:
-    """Runs one cluster server; every method may be called from any thread but its own."""
+    """Runs one cluster server; every method may be called from any thread but its own.
+
+    A forked child has a copy of this object, but no such thread: there every call raises
+    FakemqError, and `stop` does nothing.
+    """
 
     def __init__(self, spec: ClusterSpec) -> None:
+        self._pid = os.getpid()
         self.server = ClusterServer(spec)
         self._loop = EventLoop()
         self._awaited: set[Future[Any]] = set()
@@ -82,7 +88,7 @@ class ClusterThread:
 
     def stop(self) -> None:
         """Stop the cluster cleanly and end the thread; do nothing if it has ended."""
-        if self._thread.is_alive():
+        if self._thread.is_alive() and not self._is_inherited:
             self.server.core.end_moves()
             try:
                 self.wait(self.server.stop())
@@ -91,11 +97,21 @@ class ClusterThread:
 
     def close(self) -> None:
         """End the thread."""
-        if self._thread.is_alive():
+        if self._thread.is_alive() and not self._is_inherited:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
 
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether a fork copied this object."""
+        return os.getpid() != self._pid
+
     def _submit(self, submit: Callable[[], T]) -> T:
+        if self._is_inherited:
+            raise FakemqError(
+                f"this cluster runs in process {self._pid}, and this is a forked child of it:"
+                " connect clients to its ports, or start a cluster in the child"
+            )
         try:
             return submit()
         except RuntimeError:

@@ -1,0 +1,127 @@
+"""A forked child of the process that runs a cluster, or that has a client."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fakemq
+from fakemq.client import Client, Message
+from tests.support.forking import in_child
+from tests.support.tcp import refuses
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+
+NOT_HERE = (
+    r"FakemqError: this cluster runs in process \d+, and this is a forked child of it: connect"
+    " clients to its ports, or start a cluster in the child"
+)
+CALLS: list[Callable[[fakemq.Cluster], object]] = [
+    lambda mq: mq.seed("orders", ["x"]),
+    lambda mq: mq.messages("orders"),
+    lambda mq: mq.topics(),
+    lambda mq: mq.reset(),
+    lambda mq: mq.clock.advance("1s"),
+    lambda mq: mq.wait_for(lambda: True),
+    lambda mq: mq.broker("broker-a").kill(),
+    lambda mq: mq.broker("broker-a").restart(),
+    lambda mq: mq.faults.drop("PULL_MESSAGE"),
+    lambda mq: mq.group("g").members(),
+    lambda mq: mq.snapshot(),
+    lambda mq: mq.inspect(lambda core: core),
+]
+
+
+def test_call_in_a_child_is_refused_at_once() -> None:
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        for call in CALLS:
+            assert re.fullmatch(NOT_HERE, in_child(lambda call=call: call(mq)))  # type: ignore[misc]
+        assert mq.seed("orders", ["x"])
+
+
+def test_child_knows_the_addresses_and_connects_to_them() -> None:
+    def send() -> object:
+        with Client(mq.namesrv_addr) as client:
+            return client.send(Message("orders", b"from the child")).status.name
+
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        assert in_child(send) == "SEND_OK"
+        assert [one.body for one in mq.messages("orders")] == [b"from the child"]
+
+
+def test_child_starts_a_cluster_of_its_own() -> None:
+    def run() -> object:
+        with fakemq.Cluster(topics={"mine": 1}) as own:
+            return own.seed("mine", ["x"])[0].body
+
+    with fakemq.Cluster(topics={"orders": 1}) as mq:
+        assert in_child(run) == "b'x'"
+        assert "mine" not in mq.topics()
+
+
+def test_stop_in_a_child_leaves_the_parents_cluster_alone(tmp_path: Path) -> None:
+    mq = fakemq.Cluster(topics={"orders": 1}, store=str(tmp_path), control_port=0)
+
+    def leave() -> object:
+        nonlocal mq
+        mq.stop()
+        mq.stop()
+        del mq
+        gc.collect()
+        return "left"
+
+    with mq as kept:
+        kept.seed("orders", ["before"])
+        assert in_child(leave) == "left"
+        assert in_child(lambda: kept.__exit__()) == "None"
+        with Client(kept.namesrv_addr) as client:
+            client.send(Message("orders", b"after"))
+        assert [one.body for one in kept.messages("orders")] == [b"before", b"after"]
+    with fakemq.Cluster(store=str(tmp_path)) as again:
+        assert [one.body for one in again.messages("orders")] == [b"before", b"after"]
+
+
+def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
+    context = multiprocessing.get_context("fork")
+    with fakemq.Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
+        client.send(Message("orders", b"x"))
+        over = context.Event()
+        child = context.Process(target=over.wait, args=(30,))
+        child.start()
+        try:
+            mq.broker("broker-a").kill()
+            assert refuses(int(mq.broker("broker-a").addr.rpartition(":")[2]))
+            # The client reads the end of its connection, although the child had a copy of it.
+            (channel,) = (
+                one
+                for addr, one in client._remoting._channels.items()
+                if addr == mq.broker("broker-a").addr
+            )
+            channel.socket.settimeout(5)
+            assert channel.socket.recv(1) == b""
+        finally:
+            over.set()
+            child.join()
+
+
+def test_client_in_a_child_is_refused_and_its_parents_goes_on() -> None:
+    refusal = (
+        r"MQClientError: this client belongs to process \d+, and this is a forked child of it:"
+        " create a client in the child"
+    )
+    with fakemq.Cluster(topics={"orders": 1}) as mq, Client(mq.namesrv_addr) as client:
+        client.send(Message("orders", b"before"))
+        client.subscribe("orders")
+        client.heartbeat()
+        for call in (client.topic_names, client.heartbeat, lambda: client.poll(timeout_ms=0)):
+            assert re.fullmatch(refusal, in_child(call))
+        assert in_child(client.close) == "None"
+        assert mq.group("DEFAULT_CONSUMER").members() != []
+        client.send(Message("orders", b"after"))
+        assert len(mq.messages("orders")) == 2
