@@ -8,13 +8,14 @@ from types import MappingProxyType
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import pulled_messages
-from fakemq.client.operation import Operation
+from fakemq.client.operation import Operation, Reading
 from fakemq.client.routes import MASTER_ID, masters
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import BrokerData
 from fakemq.protocol.bodies.stats import ConsumeStats, TopicOffset, TopicStatsTable
 from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
 from fakemq.protocol.headers.offset import (
@@ -56,45 +57,55 @@ class Admin:
     def max_offset(self, queue: MessageQueue) -> Operation[int]:
         """Return the offset that the queue's next message will get."""
         header = GetMaxOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
-        fields = yield from self._ask(queue, RequestCode.GET_MAX_OFFSET, header)
-        return GetMaxOffsetResponseHeader.decode(fields).offset
+        code = RequestCode.GET_MAX_OFFSET
+        response, reading = yield from self._ask(queue, code, header)
+        with reading:
+            return GetMaxOffsetResponseHeader.decode(response.ext_fields).offset
 
     def min_offset(self, queue: MessageQueue) -> Operation[int]:
         """Return the first offset that is still stored."""
         header = GetMinOffsetRequestHeader(topic=queue.topic or "", queue_id=queue.queue_id)
-        fields = yield from self._ask(queue, RequestCode.GET_MIN_OFFSET, header)
-        return GetMinOffsetResponseHeader.decode(fields).offset
+        code = RequestCode.GET_MIN_OFFSET
+        response, reading = yield from self._ask(queue, code, header)
+        with reading:
+            return GetMinOffsetResponseHeader.decode(response.ext_fields).offset
 
     def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> Operation[int]:
         """Return the offset of the first message stored at or after a broker's time."""
         header = SearchOffsetRequestHeader(
             topic=queue.topic or "", queue_id=queue.queue_id, timestamp=timestamp_ms
         )
-        fields = yield from self._ask(queue, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
-        return SearchOffsetResponseHeader.decode(fields).offset
+        code = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
+        response, reading = yield from self._ask(queue, code, header)
+        with reading:
+            return SearchOffsetResponseHeader.decode(response.ext_fields).offset
 
     def topic_offsets(self, topic: str, addr: str) -> Operation[dict[MessageQueue, TopicOffset]]:
         """Return the first and next offset of each writable queue of the topic at one broker."""
         header = GetTopicStatsInfoRequestHeader(topic=topic)
         command = self._instance.command(RequestCode.GET_TOPIC_STATS_INFO, header)
         response = yield from self._instance.invoke_ok(addr, command)
-        return TopicStatsTable.decode(response.body).offset_table
+        with Reading(addr):
+            return TopicStatsTable.decode(response.body).offset_table
 
     def earliest_store_time_ms(self, queue: MessageQueue) -> Operation[int]:
         """Return when the queue's first message was stored; -1 if it has none."""
         header = GetEarliestMsgStoretimeRequestHeader(
             topic=queue.topic or "", queue_id=queue.queue_id
         )
-        fields = yield from self._ask(queue, RequestCode.GET_EARLIEST_MSG_STORETIME, header)
-        return GetEarliestMsgStoretimeResponseHeader.decode(fields).timestamp
+        code = RequestCode.GET_EARLIEST_MSG_STORETIME
+        response, reading = yield from self._ask(queue, code, header)
+        with reading:
+            return GetEarliestMsgStoretimeResponseHeader.decode(response.ext_fields).timestamp
 
     def _ask(
         self, queue: MessageQueue, code: RequestCode, header: RpcRequestHeader
-    ) -> Operation[dict[str, str]]:
+    ) -> Operation[tuple[RemotingCommand, Reading]]:
+        """Return the answer of the queue's master, and the block in which to read it."""
         header.bname = queue.broker_name
         addr = yield from self._instance.master_addr(queue)
         response = yield from self._instance.invoke_ok(addr, self._instance.command(code, header))
-        return response.ext_fields
+        return response, Reading(addr)
 
     # -- messages -----------------------------------------------------------------------------
 
@@ -108,9 +119,11 @@ class Admin:
             ) from error
         header = ViewMessageRequestHeader(offset=offset)
         command = self._instance.command(RequestCode.VIEW_MESSAGE_BY_ID, header)
-        response = yield from self._instance.invoke_ok(format_host(host), command)
-        for message in pulled_messages(response.body):
-            return message
+        addr = format_host(host)
+        response = yield from self._instance.invoke_ok(addr, command)
+        with Reading(addr):
+            for message in pulled_messages(response.body):
+                return message
         raise MQClientError(f"an answer without a message for {offset_msg_id}")
 
     def query_messages(
@@ -174,13 +187,13 @@ class Admin:
             command.ext_fields |= more_fields
             try:
                 response = yield from self._instance.invoke_ok(addr, command)
+                with Reading(addr):
+                    found += pulled_messages(response.body)
             except (MQBrokerError, RemotingError) as error:
                 not_found = isinstance(error, MQBrokerError) and (
                     error.code == ResponseCode.QUERY_NOT_FOUND
                 )
                 failures += [] if not_found else [error]
-            else:
-                found += pulled_messages(response.body)
         if failures and len(failures) == len(addrs):
             raise failures[-1]
         return found
@@ -198,7 +211,8 @@ class Admin:
             header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
             command = self._instance.command(RequestCode.GET_CONSUME_STATS, header)
             response = yield from self._instance.invoke_ok(addr, command)
-            stats = ConsumeStats.decode(response.body)
+            with Reading(addr):
+                stats = ConsumeStats.decode(response.body)
             result.offset_table |= stats.offset_table
             result.consume_tps += stats.consume_tps
         return result

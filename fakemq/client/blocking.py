@@ -60,7 +60,8 @@ class Client:
     Options are the fields of `ClientConfig`. It sends for ``producer_group`` and consumes for
     ``consumer_group``; use `run` for operations of other groups. Requests from brokers are passed
     to ``instance.handlers`` while a call waits, or in `poll`. Errors are those of
-    `fakemq.client.errors`. `close` leaves all groups.
+    `fakemq.client.errors`. `close` leaves all groups. A client serves the process that created it:
+    in a forked child every call raises MQClientError.
     """
 
     def __init__(self, namesrv_addr: str, **options: Unpack[ClientOptions]) -> None:
@@ -93,9 +94,13 @@ class Client:
         return self._remoting.channel(addr)
 
     def close(self) -> None:
-        """Leave all groups and close every connection."""
+        """Leave all groups and close every connection.
+
+        In a forked child this only drops the child's copies of the connections.
+        """
         try:
-            self.run(self.instance.unregister_all())
+            if not self._remoting.is_inherited:
+                self.run(self.instance.unregister_all())
         finally:
             self._remoting.close()
 

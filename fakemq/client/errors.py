@@ -1,5 +1,8 @@
 """What can go wrong for a client.
 
+A server cannot cause any other error here, whatever it answers. A wrong argument of the caller is a
+TypeError or ValueError, as usual; an error of the caller's own functions is raised as it is.
+
 FakemqError
  ├─ MQClientError                  the client itself sees that it cannot be done
  ├─ MQBrokerError                  a server answered with an error
@@ -7,6 +10,7 @@ FakemqError
      ├─ RemotingConnectError         no peer answers at the address; also a ConnectionError
      ├─ RemotingSendRequestError     the connection was lost; also a ConnectionError
      ├─ RemotingTimeoutError         no response in time; also a TimeoutError
+     ├─ RemotingCommandError         the response is not what its request asked for
      └─ RemotingTooMuchRequestError  the time for all attempts is used up; also a TimeoutError
 
 Source: client/exception/*.java, remoting/exception/*.java (4.9.7)
@@ -63,6 +67,16 @@ class RemotingTimeoutError(RemotingError, TimeoutError):
 
     def __init__(self, addr: str, timeout_ms: int) -> None:
         super().__init__(f"wait response on the channel <{addr}> timeout, {timeout_ms}(ms)", addr)
+
+
+class RemotingCommandError(RemotingError):
+    """The response is not what its request asked for: a field is missing, or its body is damaged.
+
+    Source: remoting/exception/RemotingCommandException.java (4.9.7)
+    """
+
+    def __init__(self, addr: str, problem: object) -> None:
+        super().__init__(f"cannot read the response of {addr or 'a peer'}: {problem}", addr)
 
 
 class RemotingTooMuchRequestError(RemotingError, TimeoutError):

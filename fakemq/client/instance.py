@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fakemq.client.errors import MQBrokerError, MQClientError, RemotingError
 from fakemq.client.name_servers import NameServers
-from fakemq.client.operation import Operation, ask, ask_ok
+from fakemq.client.operation import Operation, Reading, ask, ask_ok
 from fakemq.client.options import ClientConfig
 from fakemq.client.routes import MASTER_ID, Route, RouteTable
 from fakemq.clock.machine_time import MachineTime, TimeSource
@@ -19,7 +20,7 @@ from fakemq.protocol.bodies.heartbeat import (
 )
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.bodies.route import ClusterInfo, TopicList, TopicRouteData
-from fakemq.protocol.codes import RequestCode, ResponseCode
+from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
 from fakemq.protocol.command import FLAG_RESPONSE, RemotingCommand
 from fakemq.protocol.header import Header
 from fakemq.protocol.headers.client import (
@@ -34,6 +35,8 @@ from fakemq.randomness import Randomness
 if TYPE_CHECKING:
     from fakemq.client.messages import LocalTransactionState
     from fakemq.protocol.message import MessageExt
+
+_log = logging.getLogger("fakemq.client")
 
 NOT_FOUND_TOPIC_EXCEPTION = 10005  # client/common/ClientErrorCode.java (4.9.7)
 
@@ -108,11 +111,20 @@ class ClientInstance:
     def handle(self, addr: str, request: RemotingCommand) -> RemotingCommand | None:
         """Return the answer to a broker's request, as a `Handler` does.
 
+        A handler that fails is logged and answered with SYSTEM_ERROR, as in Java: its error does
+        not end the operation that happened to read the request.
+
         Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
         """
         handler = self.handlers.get(request.code)
+        response: RemotingCommand | None
         if handler is not None:
-            response = handler(addr, request)
+            try:
+                response = handler(addr, request)
+            except Exception as error:
+                _log.exception("the handler of %s from %s failed", code_name(request.code), addr)
+                remark = f"{type(error).__name__}: {error}"
+                response = RemotingCommand(ResponseCode.SYSTEM_ERROR, remark=remark)
         else:
             response = RemotingCommand(
                 ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
@@ -138,16 +150,27 @@ class ClientInstance:
         response = yield from self.ask_namesrv(command)
         if response.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
+        with self._read_ok(response):
+            return TopicRouteData.decode(response.body)
+
+    def _read_ok(self, response: RemotingCommand) -> Reading:
+        """Return the block in which to read a name server's response.
+
+        Raise MQBrokerError unless it is a SUCCESS.
+        """
+        addr = self.name_servers.chosen or ""
         if response.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
-        return TopicRouteData.decode(response.body)
+            raise MQBrokerError(response.code, response.remark, addr)
+        return Reading(addr)
 
     def update_route(self, topic: str) -> Operation[Route | None]:
         """Ask for the topic's route and store it; keep the known route if there is no new one."""
         data = yield from self.fetch_route(topic)
-        if data is None:
-            return None
-        return self.routes.put(topic, data, self.time.elapsed_ms())
+        return None if data is None else self._put(topic, data)
+
+    def _put(self, topic: str, data: TopicRouteData) -> Route:
+        with Reading(self.name_servers.chosen):
+            return self.routes.put(topic, data, self.time.elapsed_ms())
 
     def known_route(self, topic: str) -> Operation[Route | None]:
         """Return the topic's route; ask for it if it is unknown or too old.
@@ -178,7 +201,7 @@ class ClientInstance:
                 for one in data.queue_datas:
                     count = min(self.config.default_topic_queue_nums, one.read_queue_nums)
                     one.read_queue_nums = one.write_queue_nums = count
-                route = self.routes.put(topic, data, self.time.elapsed_ms())
+                route = self._put(topic, data)
         if route is None or not route.publish_queues:
             raise MQClientError(
                 f"No route info of this topic: {topic}{FAQ}", NOT_FOUND_TOPIC_EXCEPTION
@@ -216,17 +239,15 @@ class ClientInstance:
     def cluster_info(self) -> Operation[ClusterInfo]:
         """Return every cluster and broker that a name server knows."""
         response = yield from self.ask_namesrv(self.command(RequestCode.GET_BROKER_CLUSTER_INFO))
-        if response.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
-        return ClusterInfo.decode(response.body)
+        with self._read_ok(response):
+            return ClusterInfo.decode(response.body)
 
     def topic_names(self) -> Operation[list[str]]:
         """Return every topic that a name server knows, in no order."""
         command = self.command(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
         response = yield from self.ask_namesrv(command)
-        if response.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(response.code, response.remark, self.name_servers.chosen or "")
-        return TopicList.decode(response.body).topic_list
+        with self._read_ok(response):
+            return TopicList.decode(response.body).topic_list
 
     # -- membership ---------------------------------------------------------------------------
 
@@ -301,7 +322,8 @@ class ClientInstance:
         header = GetConsumerListByGroupRequestHeader(consumer_group=group)
         command = self.command(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header)
         response = yield from self.invoke_ok(addr.addr, command)
-        return GetConsumerListByGroupResponseBody.decode(response.body).consumer_id_list or []
+        with Reading(addr.addr):
+            return GetConsumerListByGroupResponseBody.decode(response.body).consumer_id_list or []
 
     def _broker_addrs(self, *, masters_only: bool) -> list[str]:
         return [

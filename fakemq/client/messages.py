@@ -117,7 +117,9 @@ class PullResult(msgspec.Struct, frozen=True):
 def batch_body(messages: Iterable[Message]) -> bytes:
     """Return the body of a SEND_BATCH_MESSAGE; raise LocalProtocolError if it is impossible."""
     return encode_batch(
-        BatchMember(one.body, encode_properties_as_java(one.properties).encode(), one.flag)
+        BatchMember(
+            one.body, encode_properties_as_java(one.properties).encode("utf-8", "replace"), one.flag
+        )
         for one in messages
     )
 

@@ -8,11 +8,13 @@ the next name server or broker is written once, for blocking and asynchronous pr
 from __future__ import annotations
 
 from collections.abc import Generator
+from types import TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from fakemq.client.errors import MQBrokerError
+from fakemq.client.errors import MQBrokerError, RemotingCommandError
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
+from fakemq.protocol.errors import ProtocolError
 
 
 class Call(NamedTuple):
@@ -46,3 +48,28 @@ def tell(addr: str, command: RemotingCommand, timeout_ms: int) -> Operation[None
     """Send a request that has no response."""
     command.flag |= FLAG_ONEWAY
     yield Call(addr, command, timeout_ms)
+
+
+class Reading:
+    """Around everything that reads a response: ``with Reading(addr):``.
+
+    Raise RemotingCommandError if the response cannot be read. As a `RemotingError` it is treated
+    like a lost connection: a producer tries the next broker, as in Java.
+    """
+
+    __slots__ = ("_addr",)
+
+    def __init__(self, addr: str | None) -> None:
+        self._addr = addr or ""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, ProtocolError):
+            raise RemotingCommandError(self._addr, error) from error

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from fakemq.client.errors import RemotingError, RemotingSendRequestError, RemotingTimeoutError
+from fakemq.client.errors import (
+    MQClientError,
+    RemotingError,
+    RemotingSendRequestError,
+    RemotingTimeoutError,
+)
 from fakemq.client.operation import Call, Operation
 from fakemq.client.remoting import BlockingChannel, BlockingRemoting
 from fakemq.clock.machine_time import real_elapsed_ms
@@ -113,6 +118,9 @@ class Parallel:
             except RemotingError as error:
                 resume = partial(operation.throw, error)
                 continue
+            except MQClientError as error:  # the request cannot be sent at all
+                operation.close()
+                return _Outcome(error)
             if not call.command.is_oneway:
                 until_ms = real_elapsed_ms() + call.timeout_ms
                 self._waiting.append(

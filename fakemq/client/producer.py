@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fakemq.client.addresses import vip_addr
 from fakemq.client.errors import (
     MQBrokerError,
     MQClientError,
@@ -14,12 +15,13 @@ from fakemq.client.errors import (
 )
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import Message, SendResult, SendStatus, batch_body, compress
-from fakemq.client.operation import Operation, ask, tell
+from fakemq.client.operation import Operation, Reading, ask, tell
 from fakemq.client.queue_choice import QueueChoice
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
+from fakemq.protocol.errors import LocalProtocolError
 from fakemq.protocol.headers.send import (
     SendMessageRequestHeader,
     SendMessageRequestHeaderV2,
@@ -178,18 +180,19 @@ class Producer:
         status = _STATUS_OF.get(response.code)
         if status is None:
             raise MQBrokerError(response.code, response.remark, addr)
-        header = SendMessageResponseHeader.decode(response.ext_fields)
-        return SendResult(
-            status=status,
-            msg_id=message.unique_id if batch is None else ",".join(batch),
-            offset_msg_id=header.msg_id,
-            queue=MessageQueue(
-                topic=message.topic, broker_name=queue.broker_name, queue_id=header.queue_id
-            ),
-            queue_offset=header.queue_offset,
-            transaction_id=header.transaction_id,
-            region_id=response.ext_fields.get(names.MSG_REGION, "") or "DefaultRegion",
-        )
+        with Reading(addr):
+            header = SendMessageResponseHeader.decode(response.ext_fields)
+            return SendResult(
+                status=status,
+                msg_id=message.unique_id if batch is None else ",".join(batch),
+                offset_msg_id=header.msg_id,
+                queue=MessageQueue(
+                    topic=message.topic, broker_name=queue.broker_name, queue_id=header.queue_id
+                ),
+                queue_offset=header.queue_offset,
+                transaction_id=header.transaction_id,
+                region_id=response.ext_fields.get(names.MSG_REGION, "") or "DefaultRegion",
+            )
 
     def _choose(self, topic: str, failed_broker: str | None) -> Operation[MessageQueue]:
         route = yield from self._instance.route_to_send(topic)
@@ -270,7 +273,11 @@ class Producer:
                     self._instance.unique_ids.create(now_ms)
                 )
         wait = {names.WAIT_STORE_MSG_OK: _waits(first)}
-        return Message(first.topic, batch_body(messages), properties=wait)
+        try:
+            body = batch_body(messages)
+        except LocalProtocolError as error:
+            raise MQClientError(str(error), ResponseCode.MESSAGE_ILLEGAL) from error
+        return Message(first.topic, body, properties=wait)
 
     def _check(self, message: Message) -> None:
         """Raise MQClientError for a message that Java would not send.
@@ -288,15 +295,6 @@ class Producer:
             raise MQClientError(
                 f"the message body size over max value, MAX: {limit}", ResponseCode.MESSAGE_ILLEGAL
             )
-
-
-def vip_addr(addr: str) -> str:
-    """Return the address of a broker's fast port.
-
-    Source: common/MixAll.java#brokerVIPChannel (4.9.7)
-    """
-    host, _, port = addr.rpartition(":")
-    return f"{host}:{int(port) - 2}"
 
 
 def _waits(message: Message) -> str:

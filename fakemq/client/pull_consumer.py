@@ -9,7 +9,7 @@ import msgspec
 from fakemq.client.errors import MQBrokerError, MQClientError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import PullResult, PullStatus, pulled_messages
-from fakemq.client.operation import Operation, ask, tell
+from fakemq.client.operation import Operation, Reading, ask, tell
 from fakemq.client.routes import MASTER_ID, BrokerAddr
 from fakemq.protocol.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
 from fakemq.protocol.bodies.queue import (
@@ -121,7 +121,8 @@ class PullConsumer:
         status = _STATUS_OF.get(response.code)
         if status is None:
             raise MQBrokerError(response.code, response.remark, broker.addr)
-        result = _pull_result(queue, status, response.ext_fields, response.body)
+        with Reading(broker.addr):
+            result = _pull_result(queue, status, response.ext_fields, response.body)
         self._pull_from[queue] = result.suggest_which_broker_id
         return _filtered(result, queue, expression, expression_type)
 
@@ -206,7 +207,8 @@ class PullConsumer:
             return None
         if response.code != ResponseCode.SUCCESS:
             raise MQBrokerError(response.code, response.remark, broker.addr)
-        return QueryConsumerOffsetResponseHeader.decode(response.ext_fields).offset
+        with Reading(broker.addr):
+            return QueryConsumerOffsetResponseHeader.decode(response.ext_fields).offset
 
     def update_offset(
         self, queue: MessageQueue, offset: int, *, oneway: bool = True
@@ -243,7 +245,8 @@ class PullConsumer:
             )
             command = self._instance.command(RequestCode.LOCK_BATCH_MQ, body=body.encode())
             response = yield from self._instance.invoke_ok(addr, command)
-            locked.update(LockBatchResponseBody.decode(response.body).lock_ok_mq_set)
+            with Reading(addr):
+                locked.update(LockBatchResponseBody.decode(response.body).lock_ok_mq_set)
         return locked
 
     def unlock(self, queues: Iterable[MessageQueue], *, oneway: bool = False) -> Operation[None]:

@@ -9,12 +9,15 @@ Source: remoting/netty/NettyRemotingClient.java (4.9.7)
 
 from __future__ import annotations
 
+import os
 import selectors
 import socket
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from fakemq.client.addresses import split_addr
 from fakemq.client.errors import (
+    MQClientError,
     RemotingConnectError,
     RemotingError,
     RemotingSendRequestError,
@@ -24,7 +27,7 @@ from fakemq.client.operation import Call, Operation
 from fakemq.clock.machine_time import real_elapsed_ms
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
-from fakemq.protocol.errors import RemoteProtocolError
+from fakemq.protocol.errors import LocalProtocolError, RemoteProtocolError
 
 T = TypeVar("T")
 OnRequest = Callable[[str, RemotingCommand], RemotingCommand | None]
@@ -34,6 +37,8 @@ CONNECT_TIMEOUT_MS = 3_000
 """Source: remoting/netty/NettyClientConfig.java#connectTimeoutMillis (4.9.7)"""
 
 READ_BYTES = 65_536
+_READS_BETWEEN_REQUESTS = 1024
+"""How many reads take what arrived between two requests, at most: a peer may never stop sending."""
 
 
 def local_ip(peer_addr: str) -> str:
@@ -49,18 +54,10 @@ def local_ip(peer_addr: str) -> str:
         return ip
 
 
-def split_addr(addr: str) -> tuple[str, int]:
-    """Return host and port of ``host:port``; raise RemotingConnectError for an invalid address."""
-    host, _, port = addr.rpartition(":")
-    if not host or not port.isdecimal():
-        raise RemotingConnectError(addr)
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
 class BlockingChannel:
     """One connection for one thread; several requests may wait for their responses.
 
-    Raise RemotingConnectError if no peer answers.
+    Raise RemotingConnectError if no peer answers, MQClientError for a request that fits no frame.
     """
 
     def __init__(
@@ -93,10 +90,10 @@ class BlockingChannel:
         opaques, frames = [], []
         for command in commands:
             command.opaque = self._connection.next_opaque()
+            frames.append(encoded(self._connection, command))
             opaques.append(command.opaque)
             if not command.is_oneway:
                 self._waiting.add(command.opaque)
-            frames.append(self._connection.encode(command))
         self._write(b"".join(frames), timeout_ms)
         return opaques
 
@@ -155,9 +152,12 @@ class BlockingChannel:
             if response is None:
                 return
             if response.is_oneway:
-                self.send(response)
-            else:
-                self._write(self._connection.encode(response), CONNECT_TIMEOUT_MS)
+                response.opaque = self._connection.next_opaque()
+            try:
+                data = self._connection.encode(response)
+            except LocalProtocolError as error:  # a broker asked for more than fits into a frame
+                raise self._lost() from error
+            self._write(data, CONNECT_TIMEOUT_MS)
         elif command.opaque in self._waiting:
             self._waiting.discard(command.opaque)
             self._responses[command.opaque] = command
@@ -177,11 +177,20 @@ class BlockingChannel:
         return f"<channel to {self.addr}, {'closed' if self.closed else 'open'}>"
 
 
+def encoded(connection: Connection, command: RemotingCommand) -> bytes:
+    """Return the frame of a request; raise MQClientError if it fits into none."""
+    try:
+        return connection.encode(command)
+    except LocalProtocolError as error:
+        raise MQClientError(str(error)) from error
+
+
 class BlockingRemoting:
     """Runs operations over plain sockets; for one thread."""
 
     def __init__(self, on_request: OnRequest) -> None:
         self._on_request = on_request
+        self._pid = os.getpid()
         self._channels: dict[str, BlockingChannel] = {}
 
     def run(self, operation: Operation[T]) -> T:
@@ -212,13 +221,30 @@ class BlockingRemoting:
             channel.close()
             raise
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether a fork copied this object: its connections are those of the parent process."""
+        return os.getpid() != self._pid
+
+    def _require_own(self) -> None:
+        if self.is_inherited:
+            raise MQClientError(
+                f"this client belongs to process {self._pid}, and this is a forked child of it:"
+                " create a client in the child"
+            )
+
     def channel(self, addr: str) -> BlockingChannel:
-        """Return the connection to an address; connect if there is none or it was lost."""
+        """Return the connection to an address; connect if there is none or it was lost.
+
+        Raise RemotingConnectError if no peer answers, MQClientError in a forked child.
+        """
+        self._require_own()
         channel = self._channels.get(addr)
         if channel is not None:
             try:
-                while not channel.closed and channel.poll(0):
-                    pass  # what arrived between two requests
+                for _ in range(_READS_BETWEEN_REQUESTS):
+                    if channel.closed or not channel.poll(0):
+                        break
             except RemotingSendRequestError:
                 channel.close()
         if channel is None or channel.closed:
@@ -226,7 +252,11 @@ class BlockingRemoting:
         return channel
 
     def poll(self, timeout_ms: int) -> None:
-        """Wait up to ``timeout_ms`` for brokers' requests on any connection; answer them."""
+        """Wait up to ``timeout_ms`` for brokers' requests on any connection; answer them.
+
+        Raise MQClientError in a forked child.
+        """
+        self._require_own()
         with selectors.DefaultSelector() as selector:
             for channel in self._channels.values():
                 if not channel.closed:

@@ -8,14 +8,16 @@ from typing import Self, TypeVar
 import anyio
 from anyio.abc import SocketStream
 
+from fakemq.client.addresses import split_addr
 from fakemq.client.errors import (
+    MQClientError,
     RemotingConnectError,
     RemotingError,
     RemotingSendRequestError,
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Call, Operation
-from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, split_addr
+from fakemq.client.remoting import CONNECT_TIMEOUT_MS, READ_BYTES, OnRequest, encoded
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.connection import Connection
 from fakemq.protocol.errors import RemoteProtocolError
@@ -74,7 +76,8 @@ class AsyncChannel:
             anyio.BrokenResourceError,
             anyio.ClosedResourceError,
             RemoteProtocolError,
-            RemotingSendRequestError,
+            RemotingError,
+            MQClientError,
         ):
             pass  # waiting calls fail, and the next call connects again
         finally:
@@ -105,7 +108,7 @@ class AsyncChannel:
             waiter.event.set()
 
     async def _write(self, command: RemotingCommand) -> None:
-        data = self._connection.encode(command)
+        data = encoded(self._connection, command)
         async with self._writing:
             if self.closed:
                 raise RemotingSendRequestError(self.addr)
@@ -178,7 +181,10 @@ class AsyncRemoting:
             try:
                 with anyio.fail_after(CONNECT_TIMEOUT_MS / 1000):
                     stream = await anyio.connect_tcp(host, port)
-            except OSError as error:  # TimeoutError is one
+            except (
+                OSError,
+                UnicodeError,
+            ) as error:  # TimeoutError is an OSError; UnicodeError: no host name for anyio
                 raise RemotingConnectError(addr) from error
             channel = self._channels[addr] = AsyncChannel(addr, stream, self._on_request)
             self._tasks.start_soon(channel.read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -13,6 +15,9 @@ MASTER_ID = 0
 
 QUEUES_MAX = 65_536
 """The most queues of one broker; the rest of a route is ignored. Java would fill its memory."""
+
+ROUTE_QUEUES_MAX = 4 * QUEUES_MAX
+"""The most queues of a route, of which a name server may send one with 100,000 brokers."""
 
 
 class Route(NamedTuple):
@@ -73,17 +78,23 @@ def publish_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ...]
     Source: MQClientInstance.java#topicRouteData2TopicPublishInfo (4.9.7)
     """
     if data.order_topic_conf:
-        return tuple(
-            MessageQueue(topic=topic, broker_name=name, queue_id=queue_id)
-            for name, _, count in (one.partition(":") for one in data.order_topic_conf.split(";"))
-            for queue_id in range(min(parse_int(count), QUEUES_MAX))
+        return _queues(
+            topic,
+            (
+                (name, parse_int(count))
+                for name, _, count in (
+                    one.partition(":") for one in data.order_topic_conf.split(";")
+                )
+            ),
         )
     with_master = {one.broker_name for one in data.broker_datas if MASTER_ID in one.broker_addrs}
-    return tuple(
-        MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
-        for one in sorted(data.queue_datas, key=_name)
-        if one.perm & PermName.WRITE and one.broker_name in with_master
-        for queue_id in range(min(one.write_queue_nums, QUEUES_MAX))
+    return _queues(
+        topic,
+        (
+            (one.broker_name, one.write_queue_nums)
+            for one in sorted(data.queue_datas, key=_name)
+            if one.perm & PermName.WRITE and one.broker_name in with_master
+        ),
     )
 
 
@@ -92,12 +103,24 @@ def subscribe_queues(topic: str, data: TopicRouteData) -> tuple[MessageQueue, ..
 
     Source: MQClientInstance.java#topicRouteData2TopicSubscribeInfo (4.9.7)
     """
-    return tuple(
-        MessageQueue(topic=topic, broker_name=one.broker_name, queue_id=queue_id)
-        for one in sorted(data.queue_datas, key=_name)
-        if one.perm & PermName.READ
-        for queue_id in range(min(one.read_queue_nums, QUEUES_MAX))
+    return _queues(
+        topic,
+        (
+            (one.broker_name, one.read_queue_nums)
+            for one in sorted(data.queue_datas, key=_name)
+            if one.perm & PermName.READ
+        ),
     )
+
+
+def _queues(topic: str, counts: Iterable[tuple[str | None, int]]) -> tuple[MessageQueue, ...]:
+    """Return the queues of brokers, each given with the number of its queues."""
+    queues = (
+        MessageQueue(topic=topic, broker_name=name, queue_id=queue_id)
+        for name, count in counts
+        for queue_id in range(min(count, QUEUES_MAX))
+    )
+    return tuple(islice(queues, ROUTE_QUEUES_MAX))
 
 
 def masters(brokers: list[BrokerData]) -> list[str]:

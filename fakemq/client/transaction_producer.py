@@ -16,7 +16,7 @@ import msgspec
 from fakemq.client.errors import MQClientError, RemotingError
 from fakemq.client.instance import ClientInstance
 from fakemq.client.messages import LocalTransactionState, Message, SendResult, SendStatus
-from fakemq.client.operation import Operation, tell
+from fakemq.client.operation import Operation, Reading, tell
 from fakemq.client.producer import Producer
 from fakemq.protocol import properties as names
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -129,10 +129,12 @@ class TransactionProducer:
         Source: DefaultMQProducerImpl.java#endTransaction (4.9.7)
         """
         addr = yield from self._instance.master_addr(sent.queue)
+        with Reading(addr):
+            commit_log_offset = decode_offset_id(sent.offset_msg_id).physical_offset
         header = EndTransactionRequestHeader(
             producer_group=self.group,
             tran_state_table_offset=sent.queue_offset,
-            commit_log_offset=decode_offset_id(sent.offset_msg_id).physical_offset,
+            commit_log_offset=commit_log_offset,
             commit_or_rollback=_known_state(state).value,
             msg_id=sent.msg_id,
             transaction_id=sent.transaction_id,

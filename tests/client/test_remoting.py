@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from fakemq.client.addresses import split_addr
 from fakemq.client.errors import (
     RemotingConnectError,
     RemotingSendRequestError,
     RemotingTimeoutError,
 )
 from fakemq.client.operation import Call, Operation, ask, tell
-from fakemq.client.remoting import BlockingRemoting, local_ip, split_addr
+from fakemq.client.remoting import BlockingRemoting, local_ip
 from fakemq.protocol.command import FLAG_ONEWAY, RemotingCommand
 from tests.support import broker_scripts as scripts
 from tests.support.scripted_broker import ScriptedBroker, refused_addr

@@ -110,7 +110,7 @@ def test_child_keeps_no_port_and_no_connection_of_the_parent() -> None:
             child.join()
 
 
-def test_client_in_a_child_is_refused_and_its_parents_goes_on() -> None:
+def test_client_in_a_child_is_refused_and_its_parents_continues() -> None:
     refusal = (
         r"MQClientError: this client belongs to process \d+, and this is a forked child of it:"
         " create a client in the child"
