@@ -164,7 +164,7 @@ class Walk:
                 what = (
                     f"no producer decided its transaction in {event.times} checks"
                     if isinstance(event, events.TransactionDiscarded)
-                    else "it is a half message with a delay, and its real topic is lost"
+                    else event.why
                 )
                 step = steps.Discarded(seq=seq, at_ms=at_ms, node=node, because=why, why=what)
             case events.HalfStored(topic=topic):

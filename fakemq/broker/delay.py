@@ -301,21 +301,15 @@ class ScheduleMessageService:
         if stored is None:
             return True
         message = _time_up(stored)
-        if message is None:
-            node.journal.add(
-                ScheduledDiscarded(
-                    node=node.name,
-                    level=level.number,
-                    schedule_offset=level.next_offset,
-                    phy_offset=phy_offset,
-                    topic=stored.properties.get(REAL_TOPIC, ""),
-                )
-            )
+        if isinstance(message, str):
+            self._discard(level, stored, message)
             return True
         result = self._put(message)
         appended = result.append_result
         if not result.ok or appended is None:
-            return False
+            if result.status.final:
+                self._discard(level, stored, result.why)
+            return result.status.final
         self._progress(level)
         if node.config.enable_schedule_message_stats:
             self._stats.delivered(level.number, message.topic, appended.wrote_bytes)
@@ -334,17 +328,38 @@ class ScheduleMessageService:
         )
         return True
 
+    def _discard(self, level: _Level, stored: MessageExt, why: str) -> None:
+        """Write that a message leaves its level without a delivery, because none can succeed."""
+        node, topic = self._node, stored.properties.get(REAL_TOPIC, "")
+        node.journal.add(
+            ScheduledDiscarded(
+                node=node.name,
+                level=level.number,
+                schedule_offset=level.next_offset,
+                phy_offset=stored.physical_offset,
+                topic=topic,
+                why=why,
+            )
+        )
+        text = f"a message of delay level {level.number} for topic {topic!r} is dropped: {why}"
+        node.journal.peer_warnings.warn(node.name, "delayed messages that are dropped", text)
 
-def _time_up(stored: MessageExt) -> InnerMessage | None:
+
+def _time_up(stored: MessageExt) -> InnerMessage | str:
     """Return the message to deliver; its stored properties keep level, real topic and queue.
 
-    Return None for two kinds of messages, which are discarded: half messages, as it is too late for
-    their transaction, and messages without a real topic (Java would try those for ever).
+    Return why there is none, for three kinds of messages: half messages, as it is too late for
+    their transaction; messages without a real topic; and messages for the schedule topic itself.
+    Java would try the last two for ever.
     Source: ScheduleMessageService.java#messageTimeup (4.9.7)
     """
     place = real_place(stored)
-    if place is None or place[0] == TRANS_HALF_TOPIC:
-        return None
+    if place is None:
+        return "it has no real topic and queue"
+    if place[0] == TRANS_HALF_TOPIC:
+        return "it is a half message with a delay, and its real topic is lost"
+    if place[0] == SCHEDULE_TOPIC:
+        return "it would be delayed again, without end"
     message = InnerMessage.of(stored, *place, dict(stored.properties))
     # With the level it would go through the schedule topic again.
     message.properties.pop(DELAY_TIME_LEVEL, None)

@@ -88,7 +88,7 @@ def send_back(
     message = _another_try(stored, topic, queue_id, level)
     result = broker.put(message)
     if not result.ok:
-        raise Refused(ResponseCode.SYSTEM_ERROR, result.status.name)
+        raise Refused(ResponseCode.SYSTEM_ERROR, result.why)
     broker.stats.sent_back(
         header.group,
         stored.properties.get(RETRY_TOPIC, stored.topic),

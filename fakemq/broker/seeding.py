@@ -12,15 +12,12 @@ from fakemq.protocol.properties import (
     UNIQ_CLIENT_MESSAGE_ID_KEYIDX,
     encode_properties_as_java,
 )
-from fakemq.store.results import PutMessageStatus
 from fakemq.store.writing import InnerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakemq.broker.broker import Broker
-
-_NEVER = (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
 
 
 def seed(
@@ -58,5 +55,5 @@ def seed(
         )
     )
     if result.append_result is None:  # otherwise it is stored, at a slave or not
-        kind = ConfigError if result.status in _NEVER else FakemqError
-        raise kind(f"{broker.name} did not take a message for {topic}: {result.status.name}")
+        kind = ConfigError if result.status.final else FakemqError
+        raise kind(f"{broker.name} did not take a message for {topic}: {result.why}")

@@ -199,18 +199,17 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
     Source: SendMessageProcessor.java#handlePutMessageResult (4.9.7)
     """
     status = result.status
-    reason = f" Here {result.reason}." if result.reason else ""
     if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
         return Refused(
             ResponseCode.SYSTEM_ERROR,
-            f"create mapped file failed, server is busy or broken.{reason}",
+            f"create mapped file failed, server is busy or broken.{result.here}",
         )
     if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
         return Refused(
             ResponseCode.MESSAGE_ILLEGAL,
             "the message is illegal, maybe msg body or properties length not matched."
             f" msg body length limit {broker.config.max_message_size}B,"
-            " msg properties length limit 32KB.",
+            f" msg properties length limit 32KB.{result.here}",
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
         full = broker.store.disk_space.rounded_ratio()
@@ -218,7 +217,7 @@ def refusal(broker: Broker, result: PutMessageResult) -> Refused:
             ResponseCode.SERVICE_NOT_AVAILABLE,
             "service not available now. It may be caused by one of the following reasons: "
             f"the broker's disk is full [CL: {full:5.2f} CQ: {full:5.2f} INDEX: {full:5.2f}],"
-            f" messages are put to the slave, message store has been shut down, etc.{reason}",
+            f" messages are put to the slave, message store has been shut down, etc.{result.here}",
         )
     if status is PutMessageStatus.OS_PAGECACHE_BUSY:
         return Refused(

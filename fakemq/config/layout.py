@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config.model import BrokerConfig, Value
 from fakemq.errors import ConfigError
+from fakemq.folder_names import FolderName, FolderNameError, folder_name
 
 BROKER_PORT = 10911
 PORTS_BETWEEN_BROKERS = 20
@@ -79,12 +80,22 @@ def lay_out(
             values["broker_role"] = role
         config = settled(BrokerConfig(**values), source)
         if store is not None:
-            folder = None if store == MEMORY else os.path.join(store, config.node_name)
+            folder = None if store == MEMORY else os.path.join(store, _folder_of(config))
             config.store_path_root_dir = folder
             config.store_path_commit_log = None  # the flag replaces it
         configs.append(config)
     _refuse_twins(configs)
     return tuple(configs)
+
+
+def _folder_of(config: BrokerConfig) -> FolderName:
+    try:
+        return folder_name(config.node_name)
+    except FolderNameError as error:
+        raise ConfigError(
+            f"brokerName={config.broker_name}: {error}; with store=DIR each broker has a folder"
+            " that is called like its node"
+        ) from None
 
 
 def settled(config: BrokerConfig, source: Settings | None = None) -> BrokerConfig:

@@ -16,6 +16,7 @@ from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEY
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.index import key_hash
+from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.stored_entries import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
     """
     if message.sys_flag & MessageSysFlag.TRANSACTION_MASK in UNQUEUED:
         return ""
+    if why_no_queue(message.topic, message.queue_id):
+        return ""  # a broker passes over it, too
     place = f"{message.topic}:{message.queue_id} offset {message.queue_offset}"
     row = node.queue(message.topic, message.queue_id)
     if row is None or not row.files:

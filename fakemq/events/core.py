@@ -318,7 +318,7 @@ class ScheduledDelivered(Event, frozen=True, kw_only=True, gc=False):
 
 
 class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
-    """A delayed message was due and was dropped, because it has no real topic to go to.
+    """A delayed message was due and was dropped, because it can never be delivered.
 
     Example: a half message, whose delay Java drops.
     """
@@ -327,6 +327,9 @@ class ScheduledDiscarded(Event, frozen=True, kw_only=True, gc=False):
     schedule_offset: int
     phy_offset: int
     topic: str
+    """Its real topic; empty if it has none."""
+    why: str
+    """Why no topic can take it, a clause."""
 
 
 class SentBack(Event, frozen=True, kw_only=True, gc=False):

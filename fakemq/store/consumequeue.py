@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING
 
+from fakemq.errors import StoreError
 from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
 from fakemq.store.mapped_file_queue import Cut, MappedFileQueue
+from fakemq.store.queue_folders import FOLDER, NoQueueError, queue_folder, queue_id_of
 
 if TYPE_CHECKING:
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
 
-FOLDER = "consumequeue"
 UNIT_BYTES = UNIT.size
 _BLANK_SIZE = 0x7FFFFFFF
 _PRE_BLANK = UNIT.pack(0, _BLANK_SIZE, 0)
@@ -25,7 +26,10 @@ _unpack_unit = UNIT.unpack_from
 
 
 class ConsumeQueue:
-    """The entries of one queue. Offsets are queue offsets: 0, 1, 2, …"""
+    """The entries of one queue. Offsets are queue offsets: 0, 1, 2, …
+
+    Raise NoQueueError for a topic or a queue id that no store can have.
+    """
 
     __slots__ = ("_min_logic_offset", "_queue", "max_physic_offset", "queue_id", "topic")
 
@@ -34,9 +38,13 @@ class ConsumeQueue:
         self.queue_id = queue_id
         self.max_physic_offset = -1
         self._min_logic_offset = 0
-        self._queue = MappedFileQueue(
-            files, f"{FOLDER}/{topic}/{queue_id}", file_size_bytes, grows=True
-        )
+        folder = queue_folder(topic, queue_id)
+        self._queue = MappedFileQueue(files, folder, file_size_bytes, grows=True)
+
+    @property
+    def folder(self) -> str:
+        """The folder of its files, relative to that of the store."""
+        return self._queue.folder
 
     @property
     def max_offset(self) -> int:
@@ -268,6 +276,7 @@ class ConsumeQueues:
         return self._table.get(topic, _NONE).get(queue_id)
 
     def find_or_make(self, topic: str, queue_id: int) -> ConsumeQueue:
+        """Return the queue; make it if needed. Raise NoQueueError if no store can have it."""
         queue = self._table.get(topic, _NONE).get(queue_id)
         if queue is None:
             queue = ConsumeQueue(topic, queue_id, self._files, self._file_size_bytes)
@@ -278,9 +287,16 @@ class ConsumeQueues:
         """Open the existing queues. Source: DefaultMessageStore.java#loadConsumeQueue (4.9.7)"""
         paths = (path.split("/") for path in self._files.list(FOLDER))
         found = {(path[1], path[2]) for path in paths if len(path) > 3}
-        for topic, queue_id in sorted(found):
-            if queue_id.isdecimal():  # Java skips other names
-                self.find_or_make(topic, int(queue_id)).load(now_ms)
+        for topic, name in sorted(found):
+            queue_id = queue_id_of(name)
+            if queue_id is None:
+                continue
+            try:
+                queue = self.find_or_make(topic, queue_id)
+            except NoQueueError as error:
+                where = self._files.path_of(f"{FOLDER}/{topic}")
+                raise StoreError(f"{where}: {error}; move it away") from None
+            queue.load(now_ms)
 
     def topics(self) -> Set[str]:
         """Return the topics that have queues, as a view that follows later changes."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
-from fakemq.store.consumequeue import FOLDER as QUEUES_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.index import FOLDER as INDEX_FOLDER
 from fakemq.store.memory_files import size_text
+from fakemq.store.queue_folders import FOLDER as QUEUES_FOLDER
 from fakemq.store.record_scan import SECTOR_BYTES
 
 if TYPE_CHECKING:

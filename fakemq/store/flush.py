@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from fakemq.errors import StoreError
 from fakemq.store.commitlog import FOLDER as LOG
-from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.directory_file import PAGE_BYTES
+from fakemq.store.queue_folders import FOLDER as QUEUES
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock

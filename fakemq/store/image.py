@@ -17,13 +17,13 @@ from fakemq.journal.journal import Journal
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
-from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.directory_file import extents
 from fakemq.store.directory_files import FOLDERS
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
+from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.recovery import Recovery
 
 if TYPE_CHECKING:

@@ -12,25 +12,25 @@ Source: store/DefaultMessageStore.java#ReputMessageService (4.9.7)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakemq.events.core import Dispatched
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.store.queue_folders import NoQueueError
+from fakemq.store.records import LogRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
     from fakemq.store.consumequeue import ConsumeQueues
     from fakemq.store.index import IndexService
-    from fakemq.store.records import LogRecord
+
+NoQueue = Callable[[LogRecord, str], None]
+"""Called with a record that no queue can have, and the reason, a clause."""
 
 
-_FILE_NAME_MOST_BYTES = 255
-
-
-def _ignore(record: LogRecord) -> None:
+def _ignore(record: LogRecord, why: str) -> None:
     pass
 
 
@@ -50,20 +50,21 @@ class LogDispatch:
         self._index = index
         self._journal = journal
         self._node = node
+        self._without_queue: set[tuple[str, int]] = set()
+        """Topic and queue id of the records that no queue can have."""
 
     # The callback is passed with each call, not kept: a reference back to its owner would be a
     # cycle, and the files of a stopped store would stay open until the garbage collector runs.
 
-    def dispatch(
-        self, record: LogRecord, on_unusable_topic: Callable[[LogRecord], None] = _ignore
-    ) -> None:
+    def dispatch(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> None:
         """Bring a new record to its queue and the index, and write `Dispatched`.
 
-        ``on_unusable_topic`` is called instead if the record was read from a log and no queue can
-        have its topic. The index reads the log by itself when it is asked: here it only learns
-        which records to leave out. Raise StoreError if the queue cannot take the entry.
+        ``on_no_queue`` is called for the first record of each topic and queue id that no store can
+        have. A put never has one; a log that was written elsewhere may. The index reads the log by
+        itself when it is asked: here it only learns which records to leave out. Raise StoreError if
+        the queue cannot take the entry.
         """
-        self.add_to_queue(record, on_unusable_topic)
+        self.add_to_queue(record, on_no_queue)
         phy_offset = record.phy_offset
         if not self._config.message_index_enable:
             self._index.pass_over(phy_offset, phy_offset + record.size_bytes)
@@ -77,12 +78,10 @@ class LogDispatch:
             )
         )
 
-    def add_to_queue(
-        self, record: LogRecord, on_unusable_topic: Callable[[LogRecord], None] = _ignore
-    ) -> bool:
+    def add_to_queue(self, record: LogRecord, on_no_queue: NoQueue = _ignore) -> bool:
         """Add a record to its queue, if it has one, and return whether it has.
 
-        ``on_unusable_topic``: as in `dispatch`.
+        ``on_no_queue``: as in `dispatch`.
 
         Source: store/DefaultMessageStore.java#CommitLogDispatcherBuildConsumeQueue (4.9.7)
         """
@@ -90,10 +89,11 @@ class LogDispatch:
             return False
         queue = self._queues.find(record.topic, record.queue_id)
         if queue is None:
-            if record.draft is None and not _can_be_a_folder(record.topic):
-                on_unusable_topic(record)
+            try:
+                queue = self._queues.find_or_make(record.topic, record.queue_id)
+            except NoQueueError as error:
+                self._has_no_queue(record, str(error), on_no_queue)
                 return False
-            queue = self._queues.find_or_make(record.topic, record.queue_id)
         queue.append(
             record.phy_offset,
             record.size_bytes,
@@ -103,11 +103,9 @@ class LogDispatch:
         )
         return True
 
-
-def _can_be_a_folder(topic: str) -> bool:
-    return (
-        topic not in ("", ".", "..")
-        and "/" not in topic
-        and "\0" not in topic
-        and len(topic.encode("utf-8", "replace")) <= _FILE_NAME_MOST_BYTES
-    )
+    def _has_no_queue(self, record: LogRecord, why: str, on_no_queue: NoQueue) -> None:
+        # One line for each queue: a log may have a million records for it.
+        place = record.topic, record.queue_id
+        if place not in self._without_queue:
+            self._without_queue.add(place)
+            on_no_queue(record, why)

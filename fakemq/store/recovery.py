@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from fakemq.protocol.layout.codecs import RECORD_HEAD, RECORD_LEAST_BYTES
 from fakemq.protocol.message import MESSAGE_MAGIC_CODE, record_store_timestamp_ms
-from fakemq.store.consumequeue import FOLDER as QUEUES
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.record_scan import End, look
 from fakemq.store.records import LogRecord
@@ -141,8 +140,7 @@ class Recovery:
     def _drop_queues(self) -> None:
         """Source: DefaultMessageStore.java#destroyLogics (4.9.7)"""
         for queue in self._queues:
-            path = f"{QUEUES}/{queue.topic}/{queue.queue_id}"
-            self._repaired(path, 0, queue.max_offset * UNIT_BYTES, "the commit log is gone")
+            self._repaired(queue.folder, 0, queue.max_offset * UNIT_BYTES, "the commit log is gone")
         for topic in list(self._queues.topics()):
             self._queues.destroy(topic)
 
@@ -184,14 +182,13 @@ class Recovery:
             and record.queued
         ):
             queue.destroy()  # its entries are of the topic that was deleted
-        self.dispatched += self._dispatch.add_to_queue(record, self._unusable_topic)
+        self.dispatched += self._dispatch.add_to_queue(record, self._without_queue)
 
-    def _unusable_topic(self, record: LogRecord) -> None:
+    def _without_queue(self, record: LogRecord, why: str) -> None:
         place = self._log.find_file(record.phy_offset)
         if place is not None:
             file, first = place
-            why = f"passed over a record of topic {record.topic!r}"
-            self._repaired(file.path, record.phy_offset - first, 0, why)
+            self._repaired(file.path, record.phy_offset - first, 0, f"passed over: {why}")
 
     def _set_offsets(self) -> None:
         """Source: DefaultMessageStore.java#recoverTopicQueueTable (4.9.7)"""

@@ -119,7 +119,7 @@ class Replica:
         master's queue is longer than theirs. Java's slave does the same.
         """
         topic, queue_id = record.topic, record.queue_id
-        self._dispatch.dispatch(record, self._unusable_topic)
+        self._dispatch.dispatch(record, self._without_queue)
         queue = self._queues.find(topic, queue_id)
         if queue is not None:  # if this slave becomes a master, it continues there
             self._log.topic_queue_table[topic, queue_id] = queue.max_offset
@@ -134,10 +134,10 @@ class Replica:
             text = f"nothing behind offset {at} of the log can be read: {why}"
             self._journal.add(Warned(node=self._node, text=text))
 
-    def _unusable_topic(self, record: LogRecord) -> None:
+    def _without_queue(self, record: LogRecord, why: str) -> None:
         found = self._log.find_file(record.phy_offset)
         if found is not None:
             file, first = found
             at = record.phy_offset - first
-            text = f"{file.path} at {at}: passed over a record of topic {record.topic!r}"
-            self._journal.add(Warned(node=self._node, text=text))
+            text = f"{file.path} at {at}: passed over: {why}"
+            self._journal.peer_warnings.warn(self._node, "records without a queue", text)

@@ -26,6 +26,14 @@ class PutMessageStatus(Enum):
     UNKNOWN_ERROR = auto()
     LMQ_CONSUME_QUEUE_NUM_EXCEEDED = auto()
 
+    @property
+    def final(self) -> bool:
+        """Whether the same message would be refused again, whenever it is put."""
+        return self in _FINAL
+
+
+_FINAL = (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+
 
 class GetMessageStatus(Enum):
     """How a get ended."""
@@ -68,7 +76,7 @@ class PutMessageResult(msgspec.Struct):
 
     The put is safe once the log is flushed up to ``flush_to`` and a slave has it up to
     ``replicate_to``. Both are physical offsets; None means that there is nothing to wait for.
-    ``reason`` is a clause that is added to Java's remark, where Java has no such reason.
+    ``reason`` is a clause, where Java has no such reason; `here` is what Java's remark gets of it.
     """
 
     status: PutMessageStatus
@@ -83,6 +91,16 @@ class PutMessageResult(msgspec.Struct):
     def ok(self) -> bool:
         """Whether the record was stored without a time-out or a missing slave."""
         return self.status is PutMessageStatus.PUT_OK
+
+    @property
+    def why(self) -> str:
+        """The name of the status, with the reason if there is one."""
+        return f"{self.status.name}: {self.reason}" if self.reason else self.status.name
+
+    @property
+    def here(self) -> str:
+        """The reason as a sentence, to be added to a remark; "" if there is none."""
+        return f" Here {self.reason}." if self.reason else ""
 
     def __repr__(self) -> str:
         return f"<put {self.status.name} {self.append_result}>"

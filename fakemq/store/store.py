@@ -24,6 +24,7 @@ from fakemq.store.disk_space import DiskSpace
 from fakemq.store.index import IndexService
 from fakemq.store.log_dispatch import LogDispatch
 from fakemq.store.memory_files import machine_ram_bytes
+from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.reading import read_queue
 from fakemq.store.records import LogRecord
 from fakemq.store.results import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 KEPT_TOPICS = frozenset({SCHEDULE_TOPIC, TRANS_OP_HALF_TOPIC})
 """Topics without a config whose queues stay when unused topics are cleaned."""
 PUT_OK = PutMessageStatus.PUT_OK
+_ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 
 
 class StoreDirectory(Protocol):
@@ -139,6 +141,12 @@ class MessageStore:
         status = check_message(message, config.max_message_size)
         if status is not None:
             return self._refused(message, status)
+        # A queue that had a message needs no check: most puts end here without another call. A
+        # delayed message is checked for the queue that it is on its way to.
+        if (message.topic, message.queue_id) not in self.log.topic_queue_table:
+            why = why_no_queue(message.topic, message.queue_id)
+            if why:
+                return self._refused(message, _ILLEGAL, why)
         # The first test of `divert`, repeated: most puts end here without another call.
         if DELAY_TIME_LEVEL in message.properties:
             self.delay_levels.divert(message)
@@ -151,6 +159,9 @@ class MessageStore:
         """
         if self.config.broker_role == "SLAVE":
             return self._refused(batch, PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        why = why_no_queue(batch.topic, batch.queue_id)
+        if why:
+            return self._refused(batch, _ILLEGAL, why)
         return self._put(batch, draft_batch(batch, self.config.max_message_size))
 
     def _put(
@@ -165,7 +176,7 @@ class MessageStore:
         log = self.log
         if size_bytes > log.most_bytes:
             # Java answers PUT_OK for a put larger than a file, and loses it.
-            return self._refused(message, PutMessageStatus.MESSAGE_ILLEGAL)
+            return self._refused(message, _ILLEGAL)
         now_ms = self._clock.now_ms()
         reason = self.disk_space.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
         if reason is not None:

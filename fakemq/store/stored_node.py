@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from fakemq.errors import ConfigError
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import decode_record
+from fakemq.store.queue_folders import FOLDER as QUEUES
+from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
 from fakemq.text_files import open_at_once
 
 if TYPE_CHECKING:
@@ -146,23 +148,28 @@ class StoredNode:
 
     def queues(self) -> Iterator[tuple[str, int, Row]]:
         """Yield topic, queue id and files of every consume queue, sorted."""
-        folder = os.path.join(self.root, "consumequeue")
+        folder = os.path.join(self.root, QUEUES)
         for topic in listed(folder):
-            ids = [one for one in listed(os.path.join(folder, topic)) if one.isdecimal()]
-            for queue_id in sorted(map(int, ids)):
+            ids = map(queue_id_of, listed(os.path.join(folder, topic)))
+            for queue_id in sorted(one for one in ids if one is not None):
                 row = self.queue(topic, queue_id)
                 if row is not None:
                     yield topic, queue_id, row
 
     def queue(self, topic: str, queue_id: int) -> Row | None:
-        """Return the files of one consume queue; None if it has no folder."""
+        """Return the files of one consume queue; None if it has no folder, or cannot have one."""
         key = topic, queue_id
         if key not in self._queues:
-            name = f"consumequeue/{topic}/{queue_id}"
-            folder = os.path.join(self.root, *name.split("/"))
-            there = os.path.isdir(folder)
-            self._queues[key] = Row(self._files, folder, name) if there else None
+            self._queues[key] = self._queue(topic, queue_id)
         return self._queues[key]
+
+    def _queue(self, topic: str, queue_id: int) -> Row | None:
+        try:
+            name = queue_folder(topic, queue_id)
+        except NoQueueError:
+            return None
+        folder = os.path.join(self.root, *name.split("/"))
+        return Row(self._files, folder, name) if os.path.isdir(folder) else None
 
     def index_files(self) -> list[StoredFile]:
         """Return the index files, oldest first."""

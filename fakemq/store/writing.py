@@ -104,7 +104,7 @@ def check_message(message: InnerMessage, max_message_size: int) -> PutMessageSta
     ``max_message_size`` is the most bytes of a body.
     Source: store/DefaultMessageStore.java#checkMessage (4.9.7)
     """
-    # In characters, as Java counts; `draft_message` looks at the bytes.
+    # In characters, as Java counts; the store looks at the bytes of the topic itself.
     if (
         len(message.topic) > TOPIC_MAX_BYTES
         or len(message.properties_string) > PROPERTIES_MAX_BYTES
@@ -124,8 +124,7 @@ def draft_message(
         return PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
     _set_host_flags(message)
     size_bytes = record_size_bytes(message.sys_flag, len(body), topic_bytes, len(properties))
-    # Java counts characters only, and writes a record with a longer topic that no reader can read.
-    if topic_bytes > TOPIC_MAX_BYTES or size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
+    if size_bytes > max_message_size + ENCODING_RESERVE_BYTES:
         return _ILLEGAL
     return [RecordDraft(message.flag, body, properties, message.properties, size_bytes)]
 
@@ -139,8 +138,7 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft]
     """
     topic_bytes = len(batch.topic.encode())
     if (
-        topic_bytes > TOPIC_MAX_BYTES
-        or len(batch.body) > max_message_size
+        len(batch.body) > max_message_size
         or batch.sys_flag & MessageSysFlag.TRANSACTION_MASK
         or parse_int(batch.properties.get(DELAY_TIME_LEVEL, "0")) > 0
     ):

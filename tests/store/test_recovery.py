@@ -300,17 +300,6 @@ def test_queue_that_begins_in_the_middle_is_rebuilt_after_a_crash(tmp_path: Path
         lab.kill()
 
 
-def test_topic_that_is_no_folder_name_is_skipped(tmp_path: Path) -> None:
-    with DiskLab(tmp_path) as lab:
-        lab.put(b"one", topic="ab/cd")
-        lab.put(b"two")
-        lab.kill()
-    shutil.rmtree(tmp_path / "consumequeue")
-    with DiskLab(tmp_path) as lab:
-        assert lab.bodies() == [b"two"]
-        assert [repair.why for repair in lab.repairs()] == ["passed over a record of topic 'ab/cd'"]
-
-
 @pytest.mark.parametrize("kept", range(512, 1100, 100))
 def test_record_without_its_end_is_cut(tmp_path: Path, kept: int) -> None:
     # Body and lengths are right, so that Java takes it, and delivers zeros.

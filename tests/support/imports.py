@@ -18,7 +18,7 @@ LINKED = ("protocol", "fixtures")
 
 LAYERS = (
     "protocol",
-    "errors randomness text_files",
+    "errors folder_names randomness text_files",
     "events",
     "clock",
     "journal config client",

@@ -126,11 +126,11 @@ def _refusal(broker: Broker, result: PutMessageResult) -> Refused:
             ResponseCode.MESSAGE_ILLEGAL,
             "The message is illegal, maybe msg body or properties length not matched."
             f" msg body length limit {broker.config.max_message_size}B,"
-            " msg properties length limit 32KB.",
+            f" msg properties length limit 32KB.{result.here}",
         )
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
-        reason = f" Here {result.reason}." if result.reason else ""
-        return Refused(ResponseCode.SERVICE_NOT_AVAILABLE, f"Service not available now.{reason}")
+        remark = f"Service not available now.{result.here}"
+        return Refused(ResponseCode.SERVICE_NOT_AVAILABLE, remark)
     if status is PutMessageStatus.OS_PAGECACHE_BUSY:
         return Refused(ResponseCode.SYSTEM_ERROR, "OS page cache busy, please try another machine")
     if status is PutMessageStatus.UNKNOWN_ERROR:
