@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import msgspec
 
 from fakemq.clock.timers import Timer, next_tick_ms
-from fakemq.dispatch.answers import Parked, Refused
-from fakemq.dispatch.dispatcher import outcome_of
+from fakemq.dispatch.answers import OVERLOAD, Parked, Refused
+from fakemq.dispatch.outcomes import outcome_of
 from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 CHECK_PERIOD_MS = 5_000
 """The period of the checks, and the time before the first one."""
-OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
-"""A 4.9.7 consumer pulls again after a second (pullTimeDelayMillsWhenException)."""
 
 _Key = TypeVar("_Key")
 _ParkedPull: TypeAlias = "Parked[PullMessageResponseHeader]"

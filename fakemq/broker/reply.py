@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fakemq.broker.checks import check_send
 from fakemq.broker.send import answer_marks, random_queue_id, reply_when_durable
 from fakemq.dispatch.answers import Parked, Refused, Reply
-from fakemq.dispatch.dispatcher import outcome_of
+from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import RemotingCommand
 from fakemq.protocol.header import parse_bool

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from fakemq.clock.durations import Duration, duration_ms
 from fakemq.clock.machine_time import MachineTime, TimeSource
+from fakemq.clock.slices import Slices
 from fakemq.clock.timers import Domain, Timeline, Timer, domain_of, pending_of
 from fakemq.errors import FakemqError
 
@@ -196,6 +197,8 @@ class Clock:
         self._holds: list[Hold] = []
         # Whether timers are being fired; no second walk starts within the first.
         self._firing = False
+        self.slices = Slices()
+        """The long work of all nodes. It is finished before time is moved."""
         self.moment_ms: int | None = None
         """What `now_ms` returns in a held moment; None outside of one. Only the clock sets it."""
         # Whether the clock has had a rate other than 1, so that its wall has left real time.
@@ -378,18 +381,14 @@ class Clock:
             raise ValueError(f"time does not go back: {ms} ms")
         if self._firing:
             raise RuntimeError("advance was called from within a timer")
+        self.slices.finish()
         self.release_moment()
         fired: list[Timer] = []
-        if outside_peers:
-            left_ms = self._advance_both(ms, fired)
-        else:
-            from_ms = self._cluster.target_ms()
-            self._move(ms)
-            left_ms = self._walk(
-                self._cluster, fired, from_ms, self._cluster.target_ms(), ends=True
-            )
-            if left_ms:
-                self._move(-left_ms)
+        self.slices.at_once = True
+        try:
+            left_ms = self._advance(ms, fired, outside_peers)
+        finally:
+            self.slices.at_once = False
         if outside_peers or not self.frozen:
             self.on_change()
         if why := self.why_ended():
@@ -432,6 +431,17 @@ class Clock:
     def _move(self, ms: int) -> None:
         self._cluster.add(ms)
         self._wall.offset_ms += ms
+
+    def _advance(self, ms: int, fired: list[Timer], outside_peers: bool) -> int:
+        """Move by ``ms``; return the milliseconds left, 0 unless it ended early."""
+        if outside_peers:
+            return self._advance_both(ms, fired)
+        from_ms = self._cluster.target_ms()
+        self._move(ms)
+        left_ms = self._walk(self._cluster, fired, from_ms, self._cluster.target_ms(), ends=True)
+        if left_ms:
+            self._move(-left_ms)
+        return left_ms
 
     def _walk(
         self, axis: Axis, fired: list[Timer], from_ms: int, until_ms: int, *, ends: bool = False

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol, TypeVar
 
 from fakemq.clock.clock import Clock
+from fakemq.clock.slices import Steps, Work
 from fakemq.clock.timers import Timer
 from fakemq.events.core import ClockSkewed, Event
+
+T = TypeVar("T")
 
 
 class TimerJournal(Protocol):
@@ -18,6 +22,9 @@ class TimerJournal(Protocol):
 
     def fire(self, node: str, kind: str, callback: Callable[[], None]) -> None:
         """Call ``callback`` with the timer as cause; write an exception as a bug."""
+
+    def resume(self) -> Callable[[], AbstractContextManager[None]]:
+        """Return a function that restores the present cause later, for a block."""
 
 
 class NodeClock:
@@ -38,6 +45,8 @@ class NodeClock:
         self._timers: set[Timer] = set()
         # Kind and callback of each timer that fell due while the node is paused; None if it is not.
         self._missed: list[tuple[str, Callable[[], None]]] | None = None
+        # Work that was not done in its first slice, oldest first.
+        self._works: dict[Work[Any], None] = {}
         self._skew_ms = 0
         self.owner = owner
         """The node's name."""
@@ -97,6 +106,26 @@ class NodeClock:
         self._timers.add(timer)
         return timer
 
+    def begin(self, steps: Steps[T], *, peer: Hashable = None) -> Work[T]:
+        """Begin long work of this node, see `fakemq.clock.slices`; it may be done on return.
+
+        ``peer`` causes the work: peers are served in turn. Without one it is the node.
+        """
+        within = nullcontext if self._journal is None else self._journal.resume()
+        work = Work(steps, self if peer is None else peer, within)
+        self._clock.slices.begin(work)
+        if not work.done:
+            self._works[work] = None
+            work.on_end = self._forget
+        return work
+
+    def unfinished(self, peer: Hashable) -> int:
+        """Return how much work of ``peer`` is unfinished."""
+        return self._clock.slices.waiting_of(peer)
+
+    def _forget(self, work: Work[Any]) -> None:
+        self._works.pop(work, None)
+
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer of this node; None is ignored."""
         if timer is not None:
@@ -104,18 +133,26 @@ class NodeClock:
             self._timers.discard(timer)
 
     def cancel_all(self) -> None:
-        """Cancel all timers, those that wait for `resume` too."""
+        """Cancel all timers, those that wait for `resume` too, and end all work as it is."""
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
+        works, self._works = self._works, {}
+        self._clock.slices.take_out(works)
+        for work in works:
+            work.drop()
         self._missed = None
 
     def pause(self) -> None:
-        """Let timers that fall due wait for `resume`."""
+        """Let timers that fall due wait for `resume`, and work, too."""
         self._missed = [] if self._missed is None else self._missed
+        self._clock.slices.take_out(self._works)
 
     def resume(self) -> None:
         """Fire the timers that fell due while the node was paused, oldest first."""
+        if self._missed is not None:
+            for work in self._works:
+                self._clock.slices.put(work)
         missed, self._missed = self._missed or [], None
         for kind, callback in missed:
             self._call(kind, callback)

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 NOTHING_SAID = "not set any response code"
 """The remark of responses for which Java sets none: Java creates every response with it."""
 
+OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
+"""The remark of SYSTEM_BUSY for a request that finds too many others before it. A 4.9.7 consumer
+pulls again after a second (pullTimeDelayMillsWhenException).
+
+Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
+"""
+
 
 class Refused(Exception):  # noqa: N818  # an answer, not an error of ours
     """Raised to answer a request with an error code; not a bug.

@@ -1,13 +1,9 @@
 """From a request to its handler, and from the handler's outcome to a response.
 
 A handler is one function in a module of a ``handlers`` package, registered by
-``@handles(table.SOME_CODE)``; it returns a `Reply` (now), a `Parked` (later) or None (never).
-There are three kinds of errors:
-
-1. `Refused` is an answer with an error code.
-2. A request on which Java's processor throws is answered by code 1 with Java's exception text.
-3. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
-   test.
+``@handles(table.SOME_CODE)``; it returns a `Reply` (now), a `Parked` (later) or None (never), or
+is a generator that returns one (`fakemq.dispatch.long_work`).
+`fakemq.dispatch.outcomes` says what a peer gets for an error.
 
 Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand (4.9.7)
 """
@@ -18,13 +14,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fakemq.dispatch.answers import Outcome, Parked, Refused, Reply, Request
-from fakemq.dispatch.java_errors import java_exception
-from fakemq.dispatch.node import JournaledNode, Node
-from fakemq.events.core import HandlerFailed, RequestHandled
+from fakemq.dispatch.node import Node
+from fakemq.dispatch.outcomes import answer_to_error
+from fakemq.events.core import RequestHandled
 from fakemq.faults.points import BEFORE_REPLICATE, BEFORE_REPLY, BEFORE_STORE
-from fakemq.protocol.codes import ResponseCode
-from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand, SerializeType
-from fakemq.protocol.errors import HeaderError
+from fakemq.protocol.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 
 if TYPE_CHECKING:
     from fakemq.dispatch.registry import Handlers
@@ -33,7 +27,6 @@ if TYPE_CHECKING:
 
 
 NodeT = TypeVar("NodeT", bound=Node)
-OutcomeT = TypeVar("OutcomeT")
 
 
 class Dispatcher(Generic[NodeT]):
@@ -80,7 +73,7 @@ class Dispatcher(Generic[NodeT]):
                 header = header_class.decode(command.ext_fields)
                 outcome = handler(self._node, Request(command, header, session))
         except Exception as error:
-            outcome = _outcome_of_error(self._node, command.code, error)
+            outcome = answer_to_error(self._node, command.code, error)
         if isinstance(outcome, Parked):
             self._park(session, command, header, outcome)
         else:
@@ -166,28 +159,3 @@ def response(request: RemotingCommand, reply: Reply[Any]) -> RemotingCommand:
         command.flag |= relayed.flag
         command.language, command.version = relayed.language, relayed.version
     return command
-
-
-def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
-    """Return the result of ``act`` for a request of ``code``, or the answer to what it raises.
-
-    A callback that resolves a `Parked` calls this, too, so that the peer always gets an answer.
-    """
-    try:
-        return act()
-    except Exception as error:
-        return _outcome_of_error(node, code, error)
-
-
-def _outcome_of_error(node: JournaledNode, code: int, error: Exception) -> Outcome:
-    if isinstance(error, Refused):
-        return error
-    if not isinstance(error, HeaderError):
-        # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
-        node.journal.add(HandlerFailed.of(node.name, code, error))
-    # Java makes it outside the processor's callback, so in the server's own serialisation.
-    return Reply(
-        code=ResponseCode.SYSTEM_ERROR,
-        remark=java_exception(error),
-        serialize_type=SerializeType.JSON,
-    )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from inspect import isgeneratorfunction
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Parked, Reply, Request
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
@@ -13,14 +15,16 @@ from fakemq.protocol.table import RequestHeader, ResponseHeader, Row
 NodeT = TypeVar("NodeT")
 
 _HandlerOf: TypeAlias = Callable[
-    [NodeT, Request[RequestHeader]], Reply[ResponseHeader] | Parked[ResponseHeader] | None
+    [NodeT, Request[RequestHeader]],
+    Reply[ResponseHeader] | Parked[ResponseHeader] | Steps[Reply[ResponseHeader]] | None,
 ]
 
 
 class Handlers(Generic[NodeT]):
     """The handlers of one kind of node, found in one package: one registration a code.
 
-    A handler is registered by ``@handles(table.SOME_CODE)``.
+    A handler is registered by ``@handles(table.SOME_CODE)``. One that may take long is a generator,
+    see `fakemq.dispatch.long_work`.
     """
 
     def __init__(self, package: str) -> None:
@@ -46,7 +50,7 @@ class Handlers(Generic[NodeT]):
                     f"{row.code.name} is handled twice: by {present[1].__module__}"
                     f" and by {handler.__module__}"
                 )
-            self._by_code[row.code] = (row, handler)
+            self._by_code[row.code] = (row, _called(handler))
             return handler
 
         return register
@@ -76,6 +80,14 @@ class Handlers(Generic[NodeT]):
                 import_module(f"{self._package}.{module.name}")
             self._loaded = True
         return self._by_code
+
+
+def _called(handler: Callable[..., Any]) -> Callable[..., Any]:
+    if not isgeneratorfunction(handler):
+        return handler
+    from fakemq.dispatch.long_work import in_slices  # most runs have none
+
+    return in_slices(handler)
 
 
 def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:

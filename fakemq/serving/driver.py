@@ -31,6 +31,7 @@ class Driver:
         clock.settle = network.settle
         clock.on_change = self._clock_changed
         network.on_post = self.schedule
+        clock.slices.soon = self.schedule
 
     def schedule(self) -> None:
         """Schedule a turn on the loop soon; several calls make one turn."""
@@ -49,8 +50,12 @@ class Driver:
         try:
             self._network.settle()
             self._clock.fire_due()
+            self._clock.slices.take_turn()
+            self._network.settle()
         finally:  # time continues after a timer that failed
             self._wake_when_due()
+            if self._clock.slices.waiting:
+                self.schedule()
 
     def _wake_when_due(self) -> None:
         if self._wake is not None:
@@ -70,4 +75,5 @@ class Driver:
                 handle.cancel()
         nothing = lambda: None  # noqa: E731
         self._clock.on_change = nothing
+        self._clock.slices.soon = None
         self._network.on_post = nothing

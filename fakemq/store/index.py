@@ -6,6 +6,7 @@ one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 
 from __future__ import annotations
 
+from itertools import count as counted
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from fakemq.store.mapped_file_queue import Cut
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.store.commitlog import CommitLog
     from fakemq.store.files import File, Files
@@ -30,6 +32,10 @@ FOLDER = "index"
 HEADER_BYTES = INDEX_HEADER.size
 SLOT_BYTES = INDEX_SLOT.size
 ENTRY_BYTES = INDEX_ENTRY.size
+STEP_RECORDS = 20
+"""How many records are indexed before others may go first."""
+STEP_ENTRIES = 1_000
+"""How many entries are looked at before others may go first."""
 _INT32_MAX = 0x7FFFFFFF
 _ROLLBACK = MessageSysFlag.TRANSACTION_ROLLBACK_TYPE
 _pack_entry = INDEX_ENTRY.pack
@@ -156,7 +162,7 @@ class IndexFile:
 
     def select(
         self, found: list[int], key_hash: int, max_num: int, begin_ms: int, end_ms: int
-    ) -> None:
+    ) -> Steps[None]:
         """Add physical offsets to ``found``, newest first, until it has ``max_num``.
 
         Records with another key of the same hash are found too: the caller compares the keys.
@@ -167,7 +173,11 @@ class IndexFile:
         (at,) = _unpack_slot(read(slot_at, SLOT_BYTES))
         if not 0 < at <= count or count <= 1:
             return
-        while len(found) < max_num:
+        for number in counted(1):
+            if len(found) >= max_num:
+                return
+            if not number % STEP_ENTRIES:
+                yield
             entry = read(self._entries_at + at * ENTRY_BYTES, ENTRY_BYTES)
             read_hash, phy_offset, seconds, previous = INDEX_ENTRY.unpack(entry)
             if seconds < 0:
@@ -184,7 +194,8 @@ class IndexService:
     """All index files, oldest first; the last takes the entries.
 
     Few tests ever ask the index, and hashing keys costs as much as storing the message. So the
-    index reads the log up to its end when it is asked, instead of being fed at each append.
+    index reads the log up to its end when it is asked, instead of being fed at each append; the
+    question waits meanwhile.
     """
 
     def __init__(self, config: BrokerConfig, files: Files, log: CommitLog) -> None:
@@ -206,11 +217,20 @@ class IndexService:
 
         At most ``at_most`` records, if that is given.
         """
-        end_offset = self._log.records_end
-        if end_offset is None:
-            end_offset = self._log.max_offset
+        end_offset = self._end_offset()
         self._build_to(end_offset, at_most)
         return self._built_to == end_offset
+
+    def _end_offset(self) -> int:
+        records_end = self._log.records_end
+        return self._log.max_offset if records_end is None else records_end
+
+    def _catch_up(self) -> Steps[None]:
+        """Index the records that are in the log now, and not indexed yet."""
+        end_offset = self._end_offset()
+        while self._built_to < end_offset:
+            self._build_to(end_offset, STEP_RECORDS)
+            yield
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
         """Leave out a record that was stored with messageIndexEnable off."""
@@ -340,18 +360,25 @@ class IndexService:
             now_ms += 1
         return path
 
-    def query(self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int) -> list[int]:
+    def query(
+        self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
+    ) -> Steps[list[int]]:
         """Return physical offsets for a key, newest first, at most maxMsgsNumBatch.
+
+        Every record that was stored before the call is indexed first.
 
         Source: store/index/IndexService.java#queryOffset (4.9.7)
         """
-        self.catch_up()
+        yield from self._catch_up()
         max_num = min(max_num, self._config.max_msgs_num_batch)
         found: list[int] = []
         hashed = key_hash(topic, key)
-        for file in reversed(self.files):
+        for file in self.files[::-1]:
             if file.is_time_matched(begin_ms, end_ms):
-                file.select(found, hashed, max_num, begin_ms, end_ms)
+                for _ in file.select(found, hashed, max_num, begin_ms, end_ms):
+                    yield
+                    if file not in self.files:  # it has expired meanwhile
+                        break
             if file.begin_timestamp_ms < begin_ms or len(found) >= max_num:
                 break
         return found

@@ -39,6 +39,7 @@ from fakemq.store.writing import check_message, draft_batch, draft_message
 
 if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
@@ -392,7 +393,7 @@ class MessageStore:
 
     def query_message(
         self, topic: str, key: str, max_num: int, begin_ms: int, end_ms: int
-    ) -> QueryMessageResult:
+    ) -> Steps[QueryMessageResult]:
         """Return records of a topic that have ``key`` (or another of the same hash), oldest first.
 
         At most maxMsgsNumBatch of the newest stored within [begin, end].
@@ -400,7 +401,7 @@ class MessageStore:
         """
         result = QueryMessageResult()
         for _ in range(3):
-            found = self.index.query(topic, key, max_num, begin_ms, end_ms)
+            found = yield from self.index.query(topic, key, max_num, begin_ms, end_ms)
             if not found:
                 break
             last = self.index.files[-1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fakemq.broker.broker import Broker
-from fakemq.broker.holds import OVERLOAD
 from fakemq.config.model import BrokerConfig
+from fakemq.dispatch.answers import OVERLOAD
 from fakemq.events import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.sysflag import PullSysFlag

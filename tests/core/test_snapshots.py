@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import fakemq
 from fakemq.cli import main
 from fakemq.client import Client, Message, PullStatus
+from fakemq.clock.slices import finished
 from fakemq.core.snapshots import Snapshot
 from fakemq.errors import ConfigError
 from fakemq.events import SnapshotRestored
@@ -134,7 +135,9 @@ def test_keys_and_delays_work_after_a_restore(mq: fakemq.Cluster) -> None:
 
     def found(key: str) -> int:
         result = mq.inspect(
-            lambda core: core.broker("broker-a").store.query_message("orders", key, 9, 0, 1 << 60)
+            lambda core: finished(
+                core.broker("broker-a").store.query_message("orders", key, 9, 0, 1 << 60)
+            )
         )
         return len(result.buffers)
 
@@ -208,7 +211,9 @@ def test_cluster_starts_with_a_copy_of_a_real_brokers_store(store: str) -> None:
         assert len(golden) > 3
         assert mq.group("GGolden").offsets("Golden") == {("broker-a", 0): 3}
         result = mq.inspect(
-            lambda core: core.broker("broker-a").store.query_message("Golden", "k1", 9, 0, 1 << 60)
+            lambda core: finished(
+                core.broker("broker-a").store.query_message("Golden", "k1", 9, 0, 1 << 60)
+            )
         )
         assert result.buffers
         mq.seed("Golden", [b"more"])

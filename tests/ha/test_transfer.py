@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.requests import Sink, frames, send_fields
+from fakemq.clock.slices import finished
 from fakemq.events import Warned
 from fakemq.events.replication import Replicated as LogReplicated
 from fakemq.events.replication import ReplicationWaited, ReportBelieved, SlaveReported, Transferred
@@ -39,8 +40,8 @@ def test_many_files_arrive_unchanged() -> None:
         assert code(pair.send(b"x" * (number * 37 % 900), queue_id=number % 2)) is OK
     pair.assert_same()
     assert pair.master.store.max_phy_offset > 5 * 4096
-    keys = pair.slave.store.query_message(
-        "orders", "7F0000010000000000000000000000", 64, 0, 1 << 60
+    keys = finished(
+        pair.slave.store.query_message("orders", "7F0000010000000000000000000000", 64, 0, 1 << 60)
     )
     assert len(keys.buffers) == 60
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from fakemq.clock.calendar import human_time
+from fakemq.clock.slices import finished
 from fakemq.protocol.java import java_string_hash
 from fakemq.store.index import key_hash
 from tests.support.store_lab import StoreLab
@@ -15,7 +16,7 @@ ALL_TIME = (0, 1 << 62)
 
 def offsets(lab: StoreLab, key: str, topic: str = "orders", max_num: int = 64) -> list[int]:
     """Queue offsets of what a query finds."""
-    found = lab.store.query_message(topic, key, max_num, *ALL_TIME)
+    found = finished(lab.store.query_message(topic, key, max_num, *ALL_TIME))
     return [struct.unpack_from(">q", record, 20)[0] for record in found.buffers]
 
 
@@ -40,7 +41,7 @@ def test_file_has_javas_bytes() -> None:
     lab.advance(3500)
     second = lab.put(topic="t", properties="KEYS\x01a").append_result
     assert second is not None
-    lab.store.query_message("t", "a", 1, *ALL_TIME)
+    finished(lab.store.query_message("t", "a", 1, *ALL_TIME))
     (path,) = lab.files.list("index")
     assert path == f"index/{human_time(START_MS)}"
     file = lab.files.open(path, 0)
@@ -93,7 +94,7 @@ def test_times_are_compared_in_whole_seconds_of_the_file() -> None:
         lab.advance(1500)
     query = lab.store.query_message
     counts = [
-        len(query("orders", "k", 64, START_MS + begin, START_MS + end).buffers)
+        len(finished(query("orders", "k", 64, START_MS + begin, START_MS + end)).buffers)
         for begin, end in ((0, 9999), (1000, 9999), (1001, 3000), (4001, 9999), (-9, -1))
     ]
     assert counts == [4, 3, 1, 0, 0]
@@ -105,7 +106,7 @@ def test_index_progress_is_returned() -> None:
     lab.advance(1000)
     last = lab.put(properties="KEYS\x01other").append_result
     assert last is not None
-    found = lab.store.query_message("orders", "k", 64, *ALL_TIME)
+    found = finished(lab.store.query_message("orders", "k", 64, *ALL_TIME))
     assert found.index_last_update_timestamp == START_MS + 1000
     assert found.index_last_update_phyoffset == last.wrote_offset
 
@@ -122,7 +123,7 @@ def test_prepared_messages_are_indexed_and_rollbacks_are_not() -> None:
     lab = StoreLab()
     for sys_flag in (0, 4, 8, 12):
         lab.put(bytes((sys_flag,)), properties="KEYS\x01k", sys_flag=sys_flag)
-    found = lab.store.query_message("orders", "k", 64, *ALL_TIME)
+    found = finished(lab.store.query_message("orders", "k", 64, *ALL_TIME))
     assert [record[88] for record in found.buffers] == [0, 4, 8]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.properties import decode_properties
@@ -84,6 +85,6 @@ def test_consume_queues_equal_javas(java_lab: StoreLab) -> None:
 
 
 def test_index_equals_javas(java_lab: StoreLab) -> None:
-    java_lab.store.query_message("any", "key", 1, 0, 1)
+    finished(java_lab.store.query_message("any", "key", 1, 0, 1))
     (path,) = java_lab.files.list("index")
     assert sha256(java_lab.files.open(path, 840_040).view).hexdigest() == INDEX_SHA256

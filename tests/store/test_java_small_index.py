@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.protocol.hosts import unpack_host
 from fakemq.protocol.layout.codecs import parse_record
 from fakemq.protocol.message import decode_record
@@ -55,7 +56,7 @@ def lab() -> StoreLab:
 
 def test_files_equal_javas(lab: StoreLab) -> None:
     java = [bytes.fromhex(rest.split()[1]) for kind, rest in LINES if kind == "index"]
-    lab.store.query_message("any", "key", 1, 0, 1)
+    finished(lab.store.query_message("any", "key", 1, 0, 1))
     paths = lab.files.list("index")
     assert len(java) > 4
     assert [bytes(lab.files.open(path, 0).view[:140]) for path in paths] == java
@@ -65,7 +66,7 @@ def test_results_equal_javas(lab: StoreLab) -> None:
     queries = [json.loads(rest) for kind, rest in LINES if kind == "query"]
     assert len(queries) > 150
     for key, max_num, begin_ms, end_ms, last_ms, last_offset, offsets in queries:
-        found = lab.store.query_message("t", key, max_num, begin_ms, end_ms)
+        found = finished(lab.store.query_message("t", key, max_num, begin_ms, end_ms))
         case = (key, max_num, begin_ms, end_ms)
         assert [decode_record(one).physical_offset for one in found.buffers] == offsets, case
         assert found.index_last_update_timestamp == last_ms, case

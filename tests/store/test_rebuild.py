@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.protocol.layout.codecs import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from tests.support.disk_lab import DiskLab
 from tests.support.time import START_MS
@@ -60,7 +61,7 @@ def test_index_rebuild_skips_invalid_records(tmp_path: Path) -> None:
     (repair,) = lab.repairs()
     assert (repair.file, repair.offset, repair.cut_bytes) == (str(first), 0, 0)
     assert "passed over by the index" in repair.why
-    assert len(lab.store.query_message("orders", "k", 64, *ALL_TIME).buffers) > 10
+    assert len(finished(lab.store.query_message("orders", "k", 64, *ALL_TIME)).buffers) > 10
     assert lab.files.broken == ""
     lab.stop()
     assert not lab.path("abort").exists()
@@ -79,8 +80,8 @@ def test_cyclic_index_entries_end_the_search(tmp_path: Path) -> None:
     struct.pack_into(">i", data, first + 16, 3)  # the first is said to come after the last
     path.write_bytes(data)
     with DiskLab(tmp_path, max_hash_slot_num=1) as lab:
-        assert lab.store.query_message("orders", "none", 64, *ALL_TIME).buffers == []
-        assert len(lab.store.query_message("orders", "a", 64, *ALL_TIME).buffers) == 1
+        assert finished(lab.store.query_message("orders", "none", 64, *ALL_TIME)).buffers == []
+        assert len(finished(lab.store.query_message("orders", "a", 64, *ALL_TIME)).buffers) == 1
 
 
 def test_rebuilt_files_are_flushed(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.errors import StoreError
 from fakemq.protocol.properties import encode_properties_as_java
 from fakemq.protocol.sysflag import MessageSysFlag
@@ -59,7 +60,7 @@ def test_everything_is_restored_after_a_stop(tmp_path: Path, crash: bool) -> Non
         empty = lab.messages()
         sent = fill(lab)
         before = [(m.queue_offset, m.physical_offset, m.body) for m in lab.messages()]
-        found = lab.store.query_message("orders", "k", 64, 0, 2 * START_MS).buffers
+        found = finished(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS)).buffers
         end = lab.store.max_phy_offset
         if crash:
             lab.kill()
@@ -68,7 +69,9 @@ def test_everything_is_restored_after_a_stop(tmp_path: Path, crash: bool) -> Non
         assert [(m.queue_offset, m.physical_offset, m.body) for m in lab.messages()] == before
         assert lab.bodies(queue_id=1) == sent
         assert lab.store.max_phy_offset == end
-        assert lab.store.query_message("orders", "k", 64, 0, 2 * START_MS).buffers == found
+        assert (
+            finished(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS)).buffers == found
+        )
         assert [
             lab.store.offset_in_queue_by_time("orders", 0, m.store_timestamp_ms)
             for m in lab.messages()
@@ -211,7 +214,9 @@ def test_missing_or_invalid_index_is_rebuilt(tmp_path: Path) -> None:
     files[-1].write_bytes(b"short")
     (tmp_path / "index" / "README").write_text("not an index")
     with DiskLab(tmp_path) as lab:
-        assert len(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS).buffers) == 64
+        assert (
+            len(finished(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS)).buffers) == 64
+        )
         assert [repair.file for repair in lab.repairs()] == [str(files[-1])]
         assert (tmp_path / "index" / "README").exists()
 
@@ -227,7 +232,9 @@ def test_record_with_keys_in_two_index_files_is_found_by_all_after_a_crash(
         lab.kill()
     with DiskLab(tmp_path, max_index_num=8) as lab:
         for key in keys:
-            assert lab.store.query_message("orders", key, 64, 0, 2 * START_MS).buffers, key
+            assert finished(lab.store.query_message("orders", key, 64, 0, 2 * START_MS)).buffers, (
+                key
+            )
 
 
 def test_missing_checkpoint_is_harmless(tmp_path: Path) -> None:

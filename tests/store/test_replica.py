@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakemq.clock.node_clock import NodeClock
+from fakemq.clock.slices import finished
 from fakemq.events import FilesExpired
 from fakemq.store import image as images
 from fakemq.store.replica import Replica
@@ -25,7 +26,7 @@ def followed(lab: StoreLab | DiskLab) -> Replica:
 
 
 def keys_found(store: MessageStore) -> int:
-    return len(store.query_message("orders", "k", 64, 0, 1 << 60).buffers)
+    return len(finished(store.query_message("orders", "k", 64, 0, 1 << 60)).buffers)
 
 
 def master() -> StoreLab:

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from fakemq.clock.slices import finished
 from fakemq.events import AppendRefused, Dispatched, LogAppended, Warned
 from fakemq.protocol.batch import BatchMember, encode_batch
 from fakemq.store.results import GetMessageStatus, PutMessageStatus
@@ -145,7 +146,7 @@ def test_members_of_a_batch_are_neighbours() -> None:
     assert [(event.queue_offset, event.msg_id) for event in events] == [
         (0, ""), (1, "U1"), (2, ""), (3, ""),
     ]  # fmt: skip
-    assert len(lab.store.query_message("orders", "U1", 9, 0, 1 << 62).buffers) == 1
+    assert len(finished(lab.store.query_message("orders", "U1", 9, 0, 1 << 62)).buffers) == 1
 
 
 def test_batch_never_spans_two_files() -> None:
@@ -245,7 +246,7 @@ def test_reset_store_is_empty_and_takes_under_a_millisecond() -> None:
     assert best_ms < 1
     store = lab.store
     assert (store.max_phy_offset, store.min_phy_offset, store.bytes_used) == (0, -1, 0)
-    assert store.query_message("orders", "k", 9, 0, 1 << 62).buffers == []
+    assert finished(store.query_message("orders", "k", 9, 0, 1 << 62)).buffers == []
     appended = lab.put().append_result
     assert appended is not None
     assert (appended.wrote_offset, appended.logics_offset) == (0, 0)
@@ -286,7 +287,7 @@ def test_message_costs_its_record_and_twenty_bytes() -> None:
     for _ in range(100):
         lab.put(bytes(100), properties="UNIQ_KEY\x01u\x02KEYS\x01a b")
     assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * 20
-    lab.store.query_message("orders", "a", 1, 0, 1)  # three index entries for each
+    finished(lab.store.query_message("orders", "a", 1, 0, 1))  # three index entries for each
     assert lab.store.bytes_used == lab.store.max_phy_offset + 100 * (20 + 3 * 20)
 
 

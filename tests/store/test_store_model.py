@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from fakemq.clock.slices import finished
 from fakemq.store.results import GetMessageStatus
 from tests.support.store_lab import StoreLab
 from tests.support.time import START_MS
@@ -116,7 +117,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(tag=st.sampled_from([tag for tag in sorted(TAGS) if tag]))
     def query(self, tag: str) -> None:
-        found = self.store.query_message("topic", tag, 64, 0, 1 << 62)
+        found = finished(self.store.query_message("topic", tag, 64, 0, 1 << 62))
         expected = [s for topic, _, _, s in self.log if topic == "topic" and s.tag == tag]
         assert [struct.unpack_from(">q", record, 28)[0] for record in found.buffers] == [
             stored.phy_offset for stored in expected[-64:]

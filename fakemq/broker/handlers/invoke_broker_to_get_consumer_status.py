@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.relay import too_old
 from fakemq.dispatch.answers import NOTHING_SAID, Parked, Reply, Request
-from fakemq.dispatch.dispatcher import outcome_of
 from fakemq.dispatch.java_errors import required
+from fakemq.dispatch.outcomes import outcome_of
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import GetConsumerStatusBody
 from fakemq.protocol.codes import RequestCode, ResponseCode

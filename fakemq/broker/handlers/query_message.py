@@ -12,6 +12,7 @@ Source: broker/processor/QueryMessageProcessor.java#queryMessage (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import list_capacity
 from fakemq.protocol import table
@@ -27,13 +28,13 @@ from fakemq.protocol.headers.query import (
 @handles(table.QUERY_MESSAGE)
 def query_message(
     broker: Broker, request: Request[QueryMessageRequestHeader]
-) -> Reply[QueryMessageResponseHeader]:
+) -> Steps[Reply[QueryMessageResponseHeader]]:
     header = request.header
     if request.command.ext_fields.get(UNIQUE_MSG_QUERY_FLAG) == "true":
         max_num = broker.config.default_query_max_num
     else:
         max_num = header.max_num
-    result = broker.store.query_message(
+    result = yield from broker.store.query_message(
         header.get("topic", "null"),
         header.get("key", "null"),
         list_capacity(max_num),

@@ -1,0 +1,49 @@
+"""Handlers that may take long: generators, which the node's clock runs in slices.
+
+Such a handler yields where others may go first, and returns its answer as any other handler does.
+Java's processors have threads for this, and a queue before them that refuses what is too much.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeAlias
+
+from fakemq.clock.slices import Steps
+from fakemq.dispatch.answers import OVERLOAD, Outcome, Parked, Refused, Request
+from fakemq.dispatch.node import Node
+from fakemq.dispatch.outcomes import outcome_of
+from fakemq.protocol.codes import ResponseCode
+
+MAX_UNFINISHED = 1_000
+"""How many requests of one connection may be unfinished. Java's limit is the capacity of a queue
+for all of them: 10,000 for most codes."""
+
+LongHandler: TypeAlias = Callable[[Any, Request[Any]], Steps[Outcome]]
+
+
+def in_slices(handler: LongHandler) -> Callable[[Any, Request[Any]], Outcome | Parked[Any]]:
+    """Return a handler that answers at once if one slice is enough, and otherwise later."""
+
+    @wraps(handler)
+    def begin(node: Node, request: Request[Any]) -> Outcome | Parked[Any]:
+        clock, session, code = node.clock, request.session, request.command.code
+        if clock.unfinished(session) >= MAX_UNFINISHED:
+            raise Refused(ResponseCode.SYSTEM_BUSY, OVERLOAD)
+        # The dispatcher empties the command of a request that is answered later.
+        request.command = copy.copy(request.command)
+        work = clock.begin(handler(node, request), peer=session)
+        if work.done:
+            return work.result()
+        parked: Parked[Any] = Parked()
+
+        def answer() -> None:
+            outcome = outcome_of(node, code, work.result)
+            parked.resolve(outcome)
+
+        work.on_done = answer
+        return parked
+
+    return begin

@@ -1,0 +1,48 @@
+"""The answer to what a handler raises. There are three kinds of errors:
+
+1. `Refused` is an answer with an error code.
+2. A request on which Java's processor throws is answered by code 1 with Java's exception text.
+3. Any other error is a bug of fakemq: it is answered by code 1, and its journal entry fails the
+   test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fakemq.dispatch.answers import Outcome, Refused, Reply
+from fakemq.dispatch.java_errors import java_exception
+from fakemq.dispatch.node import JournaledNode
+from fakemq.events.core import HandlerFailed
+from fakemq.protocol.codes import ResponseCode
+from fakemq.protocol.command import SerializeType
+from fakemq.protocol.errors import HeaderError
+
+OutcomeT = TypeVar("OutcomeT")
+
+
+def outcome_of(node: JournaledNode, code: int, act: Callable[[], OutcomeT]) -> OutcomeT | Outcome:
+    """Return the result of ``act`` for a request of ``code``, or the answer to what it raises.
+
+    A callback that resolves a `Parked` calls this, too, so that the peer always gets an answer.
+    """
+    try:
+        return act()
+    except Exception as error:
+        return answer_to_error(node, code, error)
+
+
+def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome:
+    """Return the answer to what a handler raised; write a bug of fakemq to the journal."""
+    if isinstance(error, Refused):
+        return error
+    if not isinstance(error, HeaderError):
+        # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
+        node.journal.add(HandlerFailed.of(node.name, code, error))
+    # Java makes it outside the processor's callback, so in the server's own serialisation.
+    return Reply(
+        code=ResponseCode.SYSTEM_ERROR,
+        remark=java_exception(error),
+        serialize_type=SerializeType.JSON,
+    )
