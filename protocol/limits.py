@@ -11,8 +11,20 @@ HEADER_MAX_BYTES = 2 * 1024 * 1024
 CONFIG_BODY_MAX_BYTES = 1024 * 1024
 """The properties of a config update, for the same reason. Java has no limit."""
 
-REGISTER_BODY_MAX_BYTES = 64 * 1024 * 1024
-"""A compressed REGISTER_BROKER body, inflated: some 700 000 topics. Java has no limit."""
+JSON_MAX_ITEMS = 100_000
+"""Commas and opening brackets in the JSON of a request, for the same reason: some 10,000
+subscriptions. Java has no limit."""
+
+LAX_JSON_MAX_BYTES = 32 * 1024
+"""JSON of a request that no standard allows, which takes up to a microsecond a byte to read."""
+
+REGISTER_BODY_MAX_BYTES = 4 * 1024 * 1024
+"""The body of a REGISTER_BROKER from outside, inflated if it is compressed: some 30,000 topics.
+Java has no limit."""
+
+SUBSCRIPTION_MAX_CHARS = 100_000
+"""The text of a subscription, tags or a filter: no other peer is answered while it is read. Java
+has no limit."""
 
 MESSAGE_BODY_MAX_BYTES = 64 * 1024 * 1024
 """A message's compressed body, unpacked; producers send 4 MiB at most. Java has no limit."""

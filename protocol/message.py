@@ -323,13 +323,18 @@ def decode_records(data: Buffer) -> list[MessageExt]:
     return messages
 
 
-def record_properties(data: Buffer, offset: int = 0) -> dict[str, str]:
-    """Return the properties in the record at ``offset``; raises as `decode_record` does.
+def record_properties_bytes(data: Buffer, offset: int = 0) -> bytes:
+    """Return the properties in the record at ``offset``, not decoded; raises as `decode_record`.
 
     Source: common/message/MessageDecoder.java#decodeProperties (4.9.7)
     """
     *_, properties, _ = parse_record(data, offset)
-    return decode_properties(properties.decode("utf-8", "replace"))
+    return bytes(properties)
+
+
+def record_properties(data: Buffer, offset: int = 0) -> dict[str, str]:
+    """Return the properties in the record at ``offset``; raises as `decode_record` does."""
+    return decode_properties(record_properties_bytes(data, offset).decode("utf-8", "replace"))
 
 
 class RecordStatus(Enum):

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from fakemq.broker.image import NodeImage
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig, Value
     from fakemq.ha.master_link import MasterEnd
     from fakemq.ha.service import HAService
@@ -464,10 +465,10 @@ class Broker:
         if self.ha is not None:
             self.ha.master_is(addr, ha_addr)
 
-    def _check_transactions(self) -> None:
+    def _check_transactions(self) -> Steps[None]:
         from fakemq.broker.transaction_check import Parts, check  # no broker needs it to start
 
-        check(
+        return check(
             Parts(
                 node=self.node,
                 store=self.store,

@@ -17,6 +17,7 @@ from fakemq.protocol.java import java_hash_map_order
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
+    from fakemq.clock.slices import Steps
     from fakemq.protocol.bodies.topic import TopicConfig
 
 MAX_QUEUES = 1 << 15
@@ -46,9 +47,12 @@ def consumed_topic(broker: Broker, group: str, topic: str) -> TopicConfig | None
 
 def consume_stats(
     broker: Broker, group: str, queues: Iterable[MessageQueue], topics: Iterable[str]
-) -> ConsumeStats:
+) -> Steps[ConsumeStats]:
     """Return how far a group has consumed these queues, and its messages per second."""
-    table = {queue: _offsets(broker, group, queue) for queue in queues}
+    table = {}
+    for queue in queues:
+        table[queue] = _offsets(broker, group, queue)
+        yield
     return ConsumeStats(
         offset_table={queue: table[queue] for queue in java_hash_map_order(table)},
         consume_tps=sum(

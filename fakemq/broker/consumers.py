@@ -18,6 +18,7 @@ from fakemq.protocol.headers.client import NotifyConsumerIdsChangedRequestHeader
 
 if TYPE_CHECKING:
     from fakemq.broker.filters.manager import ConsumerFilterManager
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -101,7 +102,7 @@ class ConsumerManager:
 
     def register(
         self, group: str, channel: ClientChannelInfo, data: ConsumerData, notify: bool
-    ) -> bool:
+    ) -> Steps[bool]:
         """Add or refresh a member; return whether the group's members or topics changed.
 
         With ``notify`` every member is notified of a change before this returns.
@@ -118,7 +119,8 @@ class ConsumerManager:
         changed = info.update_subscriptions(data.subscription_data_set) or joined
         if changed and notify:
             self._notify(info)
-        self._filters.register(group, data.subscription_data_set)
+        yield
+        yield from self._filters.register(group, data.subscription_data_set)
         return changed
 
     def unregister(self, group: str, session: Session, notify: bool) -> None:
@@ -139,10 +141,17 @@ class ConsumerManager:
 
         Source: broker/client/ConsumerManager.java#doChannelCloseEvent (4.9.7)
         """
-        for group in sorted(self._groups_of.get(session, ())):
-            info = self._table[group]
-            self._remove(info, session, "closed")
-            self._notify(info)
+        groups = self._groups_of.get(session)
+        if groups:
+            self._node.clock.carry_out(self._leave(sorted(groups), session), peer=session)
+
+    def _leave(self, groups: Iterable[str], session: Session) -> Steps[None]:
+        for group in groups:
+            info = self._table.get(group)
+            if info is not None and session in info.channels:
+                self._remove(info, session, "closed")
+                self._notify(info)
+            yield
 
     def expire(self, session: Session) -> bool:
         """Remove the members without a heartbeat for 120 s; return whether there was any.

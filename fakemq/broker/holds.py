@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
+from fakemq.clock.slices import Steps, finished
 from fakemq.clock.timers import Timer, next_tick_ms
 from fakemq.dispatch.answers import OVERLOAD, Parked, Refused
 from fakemq.dispatch.outcomes import outcome_of
@@ -20,7 +21,7 @@ from fakemq.events.core import PullHeld, PullWoken
 from fakemq.protocol.codes import ResponseCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fakemq.broker.filters.pull_filter import PullFilter
     from fakemq.config.model import BrokerConfig
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from fakemq.store.records import LogRecord
     from fakemq.store.store import MessageStore
 
+FEW_PULLS = 50
+"""Up to this number of pulls of a queue are answered at once when a message arrives."""
 CHECK_PERIOD_MS = 5_000
 """The period of the checks, and the time before the first one."""
 
@@ -154,9 +157,18 @@ class PullRequestHoldService:
         pulls = self.by_queue.get((record.topic, record.queue_id))
         if not pulls or not self._notified_of_arrivals:
             return
+        steps = self._wake(list(pulls), record)
+        if len(pulls) <= FEW_PULLS:
+            finished(steps)
+        else:
+            self._node.clock.carry_out(steps, peer=self)
+
+    def _wake(self, pulls: Iterable[_HeldPull], record: LogRecord) -> Steps[None]:
         max_offset, tags_code = record.queue_offset + 1, record.tags_code
         properties = b"" if record.draft is None else record.draft.properties
-        for pull in list(pulls):
+        for pull in pulls:
+            if pull.check is None:
+                continue  # answered meanwhile
             now_ms = self._now_ms(pull.request.session)
             ahead = max_offset > pull.request.header.queue_offset
             if ahead and _matches(pull, tags_code, properties):
@@ -165,6 +177,7 @@ class PullRequestHoldService:
                 self._answer(pull, "timeout")
             elif ahead:
                 self._check_at(pull, now_ms)
+            yield
 
     def session_closed(self, session: Session) -> None:
         """Remove the held pulls of a closed connection."""
@@ -241,6 +254,9 @@ class PullRequestHoldService:
 
     def _run(self, check: _Check) -> None:
         self._forget(check)  # a pull that is added to this very tick from now on needs a new check
+        self._node.clock.carry_out(self._look_at(check), peer=self)
+
+    def _look_at(self, check: _Check) -> Steps[None]:
         store = self._store
         for pull in list(check.pulls):
             if pull.check is not check:
@@ -253,6 +269,7 @@ class PullRequestHoldService:
             else:
                 self._leave_check(pull)
                 self._check_at(pull, now_ms + 1)
+            yield
 
     def _answer(self, pull: _HeldPull, why: str) -> None:
         if pull.check is None:

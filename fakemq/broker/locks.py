@@ -13,6 +13,7 @@ from fakemq.events.core import QueuesLocked
 
 if TYPE_CHECKING:
     from fakemq.broker.consumers import ConsumerManager
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -43,7 +44,7 @@ class RebalanceLockManager:
 
     def try_lock_batch(
         self, group: str, queues: Iterable[MessageQueue], client_id: str, session: Session
-    ) -> list[MessageQueue]:
+    ) -> Steps[list[MessageQueue]]:
         """Lock queues that are free, expired or the client's own; return those it holds now."""
         locks = self._table.setdefault(group, {})
         outside = session.outside
@@ -54,6 +55,7 @@ class RebalanceLockManager:
             if entry is None or entry.client_id == client_id or self._expired(entry):
                 locks[queue] = _LockEntry(client_id, outside, now_ms)
                 locked.append(queue)
+            yield
         self._changed(group, client_id, len(locked), "locked")
         return locked
 

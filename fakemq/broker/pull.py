@@ -19,6 +19,7 @@ from fakemq.faults.points import BEFORE_REPLY
 from fakemq.protocol.codes import RequestCode, ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
 from fakemq.protocol.message import record_struct
 from fakemq.protocol.subscription import (
     SubscriptionError,
@@ -188,6 +189,9 @@ def _subscription(
 def _subscription_of_request(
     header: PullMessageRequestHeader,
 ) -> tuple[SubscriptionData, Expression | None]:
+    if header.subscription is not None and len(header.subscription) > SUBSCRIPTION_MAX_CHARS:
+        most = f"fakemq reads no subscription of over {SUBSCRIPTION_MAX_CHARS} characters"
+        raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, most)
     try:
         subscription = build_subscription(header.topic, header.subscription, header.expression_type)
     except SubscriptionError as error:
@@ -198,10 +202,12 @@ def _subscription_of_request(
         return subscription, None
     # Most clusters never see an expression.
     from fakemq.broker.filters.expressions import compile_expression
-    from fakemq.broker.filters.sql_tokens import MQFilterError
+    from fakemq.broker.filters.sql_tokens import FilterTooLongError, MQFilterError
 
     try:
         return subscription, compile_expression(header.expression_type, header.subscription)
+    except FilterTooLongError as error:
+        raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
     except MQFilterError:
         return subscription, None
 

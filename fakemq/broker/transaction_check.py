@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from fakemq.broker.stats import BrokerStatsManager
     from fakemq.broker.topics import TopicConfigManager
     from fakemq.broker.transactions import TransactionalMessageService
+    from fakemq.clock.slices import Steps
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
     from fakemq.net.session import Session
@@ -69,11 +70,11 @@ class Parts(NamedTuple):
     transactions: TransactionalMessageService
 
 
-def check(parts: Parts) -> None:
+def check(parts: Parts) -> Steps[None]:
     """Look at every queue of the half topic; create the topic if it does not exist."""
     topic = parts.topics.create_in_send_back(TRANS_HALF_TOPIC, 1)
     for queue_id in range(topic.read_queue_nums):
-        _QueueCheck(parts, queue_id).run()
+        yield from _QueueCheck(parts, queue_id).run()
 
 
 class _Step(Enum):
@@ -102,11 +103,11 @@ class _QueueCheck:
         self._ops: list[MessageExt] | None = None
         """The ops read last; None if there were no more."""
 
-    def run(self) -> None:
+    def run(self) -> Steps[None]:
         if self._half_offset < 0 or self._op_offset < 0:
             return
         self._fill_removed()
-        offset = self._walk()
+        offset = yield from self._walk()
         if offset != self._half_offset:
             self._update_consume_offset(TRANS_HALF_TOPIC, offset)
             self._parts.transactions.forget_before(offset)
@@ -114,11 +115,12 @@ class _QueueCheck:
         if op_offset != self._op_offset:
             self._update_consume_offset(TRANS_OP_HALF_TOPIC, op_offset)
 
-    def _walk(self) -> int:
+    def _walk(self) -> Steps[int]:
         """Check half messages until one is too young; return the offset of the next run."""
         offset = self._half_offset
         strayed = False
         while True:
+            yield
             if offset in self._removed:
                 self._done_ops.append(self._removed.pop(offset))
                 offset += 1

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.broker.topics import TopicConfigManager
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -69,7 +70,7 @@ class TransactionalMessageService:
         topics: TopicConfigManager,
         *,
         put: Callable[[InnerMessage], PutMessageResult],
-        check: Callable[[], None],
+        check: Callable[[], Steps[None]],
     ) -> None:
         self._node = node
         self._store = store
@@ -77,7 +78,7 @@ class TransactionalMessageService:
         self._put = put
         """Stores a message and wakes the pulls that wait for it."""
         self._check = check
-        """Checks all half messages once."""
+        """Checks all half messages once; it may take long."""
         self._timer: Timer | None = None
         self._interval_ms = 0
         self._arrived_ms: dict[int, int] = {}
@@ -113,7 +114,7 @@ class TransactionalMessageService:
 
     def _on_wait_end(self) -> None:
         self._wait()
-        self._check()
+        self._node.clock.carry_out(self._check(), peer=self)
 
     # -- what producers ask for ---------------------------------------------------------------
 

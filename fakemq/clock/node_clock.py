@@ -106,18 +106,26 @@ class NodeClock:
         self._timers.add(timer)
         return timer
 
-    def begin(self, steps: Steps[T], *, peer: Hashable = None) -> Work[T]:
+    def begin(self, steps: Steps[T], *, peer: Hashable) -> Work[T]:
         """Begin long work of this node, see `fakemq.clock.slices`; it may be done on return.
 
-        ``peer`` causes the work: peers are served in turn. Without one it is the node.
+        ``peer`` causes the work, a session or a part of the node: peers are served in turn.
         """
         within = nullcontext if self._journal is None else self._journal.resume()
-        work = Work(steps, self if peer is None else peer, within)
+        work = Work(steps, peer, within)
         self._clock.slices.begin(work)
         if not work.done:
             self._works[work] = None
             work.on_end = self._forget
         return work
+
+    def carry_out(self, steps: Steps[object], *, peer: Hashable) -> None:
+        """Begin long work that no caller waits for; what it raises is raised here, or later."""
+        work = self.begin(steps, peer=peer)
+        if work.done:
+            work.result()
+        else:
+            work.on_done = lambda: _raise_error(work)
 
     def unfinished(self, peer: Hashable) -> int:
         """Return how much work of ``peer`` is unfinished."""
@@ -162,3 +170,7 @@ class NodeClock:
             callback()
         else:
             self._journal.fire(self.owner, kind, callback)
+
+
+def _raise_error(work: Work[object]) -> None:
+    work.result()

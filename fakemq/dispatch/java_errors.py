@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from fakemq.dispatch.answers import Refused
+from fakemq.protocol import fastjson
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.errors import BodyError, NullFieldError, NumberFormatError
+from fakemq.protocol.limits import JSON_MAX_ITEMS, LAX_JSON_MAX_BYTES
 
 if TYPE_CHECKING:
     from fakemq.dispatch.answers import Request
@@ -23,8 +25,20 @@ def required(value: T | None, bean: str, field: str) -> T:
 
 
 def body_of(request: Request[NoHeader]) -> bytes:
-    """Return the request's body; raise NullFieldError if it is empty: Java would decode null."""
-    return required(request.body or None, "RemotingSerializable", "data")
+    """Return the request's JSON; raise NullFieldError if it is empty: Java would decode null.
+
+    Raise BodyError for JSON that takes too long to read, as no other peer is answered meanwhile.
+    """
+    body = required(request.body or None, "RemotingSerializable", "data")
+    items = body.count(b",") + body.count(b"{") + body.count(b"[")
+    if items > JSON_MAX_ITEMS:
+        raise BodyError(f"JSON of about {items} items; fakemq reads {JSON_MAX_ITEMS} at most")
+    if len(body) > LAX_JSON_MAX_BYTES and not fastjson.is_standard(body):
+        raise BodyError(
+            f"{len(body)} bytes of JSON that no standard allows; fakemq reads"
+            f" {LAX_JSON_MAX_BYTES} of it at most"
+        )
+    return body
 
 
 def list_capacity(count: int) -> int:

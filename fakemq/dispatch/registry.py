@@ -16,7 +16,7 @@ NodeT = TypeVar("NodeT")
 
 _HandlerOf: TypeAlias = Callable[
     [NodeT, Request[RequestHeader]],
-    Reply[ResponseHeader] | Parked[ResponseHeader] | Steps[Reply[ResponseHeader]] | None,
+    Reply[ResponseHeader] | Parked[ResponseHeader] | Steps[Reply[ResponseHeader] | None] | None,
 ]
 
 

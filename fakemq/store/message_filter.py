@@ -13,3 +13,7 @@ class MessageFilter(Protocol):
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         """Return whether the message matches, by its record; asked only if the entry matched."""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the answers so far have cost so much that the get ends here."""

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 MAX_FILTERED_BYTES = 16000
-"""The bytes of a consume queue that one get reads: 800 entries."""
+"""The bytes of a consume queue that one get reads: 800 entries, or as many as it may return."""
+
+MAX_ENTRIES = 20_000
+"""How many entries a get reads at most, whatever it may return; the next get continues behind."""
 
 
 def read_queue(
@@ -30,6 +33,7 @@ def read_queue(
 ) -> GetMessageResult:
     """Return messages of a queue from a queue offset on, or where to continue instead.
 
+    Differs: a get reads at most `MAX_ENTRIES` entries, and ends when its filter has cost too much.
     ``memory_bytes`` is how far behind the log's end a record counts as in memory.
     Source: store/DefaultMessageStore.java#getMessage (4.9.7)
     """
@@ -48,7 +52,8 @@ def read_queue(
             result = GetMessageResult(
                 GetMessageStatus.NO_MATCHED_MESSAGE, offset, min_offset, max_offset
             )
-            units = units[: max(MAX_FILTERED_BYTES, max_msg_nums * UNIT_BYTES)]
+            entries_bytes = min(max_msg_nums, MAX_ENTRIES) * UNIT_BYTES
+            units = units[: max(MAX_FILTERED_BYTES, entries_bytes)]
             gather(result, units, log, config, memory_bytes, max_msg_nums, message_filter)
             return result
         status, next_offset = GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset)
@@ -106,6 +111,9 @@ def gather(
             view[phy_offset - first : record_end - first]
         ):
             status = GetMessageStatus.NO_MATCHED_MESSAGE
+            if message_filter.is_spent:
+                looked_at = index + 1
+                break
             continue
         if phy_offset != run_end:
             if run_end > run_start:

@@ -37,6 +37,11 @@ _ILLEGAL = PutMessageStatus.MESSAGE_ILLEGAL
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 
 
+BATCH_MAX_MESSAGES = 10_000
+"""A batch is stored as a whole, and no other peer is answered meanwhile. Java's limit is its size:
+some 40,000 of the smallest messages."""
+
+
 class InnerMessage(msgspec.Struct):
     """A message, or a batch, that a caller asks the store to put.
 
@@ -134,6 +139,7 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft]
 
     Each record has its own properties first, then those of the batch. A body that is no batch is an
     UNKNOWN_ERROR: what Java throws there has the same effect.
+    Differs: a batch of over `BATCH_MAX_MESSAGES` is illegal.
     Source: store/CommitLog.java#asyncPutMessages, #encode (4.9.7)
     """
     topic_bytes = len(batch.topic.encode())
@@ -147,6 +153,8 @@ def draft_batch(batch: InnerMessage, max_message_size: int) -> list[RecordDraft]
         decoded = decode_batch(batch.body)
     except RemoteProtocolError:
         return PutMessageStatus.UNKNOWN_ERROR
+    if len(decoded) > BATCH_MAX_MESSAGES:
+        return _ILLEGAL
     _set_host_flags(batch)
     batch.prepared_transaction_offset = 0
     common = batch.properties_string.encode("utf-8", "replace")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -29,6 +29,10 @@ class _Json:
     def encode(self) -> bytes:
         """Return the JSON of this bean."""
         return fastjson.encode(self)
+
+    def encode_in_steps(self) -> Generator[None, None, bytes]:
+        """`encode`, of a bean with many items: it yields in between."""
+        return fastjson.encode_in_steps(self)
 
     @classmethod
     def decode_or_null(cls, data: bytes) -> Self | None:

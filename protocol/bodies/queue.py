@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import field
 
 from fakemq.protocol.bodies.body import Body, FrozenBody, Int
 from fakemq.protocol.java import int32, java_hash
+
+_hash_of_name = lru_cache(maxsize=64)(java_hash)
+"""Queues that are ordered together have few names."""
 
 
 class MessageQueue(FrozenBody, frozen=True, order=True):
@@ -20,8 +25,8 @@ class MessageQueue(FrozenBody, frozen=True, order=True):
 
     def java_hash(self) -> int:
         """Its hashCode, by which Java orders a map of queues."""
-        total = 31 + java_hash(self.broker_name)
-        return int32((total * 31 + self.queue_id) * 31 + java_hash(self.topic))
+        total = 31 + _hash_of_name(self.broker_name)
+        return int32((total * 31 + self.queue_id) * 31 + _hash_of_name(self.topic))
 
 
 class LockBatchRequestBody(Body):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fakemq.broker.broker import Broker
 from fakemq.broker.locks import REBALANCE_LOCK_MAX_LIVE_TIME_MS
+from fakemq.clock.slices import finished
 from fakemq.events import QueuesLocked
 from fakemq.protocol.bodies.queue import MessageQueue
 from tests.support.broker_lab import BrokerLab
@@ -21,7 +22,8 @@ def lock(
 ) -> list[int]:
     session = next(s for s in broker.sessions if s.remote_addr == peer.session.link.local_addr)
     queues = [QUEUES[n] for n in queue_ids]
-    return [q.queue_id for q in broker.locks.try_lock_batch(group, queues, client_id, session)]
+    locked = finished(broker.locks.try_lock_batch(group, queues, client_id, session))
+    return [queue.queue_id for queue in locked]
 
 
 def test_lock_excludes_other_clients_of_its_group_only(lab: BrokerLab, broker: Broker) -> None:

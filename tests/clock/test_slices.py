@@ -35,20 +35,20 @@ def driven_clock() -> Clock:
 
 def test_work_is_done_at_once_without_a_loop() -> None:
     done: list[str] = []
-    work = NodeClock(Clock(frozen=True), "node").begin(steps(done, "a", 100))
+    work = NodeClock(Clock(frozen=True), "node").begin(steps(done, "a", 100), peer=1)
     assert work.done
     assert work.result() == "a"
     assert len(done) == 100
 
 
 def test_short_work_is_done_at_once() -> None:
-    work = NodeClock(driven_clock(), "node").begin(steps([], "a", SLICE_MS - 1))
+    work = NodeClock(driven_clock(), "node").begin(steps([], "a", SLICE_MS - 1), peer=1)
     assert work.done
 
 
 def test_long_work_takes_several_turns() -> None:
     clock, done = driven_clock(), list[str]()
-    work = NodeClock(clock, "node").begin(steps(done, "a", 10 * SLICE_MS))
+    work = NodeClock(clock, "node").begin(steps(done, "a", 10 * SLICE_MS), peer=1)
     turns = 0
     while not work.done:
         before = len(done)
@@ -75,11 +75,11 @@ def test_peers_are_served_in_turn_and_the_work_of_one_in_order() -> None:
 def test_time_moves_when_all_work_is_done() -> None:
     clock, done = driven_clock(), list[str]()
     node = NodeClock(clock, "node")
-    work = node.begin(steps(done, "before", 100))
+    work = node.begin(steps(done, "before", 100), peer=1)
     in_time = []
     node.call_later(
         10,
-        lambda: in_time.append((work.done, node.begin(steps(done, "within", 100)).done)),
+        lambda: in_time.append((work.done, node.begin(steps(done, "within", 100), peer=1).done)),
         kind="delay_level",
     )
     clock.advance_ms(10)
@@ -90,7 +90,7 @@ def test_work_of_a_paused_node_waits_and_that_of_a_killed_node_ends() -> None:
     clock, done = driven_clock(), list[str]()
     paused, killed = NodeClock(clock, "paused"), NodeClock(clock, "killed")
     ended: list[str] = []
-    works = [node.begin(steps(done, node.owner, 100)) for node in (paused, killed)]
+    works = [node.begin(steps(done, node.owner, 100), peer=1) for node in (paused, killed)]
     for work, node in zip(works, (paused, killed), strict=True):
         work.on_done = partial(ended.append, node.owner)
     paused.pause()
@@ -107,6 +107,6 @@ def test_error_of_work_is_raised_by_its_result() -> None:
         yield
         raise ValueError("too long")
 
-    work = NodeClock(driven_clock(), "node").begin(fails())
+    work = NodeClock(driven_clock(), "node").begin(fails(), peer=1)
     with pytest.raises(ValueError, match="too long"):
         work.result()

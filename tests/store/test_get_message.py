@@ -132,6 +132,8 @@ class Only:
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
         return tags_code in self.codes
 
+    is_spent = False
+
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         return self.bodies is None or bytes(record[88:89]) in self.bodies
 

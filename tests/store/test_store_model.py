@@ -177,6 +177,8 @@ class OnlyTag:
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
         return tags_code == self.code
 
+    is_spent = False
+
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
         return True
 

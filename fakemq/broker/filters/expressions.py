@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakemq.broker.filters.sql_parser import compile_sql
-from fakemq.broker.filters.sql_tokens import MQFilterError
-from fakemq.protocol.message import record_properties
+from fakemq.broker.filters.sql_tokens import FilterTooLongError, MQFilterError
+from fakemq.protocol.limits import SUBSCRIPTION_MAX_CHARS
+from fakemq.protocol.message import record_properties_bytes
 from fakemq.protocol.properties import RETRY_TOPIC, decode_properties
 from fakemq.protocol.subscription import ExpressionType
 
@@ -37,16 +38,43 @@ def compile_expression(expression_type: str | None, text: str | None) -> Express
         )
     if text is None:
         raise MQFilterError
+    if len(text) > SUBSCRIPTION_MAX_CHARS:
+        most = f"{SUBSCRIPTION_MAX_CHARS} characters"
+        raise FilterTooLongError(f"fakemq reads no filter of over {most}")
     # Very long texts are not cached: a peer may send any number of them.
     return (compile_sql if len(text) <= _KNOWN_CHARS else compile_sql.__wrapped__)(text)
 
 
-class ExpressionMessageFilter:
+_MOST_COST = 100_000
+"""What one get may cost, in a unit of about 0.1 µs: 800 usual messages cost a third of it."""
+_COST_OF_MESSAGE, _COST_OF_TERM, _BYTES_OF_UNIT = 20, 4, 4
+
+
+class _Cost:
+    """Adds up what the messages cost that one get compares with its filter."""
+
+    __slots__ = ("_cost",)
+
+    def __init__(self) -> None:
+        self._cost = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self._cost > _MOST_COST
+
+    def _decoded(self, record: memoryview, terms: int = 0) -> dict[str, str]:
+        properties = record_properties_bytes(record)
+        self._cost += _COST_OF_MESSAGE + _COST_OF_TERM * terms + len(properties) // _BYTES_OF_UNIT
+        return _decoded(properties)
+
+
+class ExpressionMessageFilter(_Cost):
     """Lets through the messages for which a condition is true."""
 
     __slots__ = ("_expression",)
 
     def __init__(self, expression: Expression) -> None:
+        super().__init__()
         self._expression = expression
 
     def is_matched_by_consume_queue(self, tags_code: int) -> bool:
@@ -54,13 +82,13 @@ class ExpressionMessageFilter:
         return True
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        return self._expression.matches(record_properties(record))
+        return self._expression.matches(self._decoded(record, self._expression.terms))
 
     def is_matched_by_properties(self, properties: bytes) -> bool:
         return self._expression.matches(_decoded(properties))
 
 
-class ExpressionForRetryMessageFilter:
+class ExpressionForRetryMessageFilter(_Cost):
     """Lets through retries of the messages for which the group's condition is true.
 
     ``expression_of`` returns the group's condition for the topic to which the message was first
@@ -73,6 +101,7 @@ class ExpressionForRetryMessageFilter:
     def __init__(
         self, by_entry: PullFilter | None, expression_of: Callable[[str], Expression | None]
     ) -> None:
+        super().__init__()
         self._by_entry = by_entry
         self._expression_of = expression_of
 
@@ -80,14 +109,17 @@ class ExpressionForRetryMessageFilter:
         return self._by_entry is None or self._by_entry.is_matched_by_consume_queue(tags_code)
 
     def is_matched_by_commit_log(self, record: memoryview) -> bool:
-        return self._is_matched(record_properties(record))
+        return self._is_matched(self._decoded(record))
 
     def is_matched_by_properties(self, properties: bytes) -> bool:
         return self._is_matched(_decoded(properties))
 
     def _is_matched(self, properties: Mapping[str, str]) -> bool:
         expression = self._expression_of(properties.get(RETRY_TOPIC, ""))
-        return expression is None or expression.matches(properties)
+        if expression is None:
+            return True
+        self._cost += _COST_OF_TERM * expression.terms
+        return expression.matches(properties)
 
 
 def _decoded(properties: bytes) -> dict[str, str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakemq.broker.filters.bloom import BloomFilter
     from fakemq.broker.filters.sql_expressions import Expression
     from fakemq.broker.persistence import ConfigFile
+    from fakemq.clock.slices import Steps
     from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.dispatch.node import NodeContext
@@ -78,7 +79,7 @@ class ConsumerFilterManager:
 
     # -- what consumers say -------------------------------------------------------------------
 
-    def register(self, group: str, subscriptions: Collection[SubscriptionData]) -> None:
+    def register(self, group: str, subscriptions: Collection[SubscriptionData]) -> Steps[None]:
         """Take over the filters of a group from a heartbeat; filters for other topics die.
 
         Source: ConsumerFilterManager.java#register (4.9.7)
@@ -86,6 +87,7 @@ class ConsumerFilterManager:
         for subscription in subscriptions:
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._register(group, subscription)
+                yield
         filters = self._by_group.get(group)
         if filters:
             named = {subscription.topic for subscription in subscriptions}

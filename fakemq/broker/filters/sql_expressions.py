@@ -43,8 +43,10 @@ class Expression:
     `evaluate` raises MQFilterError if Java throws an exception.
     """
 
-    __slots__ = ()
+    __slots__ = ("terms",)
     condition = True
+    terms: int
+    """The number of operands of a whole expression, which is what an evaluation costs."""
 
     def evaluate(self, properties: Properties) -> Value:
         raise NotImplementedError

@@ -33,6 +33,7 @@ from fakemq.broker.filters.sql_expressions import (
     java_text,
 )
 from fakemq.broker.filters.sql_tokens import (
+    FilterTooLongError,
     Kind,
     MQFilterError,
     Token,
@@ -47,6 +48,10 @@ from fakemq.protocol.java import parse_double
 MAX_DEPTH = 100
 """Limit of nested operands. Java's stack holds 1,000 parentheses and 11,000 NOTs."""
 
+MAX_WORDS = 10_000
+"""Limit of words that are read, each as often as it is read: no other peer is answered meanwhile.
+Java has no limit here, but its stack holds no filter of over 10,000 conditions."""
+
 _PARSE_EXCEPTION = "org.apache.rocketmq.filter.parser.ParseException: "
 
 _ORDERS = frozenset({Kind.GREATER, Kind.GREATER_EQUAL, Kind.LESS, Kind.LESS_EQUAL})
@@ -59,13 +64,16 @@ _LITERALS: dict[Kind, Callable[[str], Value]]
 def compile_sql(text: str) -> Expression:
     """Return the condition at the beginning of ``text``.
 
-    Raise MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`. The cache is as large as
-    Java's.
+    Raise MQFilterError. Differs: operands nest no deeper than `MAX_DEPTH`, and no more than
+    `MAX_WORDS` words are read. The cache is as large as Java's.
 
     Source: filter/parser/SelectorParser.java#parse (4.9.7)
     """
+    parser = _Parser(Tokens(text))
     try:
-        return _as_condition(_Parser(Tokens(text)).expression())
+        condition = _as_condition(parser.expression())
+        condition.terms = parser.terms
+        return condition
     except RecursionError:  # in the text of a long chain of comparisons
         raise _stack_overflow() from None
 
@@ -82,6 +90,8 @@ class _Parser:
         self._scanning = scanning
         self._expected: set[Kind] = set()
         self._depth = 0
+        self.terms = 0
+        """The number of operands."""
 
     # -- words --------------------------------------------------------------------------------
 
@@ -100,6 +110,9 @@ class _Parser:
         token = self._tokens[self._at]
         if token.kind is not kind:
             raise self._unexpected(kind)
+        self._tokens.taken += 1
+        if self._tokens.taken > MAX_WORDS:
+            raise FilterTooLongError(f"fakemq reads no filter of over {MAX_WORDS} words")
         self._at += 1
         self._expected.clear()
         return token
@@ -192,6 +205,7 @@ class _Parser:
         return texts
 
     def _operand(self) -> Expression:
+        self.terms += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _stack_overflow()

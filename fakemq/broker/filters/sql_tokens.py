@@ -24,6 +24,10 @@ class MQFilterError(Exception):
     """
 
 
+class FilterTooLongError(MQFilterError):
+    """An expression is longer than what is read here; the text says so. Java has no limit."""
+
+
 class Kind(Enum):
     """Kinds of words, in the order of Java's constants; the value is the name in errors."""
 
@@ -93,6 +97,8 @@ class Tokens:
         self._text = _utf16_units(text)
         self._found: list[Token] = []
         self._end = 0
+        self.taken = 0
+        """How many words parsers have taken; some take a word twice."""
         self._last_line = 1 + max(self._text.rfind("\n"), self._text.rfind("\r"))
 
     def __getitem__(self, index: int) -> Token:

@@ -19,6 +19,8 @@ class TagsFilter:
     """Lets through the messages whose tag has one of these hashes."""
 
     __slots__ = ("_codes",)
+    is_spent = False
+    """An answer costs nearly nothing."""
 
     def __init__(self, codes: Collection[int]) -> None:
         self._codes = frozenset(codes)

@@ -6,6 +6,7 @@ Source: broker/processor/AdminBrokerProcessor.java#getAllConsumerOffset (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import ConsumerOffsetSerializeWrapper
@@ -13,5 +14,7 @@ from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_ALL_CONSUMER_OFFSET)
-def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=ConsumerOffsetSerializeWrapper(offset_table=broker.offsets.table()).encode())
+def get_all_consumer_offset(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
+    wrapper = ConsumerOffsetSerializeWrapper(offset_table=broker.offsets.table())
+    body = yield from wrapper.encode_in_steps()
+    return Reply(body=body)

@@ -6,11 +6,16 @@ Source: broker/processor/AdminBrokerProcessor.java#getAllSubscriptionGroup (4.9.
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.table import NoHeader
 
 
 @handles(table.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
-def get_all_subscriptiongroup_config(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
-    return Reply(body=broker.groups.wrapper().encode())
+def get_all_subscriptiongroup_config(
+    broker: Broker, request: Request[NoHeader]
+) -> Steps[Reply[NoHeader]]:
+    wrapper = broker.groups.wrapper()
+    body = yield from wrapper.encode_in_steps()
+    return Reply(body=body)

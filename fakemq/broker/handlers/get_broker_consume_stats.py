@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.stats import ConsumeStats, ConsumeStatsList
@@ -26,22 +27,27 @@ _TABLE_SIZE = 2048
 @handles(table.GET_BROKER_CONSUME_STATS)
 def get_broker_consume_stats(
     broker: Broker, request: Request[GetConsumeStatsInBrokerHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     groups = java_hash_map_order(broker.groups.snapshot(), _TABLE_SIZE)
-    stats = {group: _of_group(broker, group, request.header.is_order) for group in groups}
-    body = ConsumeStatsList(
-        consume_stats_list=[{group: found} for group, found in stats.items()],
+    stats = {}
+    for group in groups:
+        stats[group] = yield from _of_group(broker, group, request.header.is_order)
+    found = ConsumeStatsList(
+        consume_stats_list=[{group: of_group} for group, of_group in stats.items()],
         broker_addr=broker.addr,
-        total_diff=sum(one.compute_total_diff() for found in stats.values() for one in found),
+        total_diff=sum(one.compute_total_diff() for of_group in stats.values() for one in of_group),
     )
-    return Reply(body=body.encode())
+    body = yield from found.encode_in_steps()
+    return Reply(body=body)
 
 
-def _of_group(broker: Broker, group: str, only_order: bool) -> list[ConsumeStats]:
+def _of_group(broker: Broker, group: str, only_order: bool) -> Steps[list[ConsumeStats]]:
     found = []
+    yield
     for topic in broker.offsets.which_topics_by_group(group):
         config = consumed_topic(broker, group, topic)
         if config is not None and (config.order or not only_order):
             queues = queues_of(broker, topic, config.write_queue_nums)
-            found.append(consume_stats(broker, group, queues, [topic]))
+            stats = yield from consume_stats(broker, group, queues, [topic])
+            found.append(stats)
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.consume_stats import consume_stats, consumed_topic, queues_of
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.headers.group import GetConsumeStatsRequestHeader
@@ -21,19 +22,22 @@ from fakemq.protocol.table import NoHeader
 @handles(table.GET_CONSUME_STATS)
 def get_consume_stats(
     broker: Broker, request: Request[GetConsumeStatsRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     group, topic = request.header.consumer_group, request.header.topic
     topics = (
         [topic] if topic and not topic.isspace() else broker.offsets.which_topics_by_group(group)
     )
-    configs = {
-        topic: config
-        for topic in topics
-        if (config := consumed_topic(broker, group, topic)) is not None
-    }
+    configs = {}
+    for topic in topics:
+        config = consumed_topic(broker, group, topic)
+        if config is not None:
+            configs[topic] = config
+        yield
     queues = (
         queue
         for topic, config in configs.items()
         for queue in queues_of(broker, topic, config.read_queue_nums)
     )
-    return Reply(body=consume_stats(broker, group, queues, configs).encode())
+    stats = yield from consume_stats(broker, group, queues, configs)
+    body = yield from stats.encode_in_steps()
+    return Reply(body=body)

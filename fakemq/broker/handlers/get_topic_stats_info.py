@@ -12,6 +12,7 @@ from __future__ import annotations
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -24,11 +25,15 @@ from fakemq.protocol.table import NoHeader
 @handles(table.GET_TOPIC_STATS_INFO)
 def get_topic_stats_info(
     broker: Broker, request: Request[GetTopicStatsInfoRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
     queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
-    offsets = {queue: _offset(broker, queue) for queue in java_hash_map_order(queues)}
-    return Reply(body=TopicStatsTable(offset_table=offsets).encode())
+    offsets = {}
+    for queue in java_hash_map_order(queues):
+        offsets[queue] = _offset(broker, queue)
+        yield
+    body = yield from TopicStatsTable(offset_table=offsets).encode_in_steps()
+    return Reply(body=body)
 
 
 def _offset(broker: Broker, queue: MessageQueue) -> TopicOffset:

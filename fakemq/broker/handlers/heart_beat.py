@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
 from fakemq.broker.client_channel import ClientChannelInfo
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of, required
 from fakemq.protocol import table
@@ -20,7 +21,7 @@ from fakemq.protocol.topics import retry_topic
 
 
 @handles(table.HEART_BEAT)
-def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def heart_beat(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader] | None]:
     heartbeat = HeartbeatData.decode(body_of(request))
     command = request.command
     if not heartbeat.consumer_data_set and not heartbeat.producer_data_set:
@@ -36,10 +37,15 @@ def heart_beat(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
         for data in heartbeat.consumer_data_set:
             group = required(data.group_name, "ConsumerData", "groupName")
             notify = _prepare_group(broker, group, data.unit_mode)
-            broker.consumers.register(group, channel, data, notify=notify)
+            yield from broker.consumers.register(group, channel, data, notify=notify)
+            if request.session.closed:
+                return None
         for producer in heartbeat.producer_data_set:
             group = required(producer.group_name, "ProducerData", "groupName")
             broker.producers.register(group, channel)
+            yield
+            if request.session.closed:
+                return None
     finally:
         broker.client_expiry.watch(request.session)
     return Reply()

@@ -18,6 +18,7 @@ from fakemq.broker.broker import Broker, handles
 from fakemq.broker.consume_stats import queues_of
 from fakemq.broker.offsets import NO_OFFSET
 from fakemq.broker.relay import too_old
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.offset import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
@@ -38,9 +39,9 @@ THE_END = -1
 @handles(table.INVOKE_BROKER_TO_RESET_OFFSET)
 def invoke_broker_to_reset_offset(
     broker: Broker, request: Request[ResetOffsetRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     header = request.header
-    offsets = _offsets(broker, header)
+    offsets = yield from _offsets(broker, header)
     info = broker.consumers.group(header.group)
     if info is None:
         raise Refused(
@@ -48,22 +49,27 @@ def invoke_broker_to_reset_offset(
             f"Consumer not online, so can not reset offset, Group: {header.group}"
             f" Topic: {header.topic} Timestamp: {header.timestamp}",
         )
+    bodies: dict[bool, bytes] = {}  # by whether C++ reads them
     for channel in list(info.channels.values()):
         if channel.version < V3_0_7_SNAPSHOT:
             raise too_old(channel.version)
+        for_c = request.command.language is LanguageCode.CPP
+        if for_c not in bodies:
+            bodies[for_c] = yield from _body(offsets, for_c=for_c)
         command = RemotingCommand(
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
             # Java does not pass isForce on to the clients.
             ext_fields=ResetOffsetRequestHeader(
                 topic=header.topic, group=header.group, timestamp=header.timestamp
             ).encode(),
-            body=_body(offsets, for_c=request.command.language is LanguageCode.CPP),
+            body=bodies[for_c],
         )
         broker.calls.send_oneway(channel.session, command)
-    return Reply(body=ResetOffsetBody(offset_table=offsets).encode(), remark=NOTHING_SAID)
+    body = yield from ResetOffsetBody(offset_table=offsets).encode_in_steps()
+    return Reply(body=body, remark=NOTHING_SAID)
 
 
-def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQueue, int]:
+def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> Steps[dict[MessageQueue, int]]:
     """Return the new offset of each write queue."""
     topic, group = header.topic, header.group
     config = broker.topics.select(topic)
@@ -83,12 +89,13 @@ def _offsets(broker: Broker, header: ResetOffsetRequestHeader) -> dict[MessageQu
         else:
             offset = broker.store.offset_in_queue_by_time(topic, queue_id, header.timestamp)
         offsets[queue] = offset if header.is_force else min(offset, committed)
+        yield
     return {queue: offsets[queue] for queue in java_hash_map_order(offsets)}
 
 
-def _body(offsets: dict[MessageQueue, int], *, for_c: bool) -> bytes:
+def _body(offsets: dict[MessageQueue, int], *, for_c: bool) -> Steps[bytes]:
     if not for_c:
-        return ResetOffsetBody(offset_table=offsets).encode()
+        return ResetOffsetBody(offset_table=offsets).encode_in_steps()
     return ResetOffsetBodyForC(
         offset_table=[
             MessageQueueForC(
@@ -99,4 +106,4 @@ def _body(offsets: dict[MessageQueue, int], *, for_c: bool) -> bytes:
             )
             for queue, offset in offsets.items()
         ]
-    ).encode()
+    ).encode_in_steps()

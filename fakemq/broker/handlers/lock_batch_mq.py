@@ -6,6 +6,7 @@ Source: broker/processor/AdminBrokerProcessor.java#lockBatchMQ (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.dispatch.java_errors import body_of, required
 from fakemq.protocol import table
@@ -14,14 +15,15 @@ from fakemq.protocol.table import NoHeader
 
 
 @handles(table.LOCK_BATCH_MQ)
-def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Reply[NoHeader]:
+def lock_batch_mq(broker: Broker, request: Request[NoHeader]) -> Steps[Reply[NoHeader]]:
     body = LockBatchRequestBody.decode(body_of(request))
     if not body.mq_set:  # then Java reads no other field
         return Reply(body=LockBatchResponseBody().encode())
-    locked = broker.locks.try_lock_batch(
+    locked = yield from broker.locks.try_lock_batch(
         required(body.consumer_group, "LockBatchRequestBody", "consumerGroup"),
         body.mq_set,
         required(body.client_id, "LockBatchRequestBody", "clientId"),
         request.session,
     )
-    return Reply(body=LockBatchResponseBody(lock_ok_mq_set=locked).encode())
+    encoded = yield from LockBatchResponseBody(lock_ok_mq_set=locked).encode_in_steps()
+    return Reply(body=encoded)

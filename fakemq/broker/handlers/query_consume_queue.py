@@ -12,6 +12,7 @@ Source: broker/processor/AdminBrokerProcessor.java#queryConsumeQueue (4.9.7)
 from __future__ import annotations
 
 from fakemq.broker.broker import Broker, handles
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import NOTHING_SAID, Refused, Reply, Request
 from fakemq.dispatch.java_errors import required
 from fakemq.protocol import fastjson, table
@@ -26,7 +27,7 @@ from fakemq.protocol.table import NoHeader
 @handles(table.QUERY_CONSUME_QUEUE)
 def query_consume_queue(
     broker: Broker, request: Request[QueryConsumeQueueRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     header = request.header
     topic = required(header.topic, "QueryConsumeQueueRequestHeader", "topic")
     queue = broker.store.consume_queue(topic, header.queue_id)
@@ -37,16 +38,16 @@ def query_consume_queue(
         return Reply(remark=f"Index {header.index} of {header.queue_id}@{topic} is not exist!")
     size_bytes = max(0, int32(header.count * CONSUME_QUEUE_UNIT.size))
     body = QueryConsumeQueueResponseBody(
-        max_queue_index=queue.max_offset,
-        min_queue_index=queue.min_offset,
-        queue_data=[
-            ConsumeQueueData(physic_offset=offset, physic_size=size, tags_code=code)
-            for offset, size, code in CONSUME_QUEUE_UNIT.iter_unpack(units[:size_bytes])
-        ],
+        max_queue_index=queue.max_offset, min_queue_index=queue.min_offset
     )
+    body.queue_data = entries = []
+    for offset, size, code in CONSUME_QUEUE_UNIT.iter_unpack(units[:size_bytes]):
+        entries.append(ConsumeQueueData(physic_offset=offset, physic_size=size, tags_code=code))
+        yield
     if header.consumer_group is not None:
         _show_filter(broker, body, header.consumer_group, topic)
-    return Reply(body=body.encode(), remark=NOTHING_SAID)
+    encoded = yield from body.encode_in_steps()
+    return Reply(body=encoded, remark=NOTHING_SAID)
 
 
 def _show_filter(

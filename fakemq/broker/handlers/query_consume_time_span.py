@@ -14,6 +14,7 @@ from fakemq.broker.broker import Broker, handles
 from fakemq.broker.checks import existing_topic
 from fakemq.broker.consume_stats import queues_of
 from fakemq.clock.calendar import time_text
+from fakemq.clock.slices import Steps
 from fakemq.dispatch.answers import Reply, Request
 from fakemq.protocol import table
 from fakemq.protocol.bodies.queue import MessageQueue
@@ -25,11 +26,15 @@ from fakemq.protocol.table import NoHeader
 @handles(table.QUERY_CONSUME_TIME_SPAN)
 def query_consume_time_span(
     broker: Broker, request: Request[QueryConsumeTimeSpanRequestHeader]
-) -> Reply[NoHeader]:
+) -> Steps[Reply[NoHeader]]:
     topic = request.header.topic
     queues = queues_of(broker, topic, existing_topic(broker, topic).write_queue_nums)
-    spans = [_span(broker, request.header.group, queue) for queue in queues]
-    return Reply(body=QueryConsumeTimeSpanBody(consume_time_span_set=spans).encode())
+    spans = []
+    for queue in queues:
+        spans.append(_span(broker, request.header.group, queue))
+        yield
+    body = yield from QueryConsumeTimeSpanBody(consume_time_span_set=spans).encode_in_steps()
+    return Reply(body=body)
 
 
 def _span(broker: Broker, group: str, queue: MessageQueue) -> QueueTimeSpan:

@@ -33,6 +33,7 @@ from fakemq.protocol.headers.namesrv import (
     RegisterBrokerResponseHeader,
 )
 from fakemq.protocol.java import crc32
+from fakemq.protocol.limits import REGISTER_BODY_MAX_BYTES
 
 VERSION_3_0_11 = 37
 UNREADABLE = (
@@ -87,6 +88,11 @@ def _read(
             content, topic_configs = read
             data_version = content.topic_config_serialize_wrapper.data_version
             return data_version, topic_configs, content.filter_server_list
+    if request.session.outside and len(request.body) > REGISTER_BODY_MAX_BYTES:
+        raise Refused(
+            ResponseCode.SYSTEM_ERROR,
+            f"{len(request.body)} bytes of topics; fakemq reads {REGISTER_BODY_MAX_BYTES} at most",
+        )
     standing.forget(broker_name)
     wrapper, filter_server_list = _read_all(request)
     return wrapper.data_version, wrapper.topic_config_table.values(), filter_server_list

@@ -1,0 +1,653 @@
+"""The longest turn of the server's loop that a single peer can cause.
+
+No other peer is answered during a turn. Turns are measured in processor time of the loop's own
+thread, so that other load of the machine does not matter.
+"""
+
+# Over 400 lines: the table of attacks, and what each sends.
+
+from __future__ import annotations
+
+import json
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from threading import Thread
+from time import thread_time
+from typing import Any
+
+import fakemq
+from bench.measure import Figure, Plan
+from conformance.wire import requests
+from fakemq.client.remoting import BlockingChannel
+from fakemq.core.cluster import ClusterCore
+from fakemq.protocol.bodies.topic import (
+    DataVersion,
+    RegisterBrokerBody,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+)
+from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.command import RemotingCommand
+from fakemq.store.writing import InnerMessage
+
+AT_MOST_MS = 100
+TIMEOUT_MS = 120_000
+TOPIC, GROUP = "attacked", "attackers"
+SUSPEND = 2
+SUBSCRIPTION = 4
+QUEUES_MOST = 1 << 15
+
+
+class Turns:
+    """Measures the turns of a loop, in milliseconds."""
+
+    def __init__(self, loop: Any) -> None:
+        self.longest_ms = 0.0
+        run_once = loop._run_once
+
+        def timed() -> None:
+            began_s = thread_time()
+            run_once()
+            self.longest_ms = max(self.longest_ms, (thread_time() - began_s) * 1000)
+
+        loop._run_once = timed
+
+
+class Lab:
+    """A cluster, and the connections of the peers that attack it."""
+
+    def __init__(self, size: float, **options: Any) -> None:
+        self.size = size
+        """How large the attacks are: 1 for the bench, less for tests."""
+        self._stack = ExitStack()
+        self.mq = self._stack.enter_context(
+            fakemq.Cluster(control_port=0, config={"enablePropertyFilter": "true"}, **options)
+        )
+        self.turns = Turns(self.mq._life.running()._loop)  # type: ignore[attr-defined]
+        route = self.mq.inspect(lambda core: next(iter(core.brokers.values())).addr)
+        self.broker = self.connect(route)
+        self.namesrv = self.connect(self.mq.namesrv_addr)
+
+    def connect(self, addr: str) -> BlockingChannel:
+        """Return a new connection."""
+        channel = BlockingChannel(addr, lambda _, command: None)
+        self._stack.callback(channel.close)
+        return channel
+
+    def many(self, number: int) -> int:
+        """Return a number of things, smaller in tests."""
+        return max(1, int(number * self.size))
+
+    def ask(
+        self,
+        code: int,
+        fields: Mapping[str, object] = {},
+        body: bytes = b"",
+        to: BlockingChannel | None = None,
+    ) -> RemotingCommand:
+        """Send a request, and return its answer."""
+        to = self.broker if to is None else to
+        command = RemotingCommand(code, ext_fields=requests.texts(fields), body=body)
+        return to.receive(to.send(command, timeout_ms=TIMEOUT_MS), TIMEOUT_MS)
+
+    def control(self, method: str, path: str, body: object = None) -> bytes:
+        """Call the control port, and return the body of its answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.mq.control_url}{path}", data, method=method)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_MS / 1000) as answer:
+            found: bytes = answer.read()
+            return found
+
+    def fill(
+        self, number: int, *, topic: str = TOPIC, body: bytes = b"x" * 20, sys_flag: int = 0
+    ) -> None:
+        """Store messages in queue 0 of a topic, without the way of a request."""
+
+        def put(core: ClusterCore) -> None:
+            broker = next(iter(core.brokers.values()))
+            for one in range(number):
+                properties = {
+                    "KEYS": f"key{one}",
+                    "TAGS": "t",
+                    "UNIQ_KEY": f"7F0000010000{one:020}",
+                }
+                text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
+                message = InnerMessage(
+                    topic, 0, body, properties, text, sys_flag=sys_flag, born_timestamp_ms=1
+                )
+                broker.put(message)
+
+        self.mq.inspect(put)
+
+    def measured(self, attack: Callable[[Lab], object]) -> float:
+        """Return the longest turn of an attack and of what follows from it, in milliseconds."""
+        self.mq.inspect(lambda core: None)
+        self.turns.longest_ms = 0.0
+        attack(self)
+        self.mq.inspect(lambda core: None)
+        return self.turns.longest_ms
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+# -- attacks: what is prepared first, and what is measured ----------------------------------------
+
+Attack = Callable[["Lab"], object]
+
+
+def query(lab: Lab) -> None:
+    lab.ask(
+        RequestCode.QUERY_MESSAGE,
+        {
+            "topic": TOPIC,
+            "key": "key7",
+            "maxNum": 32,
+            "beginTimestamp": 0,
+            "endTimestamp": 2**62,
+        },
+    )
+
+
+def pull(lab: Lab, expression: str, kind: str = "SQL92", most: int = 32) -> None:
+    lab.ask(
+        RequestCode.PULL_MESSAGE,
+        requests.pull_fields(
+            TOPIC,
+            consumerGroup=GROUP,
+            subscription=expression,
+            expressionType=kind,
+            maxMsgNums=most,
+        ),
+    )
+
+
+def heartbeat(lab: Lab, groups: list[str], topics: list[str], expression: str = "*") -> None:
+    kind = "TAG" if expression == "*" else "SQL92"
+    beats = [
+        requests.heartbeat("attacker", group, *topics, expression=expression, expression_type=kind)
+        for group in groups
+    ]
+    beats[0]["consumerDataSet"] = [one["consumerDataSet"][0] for one in beats]  # type: ignore[index]
+    lab.ask(RequestCode.HEART_BEAT, body=json.dumps(beats[0]).encode())
+
+
+def check_expression(lab: Lab, expression: str) -> None:
+    data = requests.heartbeat("a", GROUP, TOPIC, expression=expression, expression_type="SQL92")
+    subscription = data["consumerDataSet"][0]["subscriptionDataSet"][0]  # type: ignore[index]
+    body = {"clientId": "a", "group": GROUP, "subscriptionData": subscription}
+    lab.ask(RequestCode.CHECK_CLIENT_CONFIG, body=json.dumps(body).encode())
+
+
+def terms(number: int) -> str:
+    return " OR ".join(f"a{one} = {one}" for one in range(number))
+
+
+def pluses(number: int) -> str:
+    return "+(" * 45 + " OR ".join(["a = 1"] * number) + ")" * 45
+
+
+def register(lab: Lab, topics: int, *, compressed: bool, padding: int = 0) -> None:
+    configs = [
+        TopicConfig(topic_name=f"topic-{one}", read_queue_nums=8, write_queue_nums=8)
+        for one in range(topics)
+    ]
+    body = RegisterBrokerBody(
+        topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
+            topic_config_table={str(one.topic_name): one for one in configs},
+            data_version=DataVersion(timestamp=1, counter=1),
+        ),
+        filter_server_list=["x" * padding],
+    ).encode(compressed=compressed)
+    fields = {
+        "brokerName": "broker-z",
+        "brokerAddr": "127.0.0.1:1",
+        "clusterName": "DefaultCluster",
+        "haServerAddr": "127.0.0.1:2",
+        "brokerId": 0,
+        "compressed": compressed,
+        "bodyCrc32": 0,
+    }
+    command = RemotingCommand(
+        RequestCode.REGISTER_BROKER, ext_fields=requests.texts(fields), body=body
+    )
+    command.version = 401
+    lab.namesrv.receive(lab.namesrv.send(command, timeout_ms=TIMEOUT_MS), TIMEOUT_MS)
+
+
+def create_topic(lab: Lab, topic: str = TOPIC, queues: int = 8) -> None:
+    lab.ask(
+        RequestCode.UPDATE_AND_CREATE_TOPIC,
+        {
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "readQueueNums": queues,
+            "writeQueueNums": queues,
+            "perm": 6,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": False,
+        },
+    )
+
+
+def many_topics(lab: Lab) -> None:
+    number = lab.many(10_000)
+
+    def create(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        with broker.persistence.at_once():
+            for one in range(number):
+                broker.topics.create(f"topic-{one}", 4)
+        broker.register_all()
+
+    lab.mq.inspect(create)
+
+
+def many_groups(lab: Lab) -> None:
+    number = lab.many(10_000)
+
+    def create(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        with broker.persistence.at_once():
+            for one in range(number):
+                broker.groups.find(f"group-{one}")
+
+    lab.mq.inspect(create)
+
+
+def many_offsets(lab: Lab) -> None:
+    number = lab.many(QUEUES_MOST)
+    create_topic(lab, queues=number)
+
+    def commit(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        for one in range(number):
+            broker.offsets.commit(GROUP, TOPIC, one, 0)
+
+    lab.mq.inspect(commit)
+
+
+def many_queues(lab: Lab) -> None:
+    number = lab.many(4_000)
+    create_topic(lab, queues=number)
+
+    def put(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        for one in range(number):
+            broker.put(InnerMessage(TOPIC, one, b"x"))
+
+    lab.mq.inspect(put)
+
+
+def held_pulls(lab: Lab, number: int) -> None:
+    """Hold pulls on one queue, over one connection."""
+    create_topic(lab)
+    fields = requests.pull_fields(
+        TOPIC, consumerGroup=GROUP, sysFlag=SUSPEND | SUBSCRIPTION, suspendTimeoutMillis=60_000
+    )
+    command = RemotingCommand(RequestCode.PULL_MESSAGE, ext_fields=requests.texts(fields))
+    for _ in range(-(-number // 500)):
+        opaques = lab.broker.send_all([command] * min(500, number), timeout_ms=TIMEOUT_MS)
+        for opaque in opaques:
+            lab.broker.forget(opaque)
+        lab.broker.is_settled(0)
+    lab.mq.wait_for(
+        lambda: lab.mq.inspect(
+            lambda core: len(next(iter(core.brokers.values())).holds.snapshot()) >= number
+        ),
+        timeout="60s",
+    )
+
+
+def send(lab: Lab, to: BlockingChannel | None = None) -> None:
+    lab.ask(RequestCode.SEND_MESSAGE, requests.send_fields(TOPIC), b"x", to)
+
+
+def send_to_held(lab: Lab) -> None:
+    other = lab.connect(lab.broker.addr)
+    send(lab, to=other)
+    lab.mq.wait_for(
+        lambda: lab.mq.inspect(lambda core: not next(iter(core.brokers.values())).holds.snapshot()),
+        timeout="60s",
+    )
+
+
+def send_batch(lab: Lab, number: int) -> None:
+    body = requests.batch_item(b"") * number
+    fields = requests.send_v2_fields(TOPIC, m=True)
+    lab.ask(RequestCode.SEND_BATCH_MESSAGE, fields, body)
+
+
+def half_messages(lab: Lab, number: int) -> None:
+    text = "".join(
+        f"{name}\x01{value}\x02"
+        for name, value in {
+            "TRAN_MSG": "true",
+            "PGROUP": "producers",
+            "REAL_TOPIC": TOPIC,
+            "REAL_QID": "0",
+            "UNIQ_KEY": "7F00000100000000",
+        }.items()
+    )
+    properties = dict(pair.split("\x01") for pair in text.split("\x02") if pair)
+
+    def put(core: ClusterCore) -> None:
+        broker = next(iter(core.brokers.values()))
+        now_ms = core.clock.now_ms()
+        for _ in range(number):
+            broker.put(
+                InnerMessage(
+                    "RMQ_SYS_TRANS_HALF_TOPIC",
+                    0,
+                    b"x",
+                    dict(properties),
+                    text,
+                    born_timestamp_ms=now_ms,
+                )
+            )
+
+    lab.mq.inspect(put)
+
+
+def check_transactions(lab: Lab) -> None:
+    """Let the clock run at a rate at which the check is due soon."""
+    before = lab.mq.clock.now_ms()
+    lab.mq.clock.rate = 1_000
+    lab.mq.wait_for(lambda: lab.mq.clock.now_ms() > before + 70_000, timeout="60s")
+    lab.mq.clock.rate = 1
+
+
+def wide_json(lab: Lab, text: str, number: int) -> None:
+    lab.ask(RequestCode.HEART_BEAT, body=("{" + text % ",".join(["1"] * number) + "}").encode())
+
+
+def wide_header(lab: Lab, number: int) -> None:
+    lab.ask(RequestCode.GET_BROKER_CONFIG, {f"field{one}": "" for one in range(number)})
+
+
+def pipelined(lab: Lab, code: int, number: int) -> None:
+    command = RemotingCommand(code)
+    for opaque in lab.broker.send_all([command] * number, timeout_ms=TIMEOUT_MS):
+        lab.broker.receive(opaque, TIMEOUT_MS)
+
+
+def lock_queues(lab: Lab, number: int) -> None:
+    body = {
+        "consumerGroup": GROUP,
+        "clientId": "attacker",
+        "mqSet": [requests.message_queue(TOPIC, one) for one in range(number)],
+    }
+    lab.ask(RequestCode.LOCK_BATCH_MQ, body=json.dumps(body).encode())
+
+
+def packed_bodies(lab: Lab) -> None:
+    create_topic(lab)
+    lab.fill(lab.many(10), body=zlib.compress(bytes(60 << 20)), sys_flag=1)
+
+
+def leave(lab: Lab) -> None:
+    lab.broker.close()
+    lab.mq.wait_for(
+        lambda: lab.mq.inspect(lambda core: not next(iter(core.brokers.values())).sessions),
+        timeout="30s",
+    )
+
+
+def waits(lab: Lab) -> None:
+    """Wait for what does not happen, 300 times, and send."""
+    number = lab.many(300)
+    body = {"messages": {"topic": "never", "at_least": 1}, "timeout": "20s"}
+    for _ in range(number):
+        Thread(target=_quietly, args=(lab, body), daemon=True).start()
+    journal = lambda core: len(core.journal._listeners)  # noqa: E731
+    lab.mq.wait_for(lambda: lab.mq.inspect(lambda core: _waiting(core) >= number), timeout="30s")
+    del journal
+
+
+def _waiting(core: ClusterCore) -> int:
+    return len(core.journal._listeners)
+
+
+def _quietly(lab: Lab, body: object) -> None:
+    with suppress(OSError):
+        lab.control("POST", "/v1/wait-for", body)
+
+
+def sends(lab: Lab, number: int) -> None:
+    for _ in range(number):
+        send(lab)
+
+
+def ask_of(code: int, **fields: object) -> Attack:
+    """Return an attack by one request."""
+    return lambda lab: lab.ask(code, fields)
+
+
+def nothing(lab: Lab) -> None:
+    pass
+
+
+def filled(number: int) -> Attack:
+    def prepare(lab: Lab) -> None:
+        create_topic(lab)
+        lab.fill(lab.many(number))
+
+    return prepare
+
+
+def grouped(lab: Lab) -> list[str]:
+    return [f"group-{one}" for one in range(lab.many(20_000))]
+
+
+_OF_GROUP = {"consumerGroup": GROUP, "topic": TOPIC}
+ATTACKS: dict[str, tuple[Attack, Attack]] = {
+    "query by key, 100,000 messages": (filled(100_000), query),
+    "pull by SQL92 of 60,000 terms": (
+        filled(1_000),
+        lambda lab: pull(lab, terms(lab.many(60_000))),
+    ),
+    "pull by SQL92 of 140 KB in 45 pluses": (
+        filled(1_000),
+        lambda lab: pull(lab, pluses(lab.many(15_000))),
+    ),
+    "pull by SQL92 over 300,000 messages": (
+        filled(300_000),
+        lambda lab: pull(lab, "a = 1 OR b = 2 OR c > 3", most=2**31 // 20),
+    ),
+    "pull by a tag over 300,000 messages": (
+        filled(300_000),
+        lambda lab: pull(lab, "none", "TAG", most=2**31 // 20),
+    ),
+    "check of SQL92 of 60,000 terms": (
+        nothing,
+        lambda lab: check_expression(lab, terms(lab.many(60_000))),
+    ),
+    "heartbeat with SQL92 of 60,000 terms": (
+        nothing,
+        lambda lab: heartbeat(lab, [GROUP], [TOPIC], terms(lab.many(60_000))),
+    ),
+    "heartbeat of 20,000 groups": (
+        nothing,
+        lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
+    ),
+    "heartbeat of 20,000 topics by SQL92": (
+        nothing,
+        lambda lab: heartbeat(lab, [GROUP], grouped(lab), "a = 1 OR b = 2"),
+    ),
+    "end of a connection with 20,000 groups": (
+        lambda lab: heartbeat(lab, grouped(lab), [TOPIC]),
+        leave,
+    ),
+    "pull by 150,000 tags": (
+        filled(1_000),
+        lambda lab: pull(lab, "||".join(f"tag{one}" for one in range(lab.many(150_000))), "TAG"),
+    ),
+    "heartbeat of 15 MB, empty groups": (
+        nothing,
+        lambda lab: lab.ask(
+            RequestCode.HEART_BEAT,
+            body=b'{"clientID":"a","consumerDataSet":['
+            + b",".join([b"{}"] * lab.many(5_000_000))
+            + b"]}",
+        ),
+    ),
+    "heartbeat of 15 MB, an unknown list": (
+        nothing,
+        lambda lab: wide_json(lab, '"clientID":"a","x":[%s]', lab.many(7_500_000)),
+    ),
+    "heartbeat of 15 MB that no standard allows": (
+        nothing,
+        lambda lab: wide_json(lab, "clientID:'a',x:[%s]", lab.many(7_500_000)),
+    ),
+    "header of 100,000 fields": (nothing, lambda lab: wide_header(lab, lab.many(100_000))),
+    "registration of 26,000 topics": (
+        nothing,
+        lambda lab: register(lab, lab.many(26_000), compressed=False),
+    ),
+    "registration of 100,000 topics": (
+        nothing,
+        lambda lab: register(lab, lab.many(100_000), compressed=False),
+    ),
+    "registration of 140,000 topics, packed": (
+        nothing,
+        lambda lab: register(lab, lab.many(140_000), compressed=True),
+    ),
+    "registration that unpacks to 60 MB": (
+        nothing,
+        lambda lab: register(lab, 1, compressed=True, padding=lab.many(60 << 20)),
+    ),
+    "batch of 30,000 messages": (create_topic, lambda lab: send_batch(lab, lab.many(30_000))),
+    "stats of a topic of 32,768 queues": (
+        many_offsets,
+        ask_of(RequestCode.GET_TOPIC_STATS_INFO, topic=TOPIC),
+    ),
+    "consume stats of 32,768 queues": (
+        many_offsets,
+        ask_of(RequestCode.GET_CONSUME_STATS, **_OF_GROUP),
+    ),
+    "consume stats of a broker": (
+        many_offsets,
+        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
+    ),
+    "time span of 32,768 queues": (
+        many_offsets,
+        ask_of(RequestCode.QUERY_CONSUME_TIME_SPAN, topic=TOPIC, group=GROUP),
+    ),
+    "offset reset of 32,768 queues": (
+        many_offsets,
+        ask_of(
+            RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+            topic=TOPIC,
+            group=GROUP,
+            timestamp=0,
+            isForce=True,
+        ),
+    ),
+    "all offsets of 32,768 queues": (
+        many_offsets,
+        ask_of(RequestCode.GET_ALL_CONSUMER_OFFSET),
+    ),
+    "lowest offsets of 32,768 queues": (
+        many_offsets,
+        ask_of(RequestCode.QUERY_CORRECTION_OFFSET, topic=TOPIC, filterGroups="", compareGroup="x"),
+    ),
+    "copy of the offsets of 32,768 queues": (
+        many_offsets,
+        ask_of(
+            RequestCode.CLONE_GROUP_OFFSET,
+            srcGroup=GROUP,
+            destGroup="other",
+            topic=TOPIC,
+            offline=True,
+        ),
+    ),
+    "all of 10,000 topics": (many_topics, ask_of(RequestCode.GET_ALL_TOPIC_CONFIG)),
+    "one more topic beside 10,000": (many_topics, lambda lab: create_topic(lab, "one-more")),
+    "list of 10,000 topics of a name server": (
+        many_topics,
+        lambda lab: lab.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, to=lab.namesrv),
+    ),
+    "state of a broker with 10,000 topics": (
+        many_topics,
+        ask_of(RequestCode.GET_BROKER_RUNTIME_INFO),
+    ),
+    "all of 10,000 groups": (many_groups, ask_of(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)),
+    "consume stats of 10,000 groups": (
+        many_groups,
+        ask_of(RequestCode.GET_BROKER_CONSUME_STATS, isOrder=False),
+    ),
+    "deletion of a topic of 4,000 queues": (
+        many_queues,
+        ask_of(RequestCode.DELETE_TOPIC_IN_BROKER, topic=TOPIC),
+    ),
+    "clean-up of expired queues, 4,000": (
+        many_queues,
+        ask_of(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE),
+    ),
+    "deletion of unused topics, 4,000 queues": (
+        many_queues,
+        ask_of(RequestCode.CLEAN_UNUSED_TOPIC),
+    ),
+    "300,000 entries of a consume queue": (
+        filled(300_000),
+        ask_of(RequestCode.QUERY_CONSUME_QUEUE, topic=TOPIC, queueId=0, index=0, count=50_000_000),
+    ),
+    "a send to a queue with 20,000 held pulls": (
+        lambda lab: held_pulls(lab, lab.many(20_000)),
+        send_to_held,
+    ),
+    "end of a connection with 20,000 held pulls": (
+        lambda lab: held_pulls(lab, lab.many(20_000)),
+        leave,
+    ),
+    "check of 50,000 half messages": (
+        lambda lab: half_messages(lab, lab.many(50_000)),
+        check_transactions,
+    ),
+    "locks of 20,000 queues": (nothing, lambda lab: lock_queues(lab, lab.many(20_000))),
+    "20,000 requests in one piece": (
+        nothing,
+        lambda lab: pipelined(lab, RequestCode.GET_BROKER_CONFIG, lab.many(20_000)),
+    ),
+    "messages() of packed bodies of 60 MB": (
+        packed_bodies,
+        lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages"),
+    ),
+    "messages() of 100,000 messages": (
+        filled(100_000),
+        lambda lab: lab.control("GET", f"/v1/topics/{TOPIC}/messages?limit=10"),
+    ),
+    "advance by 30 days over HTTP": (
+        nothing,
+        lambda lab: lab.control("POST", "/v1/clock/advance", {"duration": "30d"}),
+    ),
+    "300 waits over HTTP and 20 sends": (waits, lambda lab: sends(lab, 20)),
+}
+"""What an attacker does: how it is prepared, and the part that is measured."""
+
+
+def figures(plan: Plan) -> Iterator[Figure]:
+    """Measure the longest turn, in milliseconds, for each attack."""
+    for name in ATTACKS:
+        if plan.wants(name):
+            yield Figure(
+                group="stall",
+                name=name,
+                value=longest_turn_ms(name),
+                unit="ms",
+                at_most=AT_MOST_MS,
+            )
+
+
+def longest_turn_ms(name: str, size: float = 1) -> float:
+    """Return the longest turn that an attack causes in a new cluster."""
+    prepare, attack = ATTACKS[name]
+    lab = Lab(size)
+    try:
+        prepare(lab)
+        return lab.measured(attack)
+    finally:
+        lab.close()
