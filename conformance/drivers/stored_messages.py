@@ -181,6 +181,12 @@ def check_stock(found: list[Found], acks: Iterable[Stored]) -> None:
             assert there[4:8] == (ack.unique_id, ack.offset_msg_id, ack.key, ack.kind), ack
 
 
+def unwalked(found: list[Found]) -> set[int]:
+    """Return the offsets of messages that a query by key found and the walk did not."""
+    walked = {one.phy_offset for one in found}
+    return {offset for one in found for offset in one.by_key} - walked
+
+
 def check_order(found: list[Found]) -> None:
     """What one thread sent to a queue, one after the other, is there in that order."""
     last: dict[tuple[str, int, str], str] = {}
