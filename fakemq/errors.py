@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_LONGEST_WORD = 200
+"""The rest of a longer word is not compared: a peer may send one of megabytes."""
 _MOST_LISTED = 60
 """From a longer list of known words only the most similar word is printed."""
 
@@ -54,6 +56,7 @@ def did_you_mean(
     from difflib import get_close_matches  # only an error needs it
 
     names = list(known)
+    word = word[:_LONGEST_WORD]
     folded = {name.casefold(): name for name in reversed(names)}
     near = get_close_matches(word.casefold(), folded, 1, cutoff)
     if near:

@@ -74,6 +74,22 @@ def _is_deep(value: object) -> bool:
     return True
 
 
+def repeated_name(text: bytes) -> str | None:
+    """Return a name that one object of a standard JSON text has twice; None if there is none."""
+    from collections import Counter  # only the control port asks this
+    from json import loads
+
+    repeated: list[str] = []
+
+    def take(pairs: list[tuple[str, object]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            repeated.append(Counter(names).most_common(1)[0][0])
+
+    loads(text, object_pairs_hook=take)
+    return repeated[0] if repeated else None
+
+
 def dumps(value: object) -> str:
     """``value`` as JSON.toJSONString writes it. TypeError for what has no JSON."""
     out: list[str] = []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote_to_bytes
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -15,7 +16,7 @@ from starlette.routing import Route
 
 from fakemq.control import routes
 from fakemq.control.endpoints import Endpoint
-from fakemq.control.results import Error, Refusal, Text
+from fakemq.control.results import Refusal, Text
 from fakemq.core.views import NODE
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
 from fakemq.events.core import HandlerFailed
@@ -49,7 +50,7 @@ class Guard:
     def check(self, scope: Scope) -> None:
         """Raise Refusal if this request is not allowed."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        host = headers.get(b"host", "")
+        host = headers.get(b"host", "")  # h11 refuses several of them
         if self._hosts is not None and _name_of(host) not in self._hosts:
             there = ", ".join(sorted(self._hosts))
             raise Refusal(403, f"Host {host!r} is not this server; expected one of: {there}")
@@ -64,12 +65,28 @@ class Guard:
                               " of --control-token or FAKEMQ_CONTROL_TOKEN")  # fmt: skip
 
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([1-9][0-9]{0,4}))?", re.IGNORECASE)
+"""A name or address and perhaps a port, and nothing else: no user, no path, no blank."""
+
+
 def _name_of(host: str) -> str | None:
     """Return a host's name without its port, in lower case; None if the text is no host."""
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
+    match = _HOST.fullmatch(host)
+    if match is None or int(match[3] or 0) > 65_535:
         return None
+    return (match[1] or match[2]).lower()
+
+
+def _path_of(scope: Scope) -> str:
+    """Return a request's path; Refusal if it is no path, or its percent-codes are not UTF-8."""
+    path: str = scope["path"]
+    if not path.startswith("/"):
+        raise Refusal(403, f"expected a path, not {path!r}: this is no proxy")
+    try:
+        unquote_to_bytes(scope["raw_path"]).decode()
+    except UnicodeDecodeError:
+        raise Refusal(400, f"the path {scope['raw_path'].decode()} is not UTF-8") from None
+    return path
 
 
 def make_app(control: Control, guard: Guard) -> Starlette:
@@ -78,7 +95,7 @@ def make_app(control: Control, guard: Guard) -> Starlette:
     for path in dict.fromkeys(one.path for one in routes.ENDPOINTS):
         here = {one.method: one for one in routes.ENDPOINTS if one.path == path}
         made.append(Route(path, _answering(control, guard, here), methods=_METHODS))
-    app = Starlette(routes=made, exception_handlers={404: _nowhere})
+    app = Starlette(routes=made, exception_handlers={404: _nowhere, 405: _no_method})
     app.router.redirect_slashes = False
     return app
 
@@ -95,11 +112,12 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         try:
             if chosen is None or not chosen.open:
                 guard.check(request.scope)
+            path = _path_of(request.scope)
             if chosen is None:
                 there = ", ".join(here)
-                text = f"{request.url.path} has no {method}; it has: {there}"
+                text = f"{path} has no {method}; it has: {there}"
                 return _refused(Refusal(405, text), {"Allow": there})
-            query = parse_qs(request.url.query, keep_blank_values=True)
+            query = _query_of(request.scope)
             body = await _read(request)
             answer = chosen.answer(control, dict(request.path_params), query, body)
             result = await (_unless_gone(request, answer) if chosen.waits else answer)
@@ -113,6 +131,13 @@ def _answering(control: Control, guard: Guard, here: dict[str, Endpoint]) -> Ans
         return Response(json_text.encoded(result), media_type=JSON)
 
     return respond
+
+
+def _query_of(scope: Scope) -> dict[str, list[str]]:
+    try:
+        return parse_qs(scope["query_string"].decode(), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Refusal(400, "the query is not UTF-8") from None
 
 
 async def _unless_gone(request: Request, answer: Coroutine[object, object, T]) -> T:
@@ -170,5 +195,12 @@ def _refused(refusal: Refusal, headers: dict[str, str] | None = None) -> Respons
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:
-    text = f"there is no {request.url.path}; GET /openapi.json lists the paths"
-    return Response(json_text.encoded(Error(error=text)), 404, media_type=JSON)
+    try:
+        text = f"there is no {_path_of(request.scope)}; GET /openapi.json lists the paths"
+    except Refusal as refusal:
+        return _refused(refusal)
+    return _refused(Refusal(404, text))
+
+
+async def _no_method(request: Request, error: Exception) -> Response:
+    return _refused(Refusal(405, f"no path has the method {request.method}"))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, get_type_hints
 import msgspec
 
 from fakemq.control.results import Refusal
+from fakemq.protocol import fastjson
 
 if TYPE_CHECKING:
     from fakemq.control.control import Control
@@ -118,14 +119,19 @@ def _decoded_query(kind: type[Query], given: dict[str, list[str]]) -> Query:
 
 
 def _decoded_body(kind: type[Body], given: bytes) -> Body:
+    given = given or b"{}"
     try:
-        return msgspec.json.decode(given or b"{}", type=kind)
+        body = msgspec.json.decode(given, type=kind)
     except msgspec.ValidationError as error:
         raise Refusal(400, f"{error}; the body may have: {_names(kind)}") from None
     except msgspec.DecodeError as error:
         raise Refusal(400, f"the body is no JSON: {error}") from None
     except UnicodeDecodeError:
         raise Refusal(400, "the body is no JSON: it is not UTF-8") from None
+    name = fastjson.repeated_name(given)
+    if name is not None:
+        raise Refusal(400, f"the body has {name!r} twice in one object; expected once")
+    return body
 
 
 def _names(kind: type[msgspec.Struct]) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, endpoint
-from fakemq.control.results import Done, Refusal
+from fakemq.control.results import Argument, Done, Refusal
 from fakemq.errors import did_you_mean
 from fakemq.handles.faults import Faults, Placing
 from fakemq.handles.faults.placing import Fault
@@ -42,8 +42,8 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
 class PlaceFault(Body):
     fault: str
     """The name of a kind, such as ``silence``; ``GET /v1/faults/kinds`` has them all."""
-    args: list[object] = msgspec.field(default_factory=list)
-    kwargs: dict[str, object] = msgspec.field(default_factory=dict)
+    args: list[Argument] = msgspec.field(default_factory=list)
+    kwargs: dict[str, Argument] = msgspec.field(default_factory=dict)
 
 
 def placings(faults: Faults) -> Iterator[tuple[str, Callable[..., object]]]:

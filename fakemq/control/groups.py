@@ -8,6 +8,7 @@ from fakemq.control.control import Control
 from fakemq.control.endpoints import Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core.views import Member
+from fakemq.protocol.bodies.body import Long
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
 
 
@@ -42,7 +43,7 @@ class WithTopics(Query):
 
 
 class Settings(Body):
-    settings: dict[str, bool | int]
+    settings: dict[str, bool | Long]
     """The settings to change, such as ``{"retry_max_times": 3, "consume_enable": false}``."""
 
 

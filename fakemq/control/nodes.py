@@ -14,6 +14,7 @@ from fakemq.control.endpoints import Body, endpoint
 from fakemq.control.results import Duration
 from fakemq.handles.brokers import demoted, promoted
 from fakemq.handles.name_servers import NameServerHandle
+from fakemq.protocol.bodies.body import Long
 
 
 class NameServerState(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +71,7 @@ class Skew(Body):
 
 
 class DiskSize(Body):
-    size: str | int | None
+    size: str | Long | None
     """The size of the disk of its store, as in ``"64MiB"``; null for the real size."""
 
 
@@ -79,12 +80,12 @@ class Promote(Body):
 
 
 class Demote(Body):
-    broker_id: int
+    broker_id: Long
     """An id that no other broker of its brokerName has."""
 
 
 class Restart(Body):
-    config: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
+    config: dict[str, str | Long | bool] = msgspec.field(default_factory=dict)
     """RocketMQ's configuration keys to change."""
 
 

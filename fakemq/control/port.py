@@ -6,15 +6,17 @@ uvicorn starts no loop of its own here, handles no signals and configures no log
 from __future__ import annotations
 
 import asyncio
-import logging
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from fakemq.control.app import Guard, make_app
+from fakemq.control.connection import HttpConnection
 from fakemq.control.control import Control
-from fakemq.serving.listener import Port
+from fakemq.core.views import NODE
+from fakemq.serving.listener import Acceptor, Port
 
 if TYPE_CHECKING:
     from fakemq.config.spec import ControlSpec
@@ -32,20 +34,11 @@ class _Config(uvicorn.Config):
         pass
 
 
-class _Protocol(H11Protocol):
-    """One HTTP connection; it logs to fakemq's logger, and writes no access log."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.access_log = False
-        self.logger = logging.getLogger("fakemq")
-
-
 async def open_control(spec: ControlSpec, server: ClusterServer) -> str:
     """Open the control port of a running server and return its URL; the server closes it."""
     port = ControlPort(server, spec)
     server.attach(port)
-    await port.open()
+    port.open()
     return port.url
 
 
@@ -58,35 +51,34 @@ class ControlPort:
         hosts = LOOPBACK | {spec.listen} if spec.on_loopback else None
         config = _Config(
             make_app(self._control, Guard(spec.token, hosts)),
-            http=_Protocol,
             ws="none",
             lifespan="off",
             proxy_headers=False,
             server_header=False,
             date_header=False,
-            access_log=False,
             log_config=None,
         )
         config.load()
-        self._server = uvicorn.Server(config)
-        self._server.lifespan = config.lifespan_class(config)
+        state = self._state = ServerState()
+        warn = partial(server.core.journal.peer_warnings.warn, NODE, "control port")
+        self._acceptor = Acceptor(self._port, lambda _: HttpConnection(config, state, warn), warn)
 
     @property
     def url(self) -> str:
         """The port's URL, as in ``http://127.0.0.1:8080``."""
         return f"http://{self._port.addr}"
 
-    async def open(self) -> None:
+    def open(self) -> None:
         """Begin to listen. uvicorn's main loop is not started, as it wakes ten times a second."""
-        await self._server.startup(sockets=[self._port.listener()])
+        self._acceptor.open()
 
     async def close(self) -> None:
         """Answer the requests in progress, close every connection, release the port."""
         self._port.close()
-        for listening in getattr(self._server, "servers", ()):
-            listening.close()
+        self._acceptor.close()
         self._control.close()
-        state = self._server.server_state
+        await self._acceptor.settled()
+        state = self._state
         for connection in list(state.connections):
             connection.shutdown()
         # This may run in the task of a request to stop the cluster: it must not wait for itself.

@@ -6,10 +6,16 @@ from typing import NewType, TypeAlias
 
 import msgspec
 
+from fakemq.protocol.bodies.body import Long
+
 Text = NewType("Text", str)
 """A result that is sent as plain text, not as JSON."""
 
-Duration: TypeAlias = str | int | float
+Scalar: TypeAlias = bool | Long | float | str | None
+Argument: TypeAlias = Scalar | list[Scalar] | dict[str, Scalar]
+"""An argument of a fault. It is not nested, so no JSON is too deep for it."""
+
+Duration: TypeAlias = str | Long | float
 """``"2h"``, ``"1m30s"``, ``"500ms"``, or a number of seconds."""
 
 
@@ -25,10 +31,16 @@ class Error(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The journal's last lines, if the request waited in vain."""
 
 
+_ERROR_MAX_CHARACTERS = 4_000
+"""Longer errors are cut: a request of 16 MiB may name itself in the error."""
+
+
 class Refusal(Exception):  # noqa: N818 - an answer to a request, not a failure
     """Raised to answer a request with an error status and text."""
 
     def __init__(self, status: int, text: str, journal: list[str] | None = None) -> None:
         super().__init__(text)
+        if len(text) > _ERROR_MAX_CHARACTERS:
+            text = text[:_ERROR_MAX_CHARACTERS] + "\u2026"
         self.status = status
         self.error = Error(error=text, journal=journal or [])

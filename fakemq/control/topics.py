@@ -11,9 +11,10 @@ from fakemq.control.endpoints import Body, Query, endpoint
 from fakemq.control.results import Done, Refusal
 from fakemq.core import inspection
 from fakemq.core.views import Delayed, Message, Queue
+from fakemq.protocol.bodies.body import Int
 
 Limit = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
-Offset = Annotated[int, msgspec.Meta(ge=0)]
+Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,10 +26,10 @@ class TopicState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeTopic(Body):
-    queues: int | None = None
+    queues: Int | None = None
     """The number of read queues, and of write queues unless ``write_queues`` is given; 8 for a new
     topic."""
-    write_queues: int | None = None
+    write_queues: Int | None = None
     perm: str | None = None
     """``RW``, ``R``, ``W`` or the empty string."""
 
@@ -69,7 +70,7 @@ class Seed(Body):
     keys: str = ""
     properties: dict[str, str] = msgspec.field(default_factory=dict)
     """Such as ``{"DELAY": "3"}``; a delayed message is in the topic only after its delay."""
-    queue: int | None = None
+    queue: Int | None = None
     """The queue's id; without it the messages go to all queues in turn."""
 
 

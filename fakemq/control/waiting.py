@@ -16,8 +16,9 @@ from fakemq.control.results import Duration, Refusal
 from fakemq.control.topics import Offset
 from fakemq.events.core import Delivered
 from fakemq.handles.cluster import PATIENCE_MS
+from fakemq.protocol.bodies.body import Long
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class Lag(Body):
@@ -54,7 +55,7 @@ class Happened(Body):
     """The journal has at least this number of events of a kind with these field values."""
 
     kind: str | None = None
-    fields: dict[str, str | int | bool | None] = msgspec.field(default_factory=dict)
+    fields: dict[str, str | Long | bool | None] = msgspec.field(default_factory=dict)
     since: Offset = 0
     at_least: Count = 1
 

@@ -172,4 +172,5 @@ def _vip_addr(addr: str) -> str:
     Source: common/MixAll.java#brokerVIPChannel (4.9.7)
     """
     host, _, port = addr.rpartition(":")
-    return f"{host}:{int(port) - 2}" if port.isdecimal() else addr
+    is_port = port.isascii() and port.isdecimal() and len(port) <= 5
+    return f"{host}:{int(port) - 2}" if is_port else addr

@@ -142,26 +142,23 @@ def _free_broker_ports(host: str) -> tuple[Port, Port, Port]:
     raise FakemqError(f"no three free ports (n, n-2, n+1) on {host} after {_BROKER_TRIES} tries")
 
 
-class Listener:
-    """Listens at ``port`` and calls ``accept`` to make the endpoint of each connection.
+class Acceptor:
+    """Listens at ``port`` and calls ``make`` for the asyncio protocol of each connection.
 
-    When descriptors run out it calls ``on_refused``, and new connections wait in the backlog, as in
-    Java. asyncio's own server has a defect (3.11): closed in the turn in which it accepts a
-    connection, it leaves the connection open and unserved. This class closes it.
+    ``make`` gets the listening socket. When descriptors run out the acceptor calls ``on_refused``,
+    and new connections wait in the backlog, as in Java. asyncio's own server has a defect (3.11):
+    closed in the turn in which it accepts a connection, it leaves the connection open and unserved.
+    This class closes it.
     """
 
     def __init__(
         self,
         port: Port,
-        accept: Accept,
-        held: HeldBytes | None = None,
+        make: Callable[[socket.socket], asyncio.BaseProtocol],
         on_refused: Callable[[str], None] = lambda why: None,
-        links: OpenLinks | None = None,
     ) -> None:
         self._port = port
-        self._accept = accept
-        self._held = held
-        self._links = links
+        self._make = make
         self._on_refused = on_refused
         self._sock: socket.socket | None = None
         self._tasks: set[asyncio.Task[object]] = set()
@@ -213,17 +210,29 @@ class Listener:
     def _serve(self, sock: socket.socket, connection: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         task: asyncio.Task[object] = loop.create_task(
-            loop.connect_accepted_socket(
-                lambda: TcpLink(lambda link: self._take(sock, link), self._held, self._links),
-                connection,
-            )
+            loop.connect_accepted_socket(lambda: self._make(sock), connection)
         )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _take(self, sock: socket.socket, link: Link) -> Endpoint | None:
-        # The node may have been stopped or restarted meanwhile; it has no such connection then.
-        return self._accept(link) if self._sock is sock else None
+
+class Listener(Acceptor):
+    """Listens at ``port`` for a node and calls ``accept`` to make the endpoint of each link."""
+
+    def __init__(
+        self,
+        port: Port,
+        accept: Accept,
+        held: HeldBytes | None = None,
+        on_refused: Callable[[str], None] = lambda why: None,
+        links: OpenLinks | None = None,
+    ) -> None:
+        def make(sock: socket.socket) -> TcpLink[Endpoint]:
+            # The node may have been stopped or restarted when the connection is made; it has no
+            # such connection then.
+            return TcpLink(lambda link: accept(link) if self._sock is sock else None, held, links)
+
+        super().__init__(port, make, on_refused)
 
 
 class TcpConnector:

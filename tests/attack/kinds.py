@@ -52,6 +52,7 @@ _ALL = (
     Kind("stores", "mutated stores", 2_000, 20),
     Kind("disks", "full disks", 200, 2),
     Kind("kills", "kills under SYNC_FLUSH", 500, 3),
+    Kind("control", "requests to the control port", 50_000, 200),
     Kind("limits", "starts under resource limits", 40, 4),
 )
 
