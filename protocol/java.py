@@ -14,6 +14,7 @@ from fakemq.protocol.errors import NumberFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 CRC32_MASK = 0x7FFF_FFFF
 """What RocketMQ keeps of a CRC32: its top bit is cleared."""

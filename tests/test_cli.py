@@ -128,7 +128,7 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        ("--masters 0", "Error: masters=0: expected a whole number, 1 or more"),
+        ("--masters 0", "Error: masters=0: expected a whole number from 1 to 1000"),
         ("--topic orders", "Error: topic 'orders': expected NAME:QUEUES, such as orders:8"),
         (
             "--control-port 65536",

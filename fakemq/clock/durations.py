@@ -32,6 +32,9 @@ _UNITS_BYTES = {
     "tb": 10**12,
 }
 _LONGEST_MS = 2**63 - 1
+_FIRST_WALL_MS = -62_104_060_800_000
+_LAST_WALL_MS = 253_370_764_800_000
+"""The years 2 to 9998: time zones, and a clock that runs on, have a year more on either side."""
 _MOST_DIGITS = 40
 _DIGITS = frozenset("0123456789.")
 
@@ -117,6 +120,17 @@ def size_bytes(value: Size, *, name: str = "size") -> int:
             f'{name}={value!r}: expected a size such as "1GiB", "512MiB", or a number of bytes'
         )
     return int(size)
+
+
+def wall_ms(value: Instant | int, *, name: str) -> int:
+    """Return a point in time, or milliseconds since 1970, as milliseconds that a clock may show.
+
+    Raise ConfigError for a year outside 2 to 9998: ids and names of files have no other year.
+    """
+    at_ms = value if isinstance(value, int) else instant_ms(value, name=name)
+    if not _FIRST_WALL_MS <= at_ms < _LAST_WALL_MS:
+        raise ConfigError(f"{name}={value!r}: expected a time in the years 2 to 9998")
+    return at_ms
 
 
 def instant_ms(value: Instant, *, name: str = "instant") -> int:

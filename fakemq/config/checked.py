@@ -11,6 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fakemq.errors import ConfigError
 from fakemq.protocol.topics import topic_name_error
 
+MAX_QUEUES = 65_536
+"""The most queues of a topic at one broker that a user may ask for. A route says a number of
+queues, and a client makes an object of each.
+"""
+
 
 def whole(name: str, value: object, low: int | None, high: int | None = None) -> int:
     """Return a whole number within limits; raise ConfigError for anything else, also for True."""
@@ -103,5 +108,5 @@ def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:
         error = topic_name_error(name)
         if error is not None:
             raise ConfigError(f"topic {name!r}: {error}")
-        whole(f"queues of topic {name}", queues, 1)
+        whole(f"queues of topic {name}", queues, 1, MAX_QUEUES)
     return dict(topics)

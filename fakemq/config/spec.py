@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from fakemq.clock.durations import instant_ms, size_bytes
+from fakemq.clock.durations import size_bytes, wall_ms
 from fakemq.config.checked import one_of, path_text, topic_queues, whole
 from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config.keys import CHOICES
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fakemq.config.option_types import ClusterOptions
 
 NAMESRV_PORT = 9876
+MOST_NODES = 1_000
+"""The most masters, slaves of a master, or name servers: a broker needs three ports."""
 CLOCKS = ("real", "frozen")
 EVERYWHERE = "0.0.0.0"
 """The address on which mqnamesrv and mqbroker listen: 4.9.7 has no key for it."""
@@ -100,8 +102,8 @@ def cluster_spec(
     advertised = bracketed(advertise or _reachable_at(listen))
     namesrv_ports = _namesrv_ports(given["namesrv_port"], given["namesrvs"], free_ports)
     brokers = lay_out(
-        masters=whole("masters", given["masters"], 1),
-        slaves=whole("slaves", given["slaves"], 0),
+        masters=whole("masters", given["masters"], 1, MOST_NODES),
+        slaves=whole("slaves", given["slaves"], 0, MOST_NODES),
         sources=_sources(given["config"], given["strict"], warn),
         advertise=advertised,
         base_port=_port("broker_port", broker_port, 0 if free_ports else BROKER_PORT),
@@ -124,7 +126,7 @@ def cluster_spec(
         memory_limit_bytes=size_bytes(given["memory_limit"], name="memory_limit"),
         ram_size_bytes=None if ram_size is None else size_bytes(ram_size, name="ram_size"),
         clock=one_of("clock", given["clock"], CLOCKS),
-        start_at_ms=None if start_at is None else instant_ms(start_at, name="start_at"),
+        start_at_ms=None if start_at is None else wall_ms(start_at, name="start_at"),
         seed=seed if seed is None else whole("seed", seed, None),
         topics=topic_queues(given["topics"]),
         control=_control(given["control_port"], control_listen, given["control_token"]),
@@ -240,7 +242,7 @@ def _sources(
 
 def _namesrv_ports(first: int | None, count: int, free_ports: bool) -> tuple[int, ...]:
     port = _port("namesrv_port", first, 0 if free_ports else NAMESRV_PORT)
-    count = whole("namesrvs", count, 1)
+    count = whole("namesrvs", count, 1, MOST_NODES)
     return tuple(port and port + number for number in range(count))
 
 

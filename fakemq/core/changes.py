@@ -12,11 +12,11 @@ import msgspec
 import msgspec.structs
 
 from fakemq.broker.checks import check_not_system_topic
+from fakemq.config.checked import MAX_QUEUES, whole
 from fakemq.config.files import load
 from fakemq.config.layout import settled
 from fakemq.config.model import BrokerConfig
 from fakemq.config.unsupported import require_broker
-from fakemq.core.inspection import MAX_QUEUES
 from fakemq.dispatch.answers import Refused
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.group import SubscriptionGroupConfig
@@ -67,8 +67,8 @@ def change_topic(
 ) -> None:
     """Change a topic at every running master that has it; None keeps a value.
 
-    Raise LookupError if no running master has it, ValueError for a system topic or impossible
-    numbers of queues.
+    Raise LookupError if no running master has it, ValueError for a system topic, ConfigError for
+    impossible numbers of queues.
     """
     changes: dict[str, int | None] = {
         "read_queue_nums": read_queues,
@@ -77,8 +77,9 @@ def change_topic(
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     found = False
-    _check_queues("read_queue_nums", changes.get("read_queue_nums", 1), 1)
-    _check_queues("write_queue_nums", changes.get("write_queue_nums", 1), 0)  # 0 drains a topic
+    whole("read_queue_nums", changes.get("read_queue_nums", 1), 1, MAX_QUEUES)
+    # Without write queues a topic is drained.
+    whole("write_queue_nums", changes.get("write_queue_nums", 1), 0, MAX_QUEUES)
     _check_not_system_topic(core, topic)
     for broker in core.running_masters():
         config = broker.topics.select(topic)
@@ -140,11 +141,6 @@ def reconfigured(config: BrokerConfig, source: ConfigSource) -> BrokerConfig:
     settled(changed, settings)
     require_broker(changed)
     return changed
-
-
-def _check_queues(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_QUEUES:
-        raise ValueError(f"{name} {value!r}: expected a whole number from {least} to {MAX_QUEUES}")
 
 
 def _check_not_system_topic(core: ClusterCore, topic: str) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from fakemq.broker import persistence
 from fakemq.broker.broker import Broker
 from fakemq.clock.clock import Clock
+from fakemq.clock.durations import wall_ms
 from fakemq.clock.node_clock import NodeClock
 from fakemq.core import deadlines
 from fakemq.core.views import NODE
@@ -272,8 +273,9 @@ class ClusterCore:
     def advance(self, ms: int, *, outside_peers: bool = False) -> list[Deadline]:
         """Move time forward by ``ms``; everything in the cluster is quiet before and after.
 
-        Raise ValueError for a negative time, ConfigError for more than `LONGEST_ADVANCE_MS`. Raise
-        FakemqError if the call was given up; time keeps the value reached then.
+        Raise ValueError for a negative time. Raise ConfigError for more than `LONGEST_ADVANCE_MS`,
+        or for a time after the year 9998. Raise FakemqError if the call was given up; time keeps
+        the value reached then.
         """
         if ms < 0:
             raise ValueError(f"time does not go back: {ms} ms")
@@ -282,6 +284,8 @@ class ClusterCore:
             raise ConfigError(f"{ms} ms are too much to move at once: expected at most {most}")
         if why := self._why_ended():
             raise FakemqError(why)
+        latest_ms = max(self.clock.now_ms(), *(clock.now_ms() for clock in self.node_clocks))
+        wall_ms(latest_ms + ms, name="the wall time afterwards, in ms")
         self.network.settle()
         began = {outside: self.clock.elapsed_ms(outside=outside) for outside in (False, True)}
         with self.journal.because(self._moved("advance", ms)):

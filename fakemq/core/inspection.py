@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fakemq.broker.delay import real_place
 from fakemq.broker.seeding import seed as put
+from fakemq.config.checked import MAX_QUEUES
 from fakemq.core.views import Delayed, Delivery, Member, Message, Queue
 from fakemq.errors import did_you_mean
 from fakemq.events.core import Delivered, LogAppended
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 def text(entries: list[Entry]) -> str:
     """Return journal entries as lines."""
     return "\n".join(line(entry) for entry in entries)
-
-
-MAX_QUEUES = 65_536
-"""The most queues of a broker that are shown: a client may create a topic of two billion queues."""
 
 
 def topics(core: ClusterCore) -> list[str]:
@@ -96,6 +93,7 @@ def _queues(core: ClusterCore, topic: str) -> Iterator[tuple[Broker, int]]:
         config = broker.topics.select(topic)
         if config is not None:
             queue_nums = max(config.read_queue_nums, config.write_queue_nums)
+            # A client may create a topic of two billion queues.
             for queue_id in range(min(queue_nums, MAX_QUEUES)):
                 yield broker, queue_id
 

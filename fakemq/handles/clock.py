@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms
+from fakemq.clock.durations import Duration, Instant, duration_ms, instant_ms, wall_ms
 from fakemq.core import deadlines
 from fakemq.core.views import Deadline
 from fakemq.handles.running import Handle, Running, Wait, moved, waited
@@ -151,12 +151,14 @@ class NodeClockHandle(Handle):
         equal (0).
 
         This is a jump of the node's wall time and fires no timer. It lasts until the next call or
-        `reset`.
+        `reset`. Raise ConfigError if the node's time would be outside the years 2 to 9998.
         """
         ms = duration_ms(by, name="skew")
 
         def skew() -> None:
-            self._find().skew_ms = ms
+            clock = self._find()
+            wall_ms(clock.now_ms() - clock.skew_ms + ms, name="the node's wall time, in ms")
+            clock.skew_ms = ms
 
         self._call(skew)
 

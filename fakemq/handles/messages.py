@@ -13,7 +13,10 @@ from fakemq.core.views import Queue
 from fakemq.errors import ConfigError
 from fakemq.handles.running import Handle, Life
 from fakemq.handles.values import Delayed, Message, Origin, message_of
-from fakemq.protocol.properties import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
+from fakemq.protocol.errors import NumberFormatError
+from fakemq.protocol.header import parse_int
+from fakemq.protocol.java import INT_MAX
+from fakemq.protocol.properties import DELAY_TIME_LEVEL, NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 
 if TYPE_CHECKING:
     from fakemq.biographies.biographer import Biographer
@@ -69,7 +72,7 @@ class StoredMessages(Handle):
         more = checked_properties(properties or {})
         core, payloads = self._core, inspection.payloads(bodies)
         if queue is not None:
-            whole("queue", queue, 0)
+            whole("queue", queue, 0, INT_MAX)
         stored = self._call(lambda: inspection.seed(core, topic, payloads, tags, keys, more, queue))
         return self._seen(stored)
 
@@ -272,6 +275,7 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties as a dict; raise ConfigError for one that a message cannot have.
 
     Names and values must be texts without the separators (characters 1 and 2) of the wire format.
+    The delay level must be a number.
     """
     for name, value in properties.items():
         texts = name and all(isinstance(one, str) for one in (name, value))
@@ -279,4 +283,12 @@ def checked_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise ConfigError(
                 f"property {name!r}={value!r}: expected two texts without \\1 and \\2"
             )
+    level = properties.get(DELAY_TIME_LEVEL, "0")
+    try:
+        parse_int(level)
+    except NumberFormatError:
+        raise ConfigError(
+            f"property {DELAY_TIME_LEVEL}={level!r}: expected the number of a delay level,"
+            ' such as "3", or "0" for none'
+        ) from None
     return dict(properties)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from fakemq.errors import ConfigError, did_you_mean
+from fakemq.protocol.java import LONG_MAX
 
 T = TypeVar("T")
 
@@ -46,8 +47,11 @@ class Options:
             raise self.bad(name, "true or false")
         return text.lower() == "true"
 
-    def number(self, name: str, default: T, *, least: int = 0) -> int | T:
-        """Return an integer of at least ``least``; ``default`` if the option was not given."""
+    def number(self, name: str, default: T, *, least: int = 0, most: int = LONG_MAX) -> int | T:
+        """Return an integer from ``least`` to ``most``; ``default`` if it was not given.
+
+        Raise ConfigError for another value.
+        """
         text = self.text(name)
         if text is None:
             return default
@@ -55,8 +59,9 @@ class Options:
             value = int(text)
         except ValueError:
             value = least - 1
-        if value < least:
-            raise self.bad(name, f"a whole number from {least} on")
+        if not least <= value <= most:
+            limit = "on" if value < least else f"to {most}"
+            raise self.bad(name, f"a whole number from {least} {limit}")
         return value
 
     def bad(self, name: str, wanted: str) -> ConfigError:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import NewType
 
 from fakemq.folder_names import FolderNameError, folder_name
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.message import TOPIC_MAX_BYTES
 
 FOLDER = "consumequeue"
 QueueFolder = NewType("QueueFolder", str)
 """``consumequeue/TOPIC/QUEUE``, relative to the folder of the store."""
-
-_LARGEST_QUEUE_ID = (1 << 31) - 1
 
 
 class NoQueueError(ValueError):
@@ -35,10 +34,9 @@ def queue_folder(topic: str, queue_id: int) -> QueueFolder:
             f"no queue is kept for this topic: {topic!r} has {size_bytes} bytes, more than"
             f" {TOPIC_MAX_BYTES}"
         )
-    if not 0 <= queue_id <= _LARGEST_QUEUE_ID:
+    if not 0 <= queue_id <= INT_MAX:
         raise NoQueueError(
-            f"no queue {queue_id} of topic {topic!r} is kept: expected an id from 0 to"
-            f" {_LARGEST_QUEUE_ID}"
+            f"no queue {queue_id} of topic {topic!r} is kept: expected an id from 0 to {INT_MAX}"
         )
     return QueueFolder(f"{FOLDER}/{name}/{queue_id}")
 
@@ -54,7 +52,7 @@ def why_no_queue(topic: str, queue_id: int) -> str:
 
 def queue_id_of(name: str) -> int | None:
     """Return the queue id that a folder is called by; None for another name, which Java skips."""
-    if not (name.isascii() and name.isdecimal() and len(name) <= len(str(_LARGEST_QUEUE_ID))):
+    if not (name.isascii() and name.isdecimal() and len(name) <= len(str(INT_MAX))):
         return None
     queue_id = int(name)
-    return queue_id if str(queue_id) == name and queue_id <= _LARGEST_QUEUE_ID else None
+    return queue_id if str(queue_id) == name and queue_id <= INT_MAX else None

@@ -96,10 +96,10 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"masters": 0}, "masters=0: expected a whole number, 1 or more"),
+        ({"masters": 0}, "masters=0: expected a whole number from 1 to 1000"),
         ({"masters": True}, "masters=True: expected a whole number"),
         ({"masters": "2"}, "masters='2': expected a whole number"),
-        ({"slaves": -1}, "slaves=-1: expected a whole number, 0 or more"),
+        ({"slaves": -1}, "slaves=-1: expected a whole number from 0 to 1000"),
         ({"namesrvs": 0}, "namesrvs=0: expected"),
         ({"namesrv_port": 65536}, "namesrv_port=65536: expected a whole number from 0 to 65535"),
         ({"broker_port": -1}, "broker_port=-1: expected a whole number from 0 to 65535"),
@@ -114,7 +114,7 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"seed": 1.5}, "seed=1.5: expected a whole number"),
         ({"topics": ["orders"]}, "topic 'orders': expected NAME:QUEUES, such as orders:8"),
         ({"topics": ["o:1", "o:2"]}, "topic o is given twice"),
-        ({"topics": {"o": 0}}, "queues of topic o=0: expected a whole number, 1 or more"),
+        ({"topics": {"o": 0}}, "queues of topic o=0: expected a whole number from 1 to 65536"),
         ({"topics": {"a b": 1}}, "topic 'a b': The specified topic contains illegal characters"),
         ({"config": {"brokerId": "x"}}, "config: brokerId=x: expected a whole number"),
         ({"config": [{}, {"brokerId": "x"}], "masters": 2}, "config[1]: brokerId=x: expected"),

@@ -15,7 +15,7 @@ from fakemq.spark.writing.row_ids import RowIds
 TYPES = {
     "value": pa.binary(),
     "queueId": pa.int32(),
-    "delayLevel": pa.int32(),
+    "delayLevel": pa.int64(),
     "properties": pa.map_(pa.string(), pa.string()),
 }
 

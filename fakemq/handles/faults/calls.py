@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fakemq.faults.points import CallAction
 
 CallCode: TypeAlias = RequestCode | int | str
+_MOST_COPIES = 1_000
 
 
 class CallLimits(Where, Often, total=False):
@@ -59,10 +60,10 @@ class CallFaults(FaultPlacing):
     def duplicate_call(
         self, call: CallCode, copies: int = 2, **limits: Unpack[CallLimits]
     ) -> Fault:
-        """Send the call ``copies`` times; 2 is the smallest number."""
+        """Send the call ``copies`` times, from 2 to 1,000."""
         from fakemq.broker.faults import DuplicateCall
 
-        checked.whole("copies", copies, 2)
+        checked.whole("copies", copies, 2, _MOST_COPIES)
         return self._place_call_fault(
             f"send call {copies} times", call, DuplicateCall(copies), limits
         )

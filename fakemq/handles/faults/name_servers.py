@@ -10,6 +10,7 @@ from fakemq.errors import ConfigError
 from fakemq.faults.plan import ALWAYS, Scope
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, lasting
 from fakemq.protocol.codes import RequestCode
+from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
     from fakemq.namesrv.faults import View
@@ -124,7 +125,7 @@ class NameServerFaults(FaultPlacing):
 
         A smaller number than the true one hides the queues with the highest numbers.
         """
-        if checked.whole("queues", queues, 0) == 0:
+        if checked.whole("queues", queues, 0, INT_MAX) == 0:
             raise ConfigError("queues=0: expected 1 or more; see hide_topic")
         return self._queues(
             f"show {queues} queues of {topic}", topic, queues, broker, namesrv, must_fire

@@ -10,6 +10,7 @@ from fakemq.errors import ConfigError
 from fakemq.faults.plan import ALWAYS, ONCE, Point, Scope
 from fakemq.faults.points import DISK_FULL, FLIP_BYTE
 from fakemq.handles.faults.placing import ActionT, Fault, FaultPlacing, Often, when
+from fakemq.protocol.java import LONG_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +63,7 @@ class NodeFaults(FaultPlacing):
         from fakemq.faults.points import TEAR_LAST_WRITE  # few tests do this
 
         if kept_bytes is not None:
-            checked.whole("kept_bytes", kept_bytes, 0)
+            checked.whole("kept_bytes", kept_bytes, 0, LONG_MAX)
         node = self._core.broker(broker)
         what = f"tear the last write of {node.name}"
         return self._of_node(node, TEAR_LAST_WRITE, kept_bytes, what, often)
@@ -132,7 +133,7 @@ class NodeFaults(FaultPlacing):
         one = self._call(lambda: found(core, message))
         checked.one_of("where", where, PLACES)
         if byte is not None:
-            checked.whole("byte", byte, 0)
+            checked.whole("byte", byte, 0, LONG_MAX)
         node = self._core.broker(broker or one.broker)
         if not node.running and node.store.disk is not None:
             raise ConfigError(f"{node.name} is {node.state}: flip bytes while it runs")

@@ -8,6 +8,7 @@ from fakemq.config import checked
 from fakemq.errors import ConfigError
 from fakemq.faults.plan import ALWAYS, ONCE, Scope
 from fakemq.handles.faults.placing import Fault, FaultPlacing, Often, when
+from fakemq.protocol.java import LONG_MAX
 
 if TYPE_CHECKING:
     from fakemq.broker.broker import Broker
@@ -44,7 +45,7 @@ class ReplicationFaults(FaultPlacing):
 
         node = self._slave(broker)
         if at_offset is not None:
-            checked.whole("at_offset", at_offset, 0)
+            checked.whole("at_offset", at_offset, 0, LONG_MAX)
         limit = self._call(lambda: node.store.max_phy_offset) if at_offset is None else at_offset
 
         def release() -> None:
@@ -89,7 +90,7 @@ class ReplicationFaults(FaultPlacing):
         """
         from fakemq.faults.points import TEAR_TRANSFER  # few tests do this
 
-        checked.whole("at_byte", at_byte, 0)
+        checked.whole("at_byte", at_byte, 0, LONG_MAX)
         scope = self._towards(broker)
         of = f"to {scope.peer}" if scope.peer else f"of {scope.node}"
         what = f"tear a transfer {of} at byte {at_byte}"
@@ -142,7 +143,7 @@ class ReplicationFaults(FaultPlacing):
         name, number = (
             ("to_offset", to_offset) if lose_bytes is None else ("lose_bytes", lose_bytes)
         )
-        number = checked.whole(name, number, 0)
+        number = checked.whole(name, number, 0, LONG_MAX)
         how = f"to offset {number}" if lose_bytes is None else f"by {number} bytes"
         fault = self._place(
             TRUNCATE_SLAVE,

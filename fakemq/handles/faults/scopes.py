@@ -13,6 +13,7 @@ from fakemq.faults.plan import Scope
 from fakemq.faults.request_scope import fields_of
 from fakemq.namesrv.namesrv import handles as name_server_handles
 from fakemq.protocol.codes import RequestCode, ResponseCode, code_name
+from fakemq.protocol.java import INT_MAX
 
 if TYPE_CHECKING:
     from fakemq.core.cluster import ClusterCore
@@ -82,7 +83,7 @@ def scope(core: ClusterCore, code: int | None, **where: Unpack[Where]) -> Scope:
             raise ConfigError(f"{limit}={value!r}: expected a name")
     queue = where.get("queue")
     if queue is not None:
-        checked.whole("queue", queue, 0)
+        checked.whole("queue", queue, 0, INT_MAX)
     if code is not None:
         _require_named(code, where)
     name = where.get("node")

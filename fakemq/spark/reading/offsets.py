@@ -12,13 +12,15 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from fakemq.errors import ConfigError
+from fakemq.protocol.bodies.body import Long
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.java import INT_MAX
 
 Offsets: TypeAlias = dict[MessageQueue, int]
 Nested: TypeAlias = dict[str, dict[str, dict[str, int]]]
 
-_QueueId: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-_Numbers: TypeAlias = dict[str, dict[str, dict[_QueueId, int]]]
+_QueueId: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)]
+_Numbers: TypeAlias = dict[str, dict[str, dict[_QueueId, Long]]]
 _Queues: TypeAlias = dict[str, dict[str, list[_QueueId]]]
 
 LATEST = -1

@@ -12,6 +12,7 @@ from fakemq.client.blocking import Client
 from fakemq.clock.durations import duration_ms
 from fakemq.errors import ConfigError
 from fakemq.protocol.bodies.queue import MessageQueue
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.subscription import (
     SUB_ALL,
     ExpressionType,
@@ -267,7 +268,7 @@ def _pulling(options: Options) -> Pulling:
         expression=sql or tags or SUB_ALL,
         expression_type=ExpressionType.SQL92 if sql else ExpressionType.TAG,
         timeout_ms=options.number("pullTimeoutMs", 10_000, least=1),
-        batch_size=options.number("pullBatchSize", 32, least=1),
+        batch_size=options.number("pullBatchSize", 32, least=1, most=INT_MAX),
         retries=options.number(RETRIES, 10),
         retry_interval_ms=options.number(RETRY_INTERVAL_MS, 1_000),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.errors import FakemqError
 from fakemq.protocol import properties as names
+from fakemq.protocol.java import INT_MAX
 from fakemq.protocol.properties import (
     NAME_VALUE_SEPARATOR,
     PROPERTIES_MAX_BYTES,
@@ -118,10 +119,10 @@ class RowEncoder:
         if tags:
             properties[names.TAGS] = tags
         if delay_level:
-            if delay_level < 0:
+            if not 0 < delay_level <= INT_MAX:
                 raise RowError(
                     f"rocketmq: a row for topic {topic} has delayLevel {delay_level},"
-                    " expected 0 (none) or a level from 1 on"
+                    f" expected 0 (none) or a level from 1 to {INT_MAX}"
                 )
             properties[names.DELAY_TIME_LEVEL] = str(delay_level)
         body = value.encode() if isinstance(value, str) else value

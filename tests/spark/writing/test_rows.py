@@ -78,6 +78,7 @@ def test_system_properties_of_a_read_message_can_be_dropped() -> None:
         ({"value": [b"a", None]}, "topic orders has no value: the message body is null"),
         ({"value": [b""]}, "topic orders has no value: the message body length is zero"),
         ({"delayLevel": [-1]}, "delayLevel -1, expected 0"),
+        ({"delayLevel": [1 << 31]}, "delayLevel 2147483648, expected 0"),
         ({"broker": ["b"], "queueId": [None]}, "names broker b and no queueId"),
         (
             {"properties": [[("KEYS", "k")]]},
