@@ -29,6 +29,10 @@ class ConfigError(FakemqError, ValueError):
 class StoreError(FakemqError):
     """A store directory cannot be opened, read or written; the text names file and offset."""
 
+    passing = False
+    """Whether the same call may succeed later: the disk is full, or the process has no descriptor
+    left."""
+
 
 class NotYetSupported(FakemqError, NotImplementedError):  # noqa: N818 - a state, not a mishap
     """RocketMQ 4.9.7 has this feature; fakemq does not have it yet."""

@@ -91,6 +91,7 @@ class Broker:
         self.clock = clock
         self.journal = journal
         self.store = store
+        store.on_late = self.arrived
         self.randomness = randomness
         self.faults = FaultPlan(journal) if faults is None else faults
         self.config_version = DataVersion(timestamp=clock.now_ms(), counter=0)

@@ -90,6 +90,8 @@ class ConfigFile(Generic[B]):
         self._ticks = 0
         """How many of the next ticks write the file."""
         self._timer: Timer | None = None
+        self._failed = False
+        """Whether the last write failed."""
 
     def connect(self, table: Table[B]) -> None:
         """Read into this table, and write what it returns."""
@@ -162,9 +164,24 @@ class ConfigFile(Generic[B]):
             return
         try:
             self.file.write(text)
-        except OSError as error:  # Java logs it, too, and continues
-            text = f"{self.file.path}: could not be written: {error.strerror}"
+        except OSError as error:  # Java logs it, too, and tries again when there is a change
+            if not self._failed:
+                self._failed = True
+                why = f"{self.file.path}: could not be written: {error.strerror}"
+                self._node.journal.add(Warned(node=self._node.name, text=why))
+            self._try_again()
+            return
+        if self._failed:
+            self._failed = False
+            text = f"{self.file.path}: was written again"
             self._node.journal.add(Warned(node=self._node.name, text=text))
+
+    def _try_again(self) -> None:
+        """Write at the next tick."""
+        if self._is_running():
+            self._ticks = TICKS_AFTER_CHANGE
+            if self._timer is None:
+                self._wait(self._node.clock.elapsed_ms() + 1)
 
     def hold(self, held: bool) -> None:
         """Delay writes while ``held``; afterwards write once if there was a write to wait."""
@@ -195,9 +212,9 @@ class ConfigFile(Generic[B]):
 
     def _tick(self) -> None:
         self._timer = None
-        self.persist()
         self._ticks -= 1
-        if self._ticks:
+        self.persist()
+        if self._ticks and self._timer is None:
             self._wait(self._node.clock.elapsed_ms() + 1)
 
     def forget(self) -> None:

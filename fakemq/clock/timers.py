@@ -56,6 +56,7 @@ DOMAINS: dict[str, Domain] = {
     # store in a directory
     "flush_commit_log": Domain.DEADLINE,  # FlushRealTimeService, 500 ms
     "flush_consume_queue": Domain.DEADLINE,  # FlushConsumeQueueService, 1 s
+    "disk_retry": Domain.DEADLINE,  # ours: try again what a full disk refused, 1 s
     "index_build": Domain.DEADLINE,  # ours: the index catches up in small steps, 5 ms apart
     "slow_flush": Domain.DEADLINE,  # ours: the fault of a flush that takes time
     "sync_flush_timeout": Domain.DEADLINE,  # FlushDiskWatcher, 5 s

@@ -19,7 +19,7 @@ from fakemq.control.endpoints import Endpoint
 from fakemq.control.results import Refusal, Text
 from fakemq.core.views import NODE
 from fakemq.errors import ConfigError, FakemqError, NotYetSupported
-from fakemq.events.core import HandlerFailed
+from fakemq.events.core import failure
 from fakemq.journal import json_text
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _refusal_of(control: Control, error: Exception) -> Refusal:
         return Refusal(501, str(error))
     if isinstance(error, FakemqError):
         return Refusal(409, str(error))
-    control.core.journal.add(HandlerFailed.of(NODE, None, error))
+    control.core.journal.add(failure(NODE, None, error))
     return Refusal(500, f"a bug in fakemq: {error!r}; the journal has its traceback")
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from fakemq.dispatch.answers import Outcome, Refused, Reply
 from fakemq.dispatch.java_errors import java_exception
 from fakemq.dispatch.node import JournaledNode
-from fakemq.events.core import HandlerFailed
+from fakemq.events.core import failure
 from fakemq.protocol.codes import ResponseCode
 from fakemq.protocol.command import SerializeType
 from fakemq.protocol.errors import HeaderError
@@ -39,7 +39,7 @@ def answer_to_error(node: JournaledNode, code: int, error: Exception) -> Outcome
         return error
     if not isinstance(error, HeaderError):
         # A bug of fakemq: the peer, or the caller that moved the clock, made no mistake.
-        node.journal.add(HandlerFailed.of(node.name, code, error))
+        node.journal.add(failure(node.name, code, error))
     # Java makes it outside the processor's callback, so in the server's own serialisation.
     return Reply(
         code=ResponseCode.SYSTEM_ERROR,

@@ -22,6 +22,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from fakemq.errors import StoreError
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """Something that happened at a node."""
@@ -122,13 +124,15 @@ class HandlerFailed(Event, frozen=True, kw_only=True, gc=False):
     error: str
     traceback: str
 
-    @classmethod
-    def of(cls, node: str, code: int | None, error: BaseException) -> HandlerFailed:
-        """Return the event for a caught exception."""
-        import traceback  # bugs are rare, starts are not
 
-        text = "".join(traceback.format_exception(error))
-        return cls(node=node, code=code, error=repr(error), traceback=text)
+def failure(node: str, code: int | None, error: BaseException) -> HandlerFailed | Warned:
+    """Return the event for a caught exception: what a disk refuses is no bug of fakemq."""
+    if isinstance(error, StoreError):
+        return Warned(node=node, text=str(error))
+    import traceback  # bugs are rare, starts are not
+
+    text = "".join(traceback.format_exception(error))
+    return HandlerFailed(node=node, code=code, error=repr(error), traceback=text)
 
 
 # -- name server ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ A line has ``seq``, ``at_ms`` and ``at`` (the cluster's time, ISO 8601 in UTC), 
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from datetime import UTC, datetime
@@ -35,7 +36,9 @@ class JournalFile:
         if self._file.closed:
             return
         try:
-            self._file.write(json_text.encoded(_line(entry)) + b"\n")
+            line = json_text.encoded(_line(entry)) + b"\n"
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:  # a full disk stops the file, not the cluster
             self._file.close()
             _logger.warning("%s: the journal ends here: %s", self._file.name, error.strerror)

@@ -21,6 +21,7 @@ from fakemq.events.core import (
     MessageChecked,
     StoreRepaired,
     Warned,
+    failure,
 )
 from fakemq.journal.warnings import PeerWarnings
 from fakemq.protocol.codes import code_name
@@ -180,7 +181,7 @@ class Journal:
         try:
             callback()
         except Exception as error:
-            self.add(HandlerFailed.of(node, None, error))
+            self.add(failure(node, None, error))
         finally:
             self.cause = before
 

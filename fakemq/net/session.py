@@ -12,7 +12,7 @@ from typing import Protocol
 
 from fakemq.clock.node_clock import NodeClock
 from fakemq.clock.timers import Timer
-from fakemq.events.core import HandlerFailed, LinkClosed, LinkOpened, RequestReceived
+from fakemq.events.core import LinkClosed, LinkOpened, RequestReceived, failure
 from fakemq.journal.journal import Journal, shortened
 from fakemq.net.link import CLOSED_BY_PEER, Link
 from fakemq.protocol.codes import code_name
@@ -181,7 +181,7 @@ class Session:
             on_reply(response)
         except Exception as error:
             owner = self._owner
-            owner.journal.add(HandlerFailed.of(owner.name, None, error))
+            owner.journal.add(failure(owner.name, None, error))
 
     def _receive(self, command: RemotingCommand) -> None:
         if command.flag & FLAG_RESPONSE:
@@ -204,7 +204,7 @@ class Session:
             if self._dispatch is not None:
                 self._dispatch(self, command)
         except Exception as error:  # only this request fails
-            journal.add(HandlerFailed.of(owner.name, code, error))
+            journal.add(failure(owner.name, code, error))
         finally:
             journal.cause = before
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from fakemq.core.cluster import ClusterCore
 from fakemq.core.views import NODE
-from fakemq.events.core import HandlerFailed
+from fakemq.events.core import failure
 from fakemq.faults.points import REQUEST_POINTS
 from fakemq.namesrv.namesrv import NameServer
 from fakemq.net.held import HeldBytes
@@ -239,7 +239,7 @@ class ClusterServer:
         if not isinstance(error, Exception):
             loop.default_exception_handler(context)
             return
-        self.core.journal.add(HandlerFailed.of(NODE, None, error))
+        self.core.journal.add(failure(NODE, None, error))
 
     def _close_ports(self) -> None:
         for port in self._ports:

@@ -62,9 +62,10 @@ class StoreCheckpoint:
 
     def flush(self, now_ms: int) -> None:
         """Write the times to the file and flush it; StoreError if the disk refuses."""
-        self._written = self._packed()
-        self._file.write_at(0, self._written, now_ms)
+        times = self._packed()
+        self._file.write_at(0, times, now_ms)
         self._file.flush()
+        self._written = times
 
     @property
     def written(self) -> bool:

@@ -74,13 +74,17 @@ class ConsumeQueue:
             first_in_queue = last is None
             last = queue.add_file(logic_offset, now_ms)
             if first_in_queue and queue_offset:
-                self._min_logic_offset = logic_offset
                 blanks = (logic_offset - queue.last_offset) // UNIT_BYTES
-                last.append(_PRE_BLANK * blanks, now_ms)
+                try:
+                    last.append(_PRE_BLANK * blanks, now_ms)
+                except StoreError:
+                    queue.drop_last()  # without its blanks it would have a wrong offset
+                    raise
+                self._min_logic_offset = logic_offset
         if queue_offset and logic_offset < queue.last_offset + last.position:
             return
-        self.max_physic_offset = phy_offset + size_bytes
         last.append(_pack_unit(phy_offset, size_bytes, tags_code), now_ms)
+        self.max_physic_offset = phy_offset + size_bytes
 
     def load(self, now_ms: int) -> None:
         """Open the existing files."""

@@ -44,6 +44,7 @@ class Directory(Protocol):
 
 
 _NONE = -1
+_PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
@@ -60,6 +61,7 @@ class DirectoryFile:
         "_bytes",
         "_directory",
         "_ever_flushed",
+        "_flush_failed",
         "_number",
         "flush_is_lost",
         "flushed",
@@ -78,6 +80,7 @@ class DirectoryFile:
         self._number = _NONE  # its descriptor, as long as the directory leaves it open
         self._before: dict[int, bytes] = {}  # page number -> its bytes at the last flush
         self._ever_flushed = not made
+        self._flush_failed = False
         self.flush_is_lost = False
         """Whether a fault lost a flush, and no later flush succeeded."""
         self.path = path
@@ -238,10 +241,16 @@ class DirectoryFile:
 
     def flush(self) -> None:
         """Write all bytes and the time to the disk; raise StoreError if the disk refuses."""
+        if self._flush_failed:
+            # Linux takes pages that it could not write for written.
+            for page in self.unflushed_pages():
+                self._write(self._page(page), page * PAGE_BYTES)
+        self._flush_failed = True
         try:
             _flush(self._descriptor())
         except OSError as error:
             raise self._error("cannot be flushed", error) from None
+        self._flush_failed = False
         self.flushed = self.position
         self._ever_flushed = True
         self.flush_is_lost = False
@@ -302,7 +311,9 @@ def store_error(path: str, what: str, error: Exception) -> StoreError:
         path, why = error.filename or path, error.strerror
         if error.errno == errno.EMFILE:
             why += "; the process needs a higher limit (ulimit -n)"
-    return StoreError(f"{path}: {what}: {why}")
+    found = StoreError(f"{path}: {what}: {why}")
+    found.passing = isinstance(error, OSError) and error.errno in _PASSING
+    return found
 
 
 def _write_zeros(number: int, at: int, end: int) -> None:

@@ -223,7 +223,10 @@ class DirectoryFiles:
         root = self.root
         while not os.path.exists(root) and root != os.path.dirname(root):
             root = os.path.dirname(root)  # the folder is not made yet
-        status = os.statvfs(root)
+        try:
+            status = os.statvfs(root)
+        except OSError as error:
+            raise store_error(root, "its disk cannot be asked for its size", error) from None
         return DiskSize(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize)
 
     @property

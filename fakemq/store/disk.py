@@ -125,7 +125,7 @@ class Disk:
             self._checkpoint,
             index,
             self._soon,
-            self.failed,
+            self._store.disk_space.failed,
             self._faults,
         )
 
@@ -141,7 +141,7 @@ class Disk:
             if not self._store.disk_space.disk_full and not self.files.broken:
                 self.files.delete(ABORT)
         except StoreError as error:
-            self.failed(error)
+            self._journal.add(Warned(node=self._node, text=str(error)))
         finally:
             try:
                 self.flush.end(flushed=flushed)
@@ -196,15 +196,6 @@ class Disk:
         self.flush.appended(appended.store_timestamp_ms)
         if message.wait_store_msg_ok and self._store.config.flush_disk_type == "SYNC_FLUSH":
             result.flush_to = appended.wrote_offset + appended.wrote_bytes
-
-    def failed(self, error: StoreError) -> None:
-        """Refuse messages from now on, because the disk returned an error.
-
-        Source: store/RunningFlags.java#makeLogicsQueueError (4.9.7)
-        """
-        if not self.files.broken:
-            self.files.broken = str(error)
-            self._journal.add(Warned(node=self._node, text=f"{error}: messages are refused"))
 
     def _repaired(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
         self._journal.add(

@@ -13,12 +13,14 @@ from sys import maxsize
 from typing import TYPE_CHECKING
 
 from fakemq.clock.timers import next_tick_ms
+from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fakemq.clock.node_clock import NodeClock
+    from fakemq.clock.timers import Timer
     from fakemq.config.model import BrokerConfig
     from fakemq.faults.plan import ActiveFault
     from fakemq.journal.journal import Journal
@@ -29,6 +31,7 @@ WARNING_LEVEL_RATIO = 0.90
 CLEAN_FORCIBLY_RATIO = 0.85
 """Above it, files are deleted whatever their age."""
 FIRST_LOOK_MS, LOOK_PERIOD_MS = 1_000, 10_000
+RETRY_MS = 1_000
 _NEVER_MS = maxsize
 
 
@@ -40,8 +43,8 @@ class DiskSpace:
     ) -> None:
         self.disk_full = False
         """Whether puts are refused, as the last look found; not as the disk is now."""
-        self.warned_full = False
-        """Whether a warning was written that there is no room, and nothing was deleted since."""
+        self.refused_bytes = 0
+        """The largest put for which there was no room since something was deleted; 0 for none."""
         self.on_change: Callable[[], None] = _nothing
         """Called after a look, and when another amount of used bytes may be a reason to delete."""
         self._config = config
@@ -55,6 +58,10 @@ class DiskSpace:
         self._started_ms = 0  # elapsed time
         self._look_at_ms = _NEVER_MS  # wall time of the next look; never until a broker runs
         self._mark_bytes = 0  # `on_change` is called once the files hold this number of bytes
+        self._refused: dict[Callable[[], object], None] = {}  # calls that the disk refused
+        self._lasting = False  # whether one of them is not tried again
+        self._trying = False
+        self._retry: Timer | None = None
         clock.on_jump.append(self._jumped)
 
     # -- life ---------------------------------------------------------------------------------
@@ -137,23 +144,86 @@ class DiskSpace:
         disk_bytes = self._disk_size_bytes
         if disk_bytes is not None and used_bytes + size_bytes > disk_bytes:
             return f"the disk of {disk_bytes} bytes is full"
-        if used_bytes + size_bytes <= files.limit_bytes or files.has_room(size_bytes):
+        if (not files.broken or self.try_again()) and (
+            used_bytes + size_bytes <= files.limit_bytes or files.has_room(size_bytes)
+        ):
             return None
-        return self.warn(files.full_reason(), "SERVICE_NOT_AVAILABLE")
+        reason = files.broken or files.full_reason()
+        return self.warn(reason, "SERVICE_NOT_AVAILABLE", size_bytes)
 
-    def warn(self, reason: str, status: str) -> str:
+    def warn(self, reason: str, status: str, size_bytes: int) -> str:
         """Write once to the journal why there is no room and how puts are refused.
 
-        Return ``reason``.
+        Return ``reason``; ``size_bytes`` is the size of the refused put.
         """
-        if not self.warned_full:
-            self.warned_full = True
+        if self._files.broken:
+            return reason  # `failed` has written it
+        if not self.refused_bytes:
             text = (
                 f"{reason}: messages are refused with"
                 f" {status} until something is deleted or the cluster is reset"
             )
             self._journal.add(Warned(node=self._node, text=text))
+        self.refused_bytes = max(size_bytes, self.refused_bytes)
         return reason
+
+    def taken(self, size_bytes: int) -> None:
+        """Write to the journal that there is room again, if this put shows it."""
+        if size_bytes >= self.refused_bytes:
+            self.refused_bytes = 0
+            self._journal.add(Warned(node=self._node, text="messages are taken again"))
+
+    # -- what the disk refuses ----------------------------------------------------------------
+
+    def failed(self, error: StoreError, again: Callable[[], object]) -> None:
+        """Refuse puts, because the disk refused the call ``again``, until it succeeds.
+
+        It is called each second and before each put if the error is a passing one. Otherwise puts
+        are refused until the next start.
+        Source: store/RunningFlags.java#makeLogicsQueueError (4.9.7), which never tries again
+        """
+        if not self._files.broken and not self._trying:
+            until = "until the disk takes them" if error.passing else "until the next start"
+            text = f"{error}: messages are refused {until}"
+            self._journal.add(Warned(node=self._node, text=text))
+        self._files.broken = str(error)
+        self._refused[again] = None
+        self._lasting = self._lasting or not error.passing
+        if self._retry is None and not self._lasting:
+            self._retry = self._clock.call_later(RETRY_MS, self._retry_due, kind="disk_retry")
+
+    def try_again(self) -> bool:
+        """Repeat the calls that the disk refused; return whether all succeed."""
+        if self._lasting or self._trying or not self._refused:
+            return False
+        reason, self._files.broken = self._files.broken, ""
+        refused, self._refused = self._refused, {}
+        self._trying = True
+        try:
+            for again in refused:
+                try:
+                    again()
+                except StoreError as error:
+                    self.failed(error, again)
+        finally:
+            self._trying = False
+        if self._files.broken:
+            return False
+        text = f"what failed succeeds now ({reason}): messages are taken again"
+        self._journal.add(Warned(node=self._node, text=text))
+        return True
+
+    def _retry_due(self) -> None:
+        self._retry = None
+        self.try_again()  # what fails again sets the next timer
+
+    def forget(self) -> None:
+        """Forget what the disk refused: the store begins anew."""
+        self._clock.cancel(self._retry)
+        self._retry = None
+        self._refused = {}
+        self._lasting = False
+        self.refused_bytes = 0
 
     # -- looks --------------------------------------------------------------------------------
 

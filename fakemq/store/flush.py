@@ -47,7 +47,7 @@ class Flush:
         checkpoint: StoreCheckpoint,
         index: IndexService,
         soon: Soon,
-        failed: Callable[[StoreError], None],
+        failed: Callable[[StoreError, Callable[[], object]], None],
         faults: FlushFaults,
     ) -> None:
         self._config = config
@@ -64,6 +64,7 @@ class Flush:
         self._waiting: list[_Wait] = []  # sends that wait for the next flush of the log
         self._appended_ms = checkpoint.newest_ms  # store time of the last record
         self._index_timer: Timer | None = None
+        self._again = {folder: partial(self._flush_all, folder) for folder in (LOG, QUEUES)}
         self._loops = {
             LOG: _Loop(
                 clock,
@@ -90,7 +91,7 @@ class Flush:
             try:
                 self._checkpoint.go_back(stored_ms, self._clock.now_ms())
             except StoreError as error:
-                self._failed(error)
+                self._failed(error, self._write_checkpoint)
         self._appended_ms = stored_ms
         self.grown()
 
@@ -152,6 +153,7 @@ class Flush:
         self._clock.cancel(self._index_timer)
         # Break reference cycles: they would keep files open until the next garbage collection.
         self._loops.clear()
+        self._again.clear()
         self._index.on_full = _nothing
 
     # -- group commit -------------------------------------------------------------------------
@@ -196,7 +198,7 @@ class Flush:
         try:
             self._flush_all(LOG)
         except StoreError as error:
-            self._failed(error)
+            self._failed(error, self._again[LOG])
             self._answer(False)
             return
         self._checkpoint.physic_ms = self._appended_ms
@@ -232,9 +234,15 @@ class Flush:
         least_pages = self._config.flush_consume_queue_least_pages
         if self._flush_most(QUEUES, thorough, least_pages):
             self._checkpoint.logics_ms = self._appended_ms
-            self._checkpoint.flush(self._clock.now_ms())
+            try:
+                self._write_checkpoint()
+            except StoreError as error:
+                self._failed(error, self._write_checkpoint)
         if self._index_timer is None:
             self._build_index()
+
+    def _write_checkpoint(self) -> None:
+        self._checkpoint.flush(self._clock.now_ms())
 
     def _flush_most(self, folder: str, thorough: bool, least_pages: int) -> bool:
         """Flush files with at least ``least_pages``, or all; return whether all were."""
@@ -250,7 +258,7 @@ class Flush:
                     if _is_worth_it(file, least_pages):
                         self._flush(file)
         except StoreError as error:
-            self._failed(error)
+            self._failed(error, self._again[folder])
             return False
         return thorough
 

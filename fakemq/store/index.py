@@ -121,7 +121,11 @@ class IndexFile:
         seconds = (store_timestamp_ms - begin_ms) // 1000 if begin_ms > 0 else 0
         seconds = min(max(0, seconds), _INT32_MAX)
         file.append(_pack_entry(key_hash, phy_offset, seconds, previous), store_timestamp_ms)
-        file.write_at(slot_at, _pack_slot(count), store_timestamp_ms)
+        try:
+            file.write_at(slot_at, _pack_slot(count), store_timestamp_ms)
+        except StoreError:
+            file.truncate(self._entries_at + count * ENTRY_BYTES)
+            raise
         if count <= 1:
             self.begin_phy_offset = phy_offset
             self.begin_timestamp_ms = store_timestamp_ms
@@ -198,11 +202,18 @@ class IndexService:
     question waits meanwhile.
     """
 
-    def __init__(self, config: BrokerConfig, files: Files, log: CommitLog) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        files: Files,
+        log: CommitLog,
+        failed: Callable[[StoreError, Callable[[], object]], None],
+    ) -> None:
         self._config = config
         # A change at run time counts from the next reset on, when there are no files yet.
         self._slots, self._max_count = config.max_hash_slot_num, config.max_index_num
         self._store = files
+        self._failed = failed  # called with what the disk refuses, and how to try it again
         self._log = log
         self._built_to = 0  # physical offset up to which records are indexed
         self.files: list[IndexFile] = []
@@ -226,17 +237,15 @@ class IndexService:
         return self._log.max_offset if records_end is None else records_end
 
     def _catch_up(self) -> Steps[None]:
-        """Index the records that are in the log now, and not indexed yet."""
+        """Index the records that are in the log now, as far as the disk takes them."""
         end_offset = self._end_offset()
-        while self._built_to < end_offset:
-            self._build_to(end_offset, STEP_RECORDS)
+        while self._built_to < end_offset and self._build_to(end_offset, STEP_RECORDS):
             yield
 
     def pass_over(self, phy_offset: int, end_offset: int) -> None:
         """Leave out a record that was stored with messageIndexEnable off."""
-        if self._built_to < phy_offset:
-            self._build_to(phy_offset)
-        self._built_to = end_offset
+        if self._built_to >= phy_offset or self._build_to(phy_offset):
+            self._built_to = end_offset
 
     def load(self, now_ms: int, newest_ms: int | None) -> list[Cut]:
         """Open the existing files and continue behind them; delete and return the bad ones.
@@ -287,20 +296,27 @@ class IndexService:
             self._store.delete(self.files[0].path)
             del self.files[0]
 
-    def _build_to(self, end_offset: int, at_most: int | None = None) -> None:
+    def _build_to(self, end_offset: int, at_most: int | None = None) -> bool:
+        """Index the records before an offset, or ``at_most``; return whether the disk took them."""
         records = self._log.records(self._built_to, end_offset)
-        self._built_to = end_offset
         try:
             for phy_offset, record in islice(records, at_most):
+                self._built_to = phy_offset
                 self._build(phy_offset, record)
             if self.files:
                 self.files[-1].write_header()
         except StoreError as error:
             # Source: store/RunningFlags.java#makeIndexFileError (4.9.7)
-            self._store.broken = str(error)
-            return
+            self._failed(error, self._try_again)
+            return False
+        self._built_to = end_offset
         for phy_offset, _ in islice(records, 1):
             self._built_to = phy_offset
+        return True
+
+    def _try_again(self) -> None:
+        """Continue with the record that failed; the flushes bring the index up to date."""
+        self.catch_up(1)
 
     def _build(self, phy_offset: int, record: memoryview) -> None:
         """Index a record by its unique key and by each word of its KEYS.

@@ -51,6 +51,8 @@ class Replica:
     def append(self, phy_offset: int, data: bytes) -> None:
         """Append bytes that begin at ``phy_offset``; raise StoreError if they do not fit there."""
         store, log, now_ms = self._store, self._log, self._clock.now_ms()
+        if store.files.broken:
+            store.disk_space.try_again()
         if not store.files.has_room(len(data)):
             raise StoreError(f"no room for {len(data)} bytes: {store.files.full_reason()}")
         empty = not log.max_offset
@@ -91,9 +93,9 @@ class Replica:
             try:
                 self._add(record)
             except StoreError as error:
-                # The record is in the log, and the next start brings it to its queue. Until then
-                # the store is broken: the next append fails with this reason.
-                self._store.files.broken = str(error)
+                # The record is in the log, and a later try, or the next start, brings it to its
+                # queue. Until then each append fails with this reason.
+                self._store.disk_space.failed(error, self.dispatch)
                 break
             at += record.size_bytes
             log.records_end = at

@@ -64,7 +64,7 @@ class Retention:
     def over(self, log: CommitLog, queues: ConsumeQueues, index: IndexService) -> None:
         """Delete files of these from now on."""
         self._log, self._queues, self._index = log, queues, index
-        self._space.warned_full = False
+        self._space.forget()
         self._cancel()
 
     # -- life ---------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Retention:
         Source: DefaultMessageStore.java#CleanConsumeQueueService.deleteExpiredFiles (4.9.7),
         without its pauses of deleteConsumeQueueFilesInterval
         """
-        self._space.warned_full = False
+        self._space.refused_bytes = 0
         min_phy_offset = self._log.min_offset
         self._journal.add(
             FilesExpired(node=self._node, log_files=count, min_phy_offset=min_phy_offset)

@@ -97,6 +97,8 @@ class MessageStore:
         """Its directory, which sets this attribute itself; None for a store in memory."""
         self.put_listeners: list[PutListener] = []
         """Called in this order; each listener adds and removes itself."""
+        self.on_late: Callable[[PutMessageResult], None] = _nothing
+        """Called with records that reached their queue only after their put had ended."""
         self.disk_space = DiskSpace(config, files, clock, journal, node)
         self.retention = Retention(config, self.disk_space, clock, journal, node)
         self.start_empty()
@@ -106,7 +108,8 @@ class MessageStore:
         config, files = self.config, self.files
         self.log = CommitLog(files, config.mapped_file_size_commit_log)
         self.queues = ConsumeQueues(files, config.mapped_file_size_consume_queue)
-        self.index = IndexService(config, files, self.log)
+        self._late: list[LogRecord] = []
+        self.index = IndexService(config, files, self.log, self.disk_space.failed)
         self.dispatch = LogDispatch(config, self.queues, self.index, self._journal, self._node)
         self.retention.over(self.log, self.queues, self.index)
 
@@ -179,24 +182,23 @@ class MessageStore:
             # Java answers PUT_OK for a put larger than a file, and loses it.
             return self._refused(message, _ILLEGAL)
         now_ms = self._clock.now_ms()
-        reason = self.disk_space.refusal(size_bytes + UNIT_BYTES * len(drafts), now_ms)
+        space, needed_bytes = self.disk_space, size_bytes + UNIT_BYTES * len(drafts)
+        reason = space.refusal(needed_bytes, now_ms)
         if reason is not None:
             return self._refused(message, PutMessageStatus.SERVICE_NOT_AVAILABLE, reason)
         try:
             appended = log.append(message, drafts, size_bytes, now_ms)
         except StoreError as error:
             failed = PutMessageStatus.CREATE_MAPEDFILE_FAILED
-            return self._refused(message, failed, self.disk_space.warn(str(error), failed.name))
+            space.warn(str(error), failed.name, needed_bytes)
+            return self._refused(message, failed, str(error))
+        if space.refused_bytes:
+            space.taken(needed_bytes)
         if appended.wrote_offset % log.file_size_bytes == 0:
             self.retention.plan()  # a new file was begun: the file before may be deleted some day
         self.stats.put(len(drafts), size_bytes)
         result = PutMessageResult(PUT_OK, appended)
-        try:
-            self._dispatch(message, drafts, result, appended)
-        except StoreError as error:
-            # The records are in the log, and the next start brings them to their queue. Until then
-            # the store is broken: the next put is refused with this reason.
-            self.files.broken = str(error)
+        self._dispatch(message, drafts, result, appended)
         for listener in self.put_listeners:
             listener.stored(message, result)
         return result
@@ -240,10 +242,25 @@ class MessageStore:
                 stored_ms,
                 draft,
             )
-            self.dispatch.dispatch(record)
-            result.records.append(record)
+            try:
+                if not self._late:
+                    self.dispatch.dispatch(record)
+                    result.records.append(record)
+                else:
+                    self._late.append(record)
+            except StoreError as error:
+                # The record is in the log, and a later try, or the next start, brings it to its
+                # queue. Until then puts are refused.
+                self._late.append(record)
+                self.disk_space.failed(error, self._dispatch_late)
             queue_offset += 1
             phy_offset += draft.size_bytes
+
+    def _dispatch_late(self) -> None:
+        """Dispatch the records that their queues could not take; raise StoreError if one cannot."""
+        while self._late:
+            self.dispatch.dispatch(self._late[0])
+            self.on_late(PutMessageResult(PUT_OK, records=[self._late.pop(0)]))
 
     def _refused(
         self, message: InnerMessage, status: PutMessageStatus, reason: str = ""
@@ -420,7 +437,7 @@ class MessageStore:
         """Delete the queues of a topic; its records stay in the log."""
         for queue_id in self.queues.destroy(topic):
             self.log.topic_queue_table.pop((topic, queue_id), None)
-        self.disk_space.warned_full = False
+        self.disk_space.refused_bytes = 0
 
     def clean_unused_topic(self, topics: AbstractSet[str]) -> None:
         """Delete the queues of every topic that is not in ``topics``.
@@ -450,3 +467,7 @@ class MessageStore:
 
     def __repr__(self) -> str:
         return f"<store of {self._node}, {self.bytes_used} bytes>"
+
+
+def _nothing(_: PutMessageResult) -> None:
+    """Default of `on_late`."""

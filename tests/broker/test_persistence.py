@@ -150,6 +150,18 @@ def test_write_failure_is_a_warning(lab: BrokerLab, tmp_path: Path) -> None:
     assert broker.topics.select("orders") is not None
 
 
+def test_failed_write_is_tried_again_until_it_succeeds(lab: BrokerLab, tmp_path: Path) -> None:
+    broker = broker_in(lab, tmp_path)
+    (tmp_path / "topics.json.tmp").mkdir()
+    broker.create_topic("orders", 3)
+    lab.pass_time(60_000)
+    (tmp_path / "topics.json.tmp").rmdir()
+    lab.pass_time(20_000)
+    assert "orders" in (tmp_path / "topics.json").read_text()
+    _, written = lab.journal.find(Warned)
+    assert written.text == f"{tmp_path}/topics.json: was written again"
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_delay_progress_is_read_from_its_file(lab: BrokerLab, tmp_path: Path, how: str) -> None:
     broker = broker_in(lab, tmp_path)

@@ -180,7 +180,8 @@ def test_slave_stops_with_an_error_when_its_queues_are_unwritable(tmp_path: Path
     (tmp_path / "broker-a-1/consumequeue/orders").touch()
     assert code(pair.send(queue_id=1)) is OK  # its log has it
     pair.send(queue_id=1)
-    (warned,) = pair.core.journal.find(Warned)
+    refused, warned = pair.core.journal.find(Warned)
+    assert refused.text.endswith("Not a directory: messages are refused until the next start")
     assert warned.text.startswith("closed the HA connection of 127.0.0.1:10912: no room for ")
     assert "consumequeue/orders/1" in warned.text
     assert pair.slave.store.max_offset_in_queue("orders", 0) == 1

@@ -249,7 +249,8 @@ def test_checkpoint_follows_a_clock_moved_back(lab: DiskLab) -> None:
 def test_store_that_failed_once_starts_as_after_a_crash(sync: DiskLab) -> None:
     sync.put()
     sync.settle()
-    sync.disk.failed(StoreError("commitlog/0: cannot be flushed: Input/output error"))
+    error = StoreError("commitlog/0: cannot be flushed: Input/output error")
+    sync.store.disk_space.failed(error, lambda: None)
     sync.stop()  # this time all can be written
     assert sync.path("abort").exists()
     assert not sync.start().clean

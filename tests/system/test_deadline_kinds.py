@@ -16,6 +16,7 @@ import fakemq
 from fakemq.client import Client, Message
 from fakemq.clock.timers import DOMAINS
 from fakemq.config.option_types import ClusterOptions
+from fakemq.errors import StoreError
 from fakemq.events import LinkOpened, PullHeld, RequestReceived, Warned
 from fakemq.protocol.codes import RequestCode
 from fakemq.protocol.headers.client import (
@@ -179,6 +180,13 @@ def stall_the_disk(scene: Scene) -> None:
     scene.send_without_waiting()
 
 
+def refuse_a_write(scene: Scene) -> None:
+    error = StoreError("the disk is full")
+    error.passing = True
+    space = scene.mq.inspect(lambda core: core.broker("broker-a").store.disk_space)
+    scene.mq.inspect(lambda _: space.failed(error, bool))
+
+
 def slow_the_disk(scene: Scene) -> None:
     scene.mq.faults.slow_flush("broker-a", "2s")
     scene.send_without_waiting()
@@ -232,6 +240,7 @@ KINDS: dict[str, Kind] = {
     "link_delivery": Kind(be_late),
     "flush_commit_log": Kind(fill_files, DISK),
     "flush_consume_queue": Kind(fill_files, DISK),
+    "disk_retry": Kind(refuse_a_write, DISK),
     "index_build": Kind(store_much, DISK),
     "slow_flush": Kind(slow_the_disk, {**DISK, "flush": "SYNC_FLUSH"}),
     "late_by_fault": Kind(delay_a_send),
