@@ -4,6 +4,8 @@ A file is a header, hash slots and entries; a slot names the newest entry of its
 one before it. Source: store/index/IndexFile.java, IndexService.java (4.9.7)
 """
 
+# Over 400 lines: a file of the index, and how the log is read into such files.
+
 from __future__ import annotations
 
 from itertools import count as counted
