@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
+HOST = "127.0.0.1"
 LAST_OPAQUE = 1_234_567_891
 _LAST_ANSWER = b'"opaque":%d' % LAST_OPAQUE
 """In the answer to the last request of a connection, which has a header in JSON."""
@@ -51,20 +52,20 @@ class _Open:
 
 
 class Assault:
-    """Makes calls until enough requests were handled; deterministic but for their interleaving."""
+    """Makes calls that are given by ``next_call``; only their interleaving depends on time."""
 
-    def __init__(self, host: str, next_call: Callable[[], Call]) -> None:
+    def __init__(self, next_call: Callable[[], Call]) -> None:
         self.findings: list[str] = []
         self.handled = 0
         """Requests of connections whose last request was answered."""
         self.calls = self.ended_early = 0
-        self._host, self._next_call = host, next_call
+        self._next_call = next_call
         self._selector = selectors.DefaultSelector()
         self._open: set[int] = set()
 
-    def run(self, requests: int) -> None:
-        """Call until ``requests`` were handled, and all calls have ended."""
-        while self.handled < requests and not self.findings:
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Make calls until ``is_over``, and wait until all calls have ended."""
+        while not is_over() and not self.findings:
             while len(self._selector.get_map()) < _CONNECTIONS:
                 self._connect(self._next_call())
             self._turn()
@@ -73,7 +74,7 @@ class Assault:
         self._selector.close()
 
     def _connect(self, call: Call) -> None:
-        sock = socket.create_connection((self._host, call.port))
+        sock = socket.create_connection((HOST, call.port))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setblocking(False)
         self.calls += 1

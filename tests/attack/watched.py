@@ -1,7 +1,7 @@
 """A cluster in a process of its own that watches itself while it is attacked.
 
 ``python -m tests.attack.watched STORE OPTIONS`` runs a `Cluster` until a line arrives on stdin, and
-stops it cleanly. Its stdout has JSON lines: `Ready`, then any number of `Finding`, then `Ended`.
+stops it cleanly. Its stdout has JSON lines: `Ports`, then any number of `Finding`, then `Ended`.
 It reports what an attack must not cause:
 
 1. a handler that fails (`HandlerFailed`), with the request;
@@ -37,6 +37,7 @@ from fakemq.journal.journal import Entry
 from fakemq.net.session import Session
 from fakemq.protocol.codes import code_name
 from fakemq.protocol.command import RemotingCommand
+from tests.attack.ports import Ports
 from tests.attack.sandbox import watch_paths
 from tests.support.imports import ROOT
 
@@ -46,16 +47,6 @@ TURN_MS = 200
 """The longest turn, in which each of several attackers has a callback."""
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
-
-
-class Ready(msgspec.Struct, tag=True):
-    """The cluster runs; the ports of its name server and of its master."""
-
-    namesrv: int
-    main: int
-    vip: int
-    ha: int
-    control: int
 
 
 class Finding(msgspec.Struct, tag=True):
@@ -75,11 +66,12 @@ class Ended(msgspec.Struct, tag=True):
     slowest_turn_ms: float
     dearest: list[tuple[str, int, float]]
     """The codes that took most time: name, number of requests, seconds of the processor."""
+    processor_s: float
     anonymous_mib: float
     """The memory of the process that is no mapped file."""
 
 
-Said = Ready | Finding | Ended
+Said = Ports | Finding | Ended
 
 
 # -- in the process of the cluster ----------------------------------------------------------------
@@ -101,6 +93,8 @@ class Watch:
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
         self.requests = 0
+        self.over = False
+        """Whether the attack is over, so that nothing is measured any more."""
         self.slowest_ns = self.slowest_turn_ns = 0
         self.slowest = ""
         self._worst: tuple[int, RemotingCommand | None] = (0, None)
@@ -160,6 +154,8 @@ class Watch:
         sessions._receive = measured_receive
 
     def _callback(self, took_ns: int, handle: asyncio.Handle) -> None:
+        if self.over:
+            return
         if took_ns > self._of_turn_ns:
             self._of_turn_ns, self._of_turn = took_ns, ""
             if took_ns > 20_000_000:
@@ -173,6 +169,8 @@ class Watch:
             self._report(f"stall {self._code_of_turn}", f"a stall: {self._of_turn}")
 
     def _turn(self, took_ns: int) -> None:
+        if self.over:
+            return
         self.slowest_turn_ns = max(self.slowest_turn_ns, took_ns)
         if took_ns > TURN_MS * 1_000_000 and self._of_turn_ns <= STALL_MS * 1_000_000:
             self._report(
@@ -225,24 +223,15 @@ def main(store: Path, options: dict[str, Any]) -> None:
         gc.collect()
         gc.freeze()
         watch.install()
-        broker = mq.inspect(lambda core: core.broker("broker-a"))
-        main_port = int(broker.addr.rpartition(":")[2])
-        assert mq.control_url is not None
-        say(
-            Ready(
-                namesrv=int(mq.namesrv_addr.rpartition(":")[2]),
-                main=main_port,
-                vip=main_port - 2,
-                ha=broker.config.ha_listen_port,
-                control=int(mq.control_url.rpartition(":")[2]),
-            )
-        )
+        say(Ports.of(mq))
         sys.stdin.readline()
+        watch.over = True  # a stop may take its time
+        processor_s = time.process_time()
         held_mib = anonymous_mib()
     say(
         Ended(
             watch.requests, watch.slowest_ns / 1e6, watch.slowest, watch.slowest_turn_ns / 1e6,
-            watch.dearest(), held_mib,
+            watch.dearest(), processor_s, held_mib,
         )
     )  # fmt: skip
 
@@ -268,7 +257,7 @@ class WatchedServer:
             stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self._stderr: list[str] = []
-        self._ready: Ready | None = None
+        self._ready: Ports | None = None
         self._is_ready = threading.Event()
         self._readers = [
             threading.Thread(target=target, daemon=True) for target in (self._read, self._read_log)
@@ -292,7 +281,7 @@ class WatchedServer:
     def pid(self) -> int:
         return self._process.pid
 
-    def ready(self) -> Ready:
+    def ready(self) -> Ports:
         """Wait until the cluster runs; RuntimeError if it does not."""
         self._is_ready.wait(START_TIMEOUT_S)
         if self._ready is None:
