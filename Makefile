@@ -22,6 +22,7 @@ help:
 	@echo "make attack  attack servers, stores and disks from outside; ARGS='requests --count 100000 --seed 7'"
 	@echo "make campaign  500 simulated runs of 10 virtual minutes with faults, in minutes; ARGS='--seeds 500:900'"
 	@echo "make soak    an hour of mixed Java traffic with restarts in ten minutes; ARGS='--minutes 2'"
+	@echo "             ARGS='--hours 24': a day of cluster time with attackers, without Java, in ten minutes"
 	@echo "make bench   measure beside real RocketMQ, a quarter of an hour; ARGS='--quick traffic --only 16'"
 
 # A stamp says what was installed, so that a second run costs nothing.

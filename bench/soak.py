@@ -1,5 +1,7 @@
 """``python -m bench.soak``: an hour of mixed Java traffic, with restarts, in ten minutes.
 
+With ``--hours 24`` it is a day with attackers instead, without Java (`bench.attacked_soak`).
+
 After each second the cluster's clock advances by five seconds, also for outside peers, and the
 intervals of the Java clients are six times shorter. In each round clients start, stop and are
 killed; brokers are killed, stopped, paused and started again; a topic is created and deleted. Every
@@ -10,26 +12,22 @@ counted: it must not grow.
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
-import os
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import msgspec
 
-from bench.census import census
+from bench.attacked_soak import MUST_BE_ZERO, AttackedSoak
 from bench.machine import describe_machine
-from bench.measure import Figure, missed
+from bench.measure import missed
 from bench.plot import draw
-from bench.process import rss_bytes
 from bench.soak_clients import CONCURRENT, ORDERED, ORDERLY, TOPIC, SoakHearer, SoakSender
+from bench.soaking import TOLERANCE, Sample, figures, sample
 from bench.table import HEADER, line, report
 from conformance.targets.java_cluster import wait_until
 from conformance.targets.java_jars import CLIENT_VERSIONS
@@ -44,26 +42,7 @@ ROUND_S = 30.0
 DRAIN_S = 90.0
 """The longest wait for the last messages of a round: delays, retries and checks."""
 QUEUES = 4
-TOLERANCE = {
-    "memory": (6.0, "MiB"),
-    "descriptors": (3, ""),
-    "tasks": (1, ""),
-    "timers": (6, ""),
-    "sessions": (3, ""),
-    "objects": (2000, ""),
-    "table entries": (150, ""),
-}
-"""The allowed growth of each value from begin to end, and its unit."""
-TABLE_TOLERANCE = 20
 BUILD = Path(__file__).parents[1] / "build" / "soak"
-
-
-class Sample(msgspec.Struct, frozen=True):
-    """What remains at the end of a round, after a reset, with the lasting clients."""
-
-    minute: float
-    held: dict[str, float]
-    tables: Counter[str]
 
 
 class Tally(msgspec.Struct):
@@ -199,29 +178,10 @@ class Soak:
         # listeners leave before a reset. Senders stay.
         for one in self._hearers:
             one.leave()
-        mq.reset()
+        taken = sample(mq, minute)
         for one in self._hearers:
             one.join()
-        server = mq._running().server
-        tables = mq.inspect(lambda core: census(server))
-        tasks = mq.inspect(lambda core: len(asyncio.all_tasks()))
-        gc.collect()
-        return Sample(
-            minute,
-            {
-                "memory": rss_bytes(os.getpid()) / (1 << 20),
-                "descriptors": len(os.listdir("/proc/self/fd")),
-                "tasks": tasks,
-                "timers": len(mq.clock.timers()),
-                "sessions": sum(size for place, size in tables.items() if place in SESSIONS),
-                "objects": len(gc.get_objects()),
-                "table entries": tables.total(),
-            },
-            tables,
-        )
-
-
-SESSIONS = {"Broker.sessions", "NameServer.sessions"}
+        return taken
 
 
 @contextmanager
@@ -243,55 +203,6 @@ def turned(mq: Cluster, tally: Tally) -> Iterator[None]:
         thread.join()
 
 
-# -- figures ----------------------------------------------------------------------------------
-
-
-def growth(values: Sequence[float]) -> float:
-    """Return how much the last third exceeds the first; the fitted line's growth if that is more.
-
-    A third counts by its mean. The line is fitted by least squares and taken over the whole run.
-    """
-    third = max(1, len(values) // 3)
-    risen = sum(values[-third:]) / third - sum(values[:third]) / third
-    middle = (len(values) - 1) / 2
-    mean = sum(values) / len(values)
-    square = sum((x - middle) ** 2 for x in range(len(values)))
-    slope = sum((x - middle) * (y - mean) for x, y in enumerate(values)) / square if square else 0
-    return max(risen, slope * (len(values) - 1))
-
-
-def figures(soak: Soak) -> Iterator[Figure]:
-    """Yield curves of what remained after each round, their growth, and counters."""
-    for sample in soak.samples:
-        for name, value in sample.held.items():
-            yield Figure(
-                group="soak", name=name, value=value, unit=TOLERANCE[name][1],
-                x=round(sample.minute, 2), x_unit="min",
-            )  # fmt: skip
-    warm = soak.samples[1:]  # the first round fills caches
-    for name, (at_most, unit) in TOLERANCE.items():
-        values = [sample.held[name] for sample in warm]
-        yield Figure(
-            group="soak", name=f"growth of {name}", value=growth(values), unit=unit,
-            at_most=at_most, note=f"{values[0]:,.0f} after round two, {values[-1]:,.0f} at last",
-        )  # fmt: skip
-    places = set[str]().union(*(sample.tables for sample in warm))
-    grown = [
-        place for place in sorted(places)
-        if growth([sample.tables[place] for sample in warm]) > TABLE_TOLERANCE
-    ]  # fmt: skip
-    yield Figure(
-        group="soak", name="tables that grew", value=len(grown), unit="", at_most=0,
-        note=", ".join(grown) or f"of {len(places)}",
-    )  # fmt: skip
-    done = msgspec.structs.asdict(soak.tally)
-    done["virtual_min"] = done.pop("virtual_s") / 60
-    for name, value in done.items():
-        words = name.split("_")
-        unit = words.pop() if words[-1] in ("s", "min") else ""
-        yield Figure(group="soak", name=" ".join(words), value=value, unit=unit)
-
-
 def main() -> int:
     """Soak as long as the command line says. Return 1 if something grew."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
@@ -300,13 +211,21 @@ def main() -> int:
     parser.add_argument("--per-second", type=int, default=PER_SECOND, help="messages sent")
     parser.add_argument("--json", type=Path, default=BUILD / "figures.json", metavar="FILE")
     parser.add_argument("--plot", type=Path, default=BUILD / "figures.svg", metavar="FILE")
+    parser.add_argument("--hours", type=float, help="of the cluster's time, with attackers")
+    parser.add_argument("--seed", type=int, default=1, help="of the attackers, with --hours")
     args = parser.parse_args()
-    machine = describe_machine(java=True)
+    machine = describe_machine(java=args.hours is None)
     print("\n".join(f"{key}: {text}" for key, text in machine.items()), end="\n\n")
     print(" ".join(f"{name:>13}" for name in ("minute", *TOLERANCE)), flush=True)
-    soak = Soak(args.minutes, args.round_s, args.per_second)
-    soak.run(tell)
-    found = list(figures(soak))
+    if args.hours is None:
+        soak = Soak(args.minutes, args.round_s, args.per_second)
+        soak.run(tell)
+        found = list(figures(soak.samples, soak.tally))
+    else:
+        attacked = AttackedSoak(args.hours, args.seed)
+        attacked.run(tell)
+        found = list(figures(attacked.samples, attacked.tally, MUST_BE_ZERO))
+        print(*attacked.findings[:20], sep="\n")
     print(f"\n{HEADER}", *(line(figure) for figure in found if figure.x is None), sep="\n")
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_bytes(report(machine, found))

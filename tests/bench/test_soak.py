@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 
 from bench.census import census
-from bench.soak import growth
+from bench.soaking import growth
 from fakemq.clock.clock import Clock
 from fakemq.journal.journal import Journal
 
