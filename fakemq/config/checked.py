@@ -51,6 +51,14 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def host_text(name: str, value: object) -> str:
+    """Return the text of a host name or address: not empty, without spaces."""
+    found = text(name, value)
+    if not found.strip("[]") or any(one.isspace() or not one.isprintable() for one in found):
+        raise ConfigError(f"{name}={value!r}: expected a host name or an address")
+    return found
+
+
 def share(name: str, value: object) -> float:
     """Return a probability: more than 0, at most 1."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from fakemq.clock.durations import size_bytes, wall_ms
-from fakemq.config.checked import one_of, path_text, topic_queues, whole
+from fakemq.config.checked import host_text, one_of, path_text, topic_queues, whole
 from fakemq.config.files import ConfigSource, Settings, Warn, load, warn_user
 from fakemq.config.keys import CHOICES
 from fakemq.config.layout import (
@@ -96,7 +96,8 @@ def cluster_spec(
     require_options(options)
     given = DEFAULTS.copy()
     given.update(options)
-    listen, advertise = given["listen"].strip("[]"), given["advertise"]
+    listen = host_text("listen", given["listen"]).strip("[]")
+    advertise = None if given["advertise"] is None else host_text("advertise", given["advertise"])
     broker_port, store, role = given["broker_port"], given["store"], given["role"]
     ram_size, start_at, seed = given["ram_size"], given["start_at"], given["seed"]
     advertised = bracketed(advertise or _reachable_at(listen))
@@ -114,7 +115,7 @@ def cluster_spec(
     )
     refuse_shared_ports(brokers, namesrv_ports)
     require_supported(brokers)
-    control_listen = given["control_listen"].strip("[]")
+    control_listen = host_text("control_listen", given["control_listen"]).strip("[]")
     return ClusterSpec(
         listen=listen,
         advertised_host=advertised,
@@ -139,7 +140,7 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
     """Return the control port of the options, None without one; raise ConfigError."""
     if port is None:
         if token:
-            raise ConfigError("control_token= is for a control port: give control_port=, too")
+            raise ConfigError("control_token is for a control port: give a control_port, too")
         return None
     _port("control_port", port, 0)
     if token == "":
@@ -161,7 +162,7 @@ def _control(port: int | None, listen: str, token: str | None) -> ControlSpec | 
 
 
 def _reachable_at(listen: str) -> str:
-    return local_address() if listen in ("", EVERYWHERE, "::") else listen
+    return local_address() if listen in (EVERYWHERE, "::") else listen
 
 
 def namesrv_spec(

@@ -36,7 +36,7 @@ _BROKER: tuple[tuple[str, str, tuple[Value, ...], str], ...] = (
 def missing(config: BrokerConfig) -> dict[str, str]:
     """Return the missing features that a broker needs: Java's key → the line of text."""
     lines = {
-        name: f"{name}={text_of(value)} is not there yet; what is: {instead}"
+        name: f"{name}={text_of(value)} is not supported yet; supported: {instead}"
         for attribute, name, there, instead in _BROKER
         if (value := getattr(config, attribute)) not in there
     }
@@ -44,7 +44,7 @@ def missing(config: BrokerConfig) -> dict[str, str]:
     if paths and "," in paths:
         instead = "one folder for the commit log"
         lines["storePathCommitLog"] = (
-            f"storePathCommitLog={paths} is not there yet; what is: {instead}"
+            f"storePathCommitLog={paths} is not supported yet; supported: {instead}"
         )
     return lines
 

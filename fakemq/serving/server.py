@@ -142,6 +142,7 @@ class ClusterServer:
             for listener in listeners:
                 await listener.settled()
         self._held.drop_all()
+        self.core.free()
         for _ in range(2):  # transports close on the loop's next turn, dropped ones one later
             await asyncio.sleep(0)
 

@@ -153,6 +153,12 @@ class MemoryFiles:
         self.used_bytes = 0
         self.damaged = False
 
+    def free(self) -> None:
+        """Give the memory back; the files can no longer be read."""
+        for file in self._files.values():
+            file.view = memoryview(b"")
+        self.clear()
+
     @property
     def total_bytes(self) -> int:
         return self.limit_bytes

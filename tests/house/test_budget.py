@@ -105,6 +105,25 @@ def test_clients_that_came_and_went_leave_nothing_behind() -> None:
     assert grown["bytes"] < 64 * 1024, "less than half a KiB a client"
 
 
+def test_stopped_clusters_hold_no_memory() -> None:
+    code = """
+import gc
+import fakemq
+gc.disable()
+def size_kib():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if "VmSize" in line)
+fakemq.Cluster().start().stop()
+before_kib = size_kib()
+for _ in range(3):
+    with fakemq.Cluster() as mq:
+        mq.seed("orders", ["x"])
+print(size_kib() - before_kib)
+"""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("no /proc here")
+    assert int(in_child(code)) < 100 << 10, "the log of one memory store takes a GiB of addresses"
+
+
 def test_no_file_is_left_open() -> None:
     code = """
 import os

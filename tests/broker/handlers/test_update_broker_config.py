@@ -112,7 +112,7 @@ def test_unsupported_key_is_ignored_with_a_warning(broker: Broker, peer: Peer) -
     assert update(peer, text).code == ResponseCode.SUCCESS
     assert shown(peer)[0] == before | {"regionId": "Nowhere"}
     assert [warned.text for warned in broker.journal.find(Warned)] == [
-        "UPDATE_BROKER_CONFIG: aclEnable=true is not there yet; what is: aclEnable=false",
+        "UPDATE_BROKER_CONFIG: aclEnable=true is not supported yet; supported: aclEnable=false",
     ]
 
 
