@@ -33,6 +33,9 @@ class StoreError(FakemqError):
     """Whether the same call may succeed later: the disk is full, or the process has no descriptor
     left."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text))
+
 
 class NotYetSupported(FakemqError, NotImplementedError):  # noqa: N818 - a state, not a mishap
     """RocketMQ 4.9.7 has this feature; fakemq does not have it yet."""
@@ -44,6 +47,19 @@ class WaitTimeout(FakemqError, TimeoutError):  # noqa: N818 - named like the wai
 
 class ConfigWarning(UserWarning):
     """A setting in a config has no effect; issued once for each setting."""
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for its control characters and bytes: one line, for any stream."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    # A byte of a file name that is not UTF-8 is half a surrogate pair in Python.
+    is_byte = "\udc80" <= char <= "\udcff"
+    return f"\\x{ord(char) - 0xDC00:02x}" if is_byte else repr(char)[1:-1]
 
 
 def did_you_mean(

@@ -8,11 +8,16 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
+from fakemq.regular_files import open_regular, require_regular
+
 
 class TextFile(Protocol):
     """A place that keeps one text, and the text before it as a backup. All may raise OSError."""
 
     path: str
+
+    def require_regular(self) -> None:
+        """Raise OSError if something else than a regular file is where one is to be written."""
 
     def read(self) -> str | None:
         """Return the last written text; None if there is none."""
@@ -32,6 +37,10 @@ class DiskTextFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def require_regular(self) -> None:
+        for path in (self.path, self.path + ".bak", self.path + ".tmp"):
+            require_regular(path)
 
     def read(self) -> str | None:
         return _read(self.path)
@@ -55,16 +64,11 @@ class DiskTextFile:
                 continue
 
 
-def open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting: a pipe at this path reads as empty instead of blocking."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def _read(path: str) -> str | None:
     try:
         # Broken bytes and half surrogate pairs are replaced in both directions, as Java does.
         with open(
-            path, encoding="utf-8", errors="replace", newline="", opener=open_at_once
+            path, encoding="utf-8", errors="replace", newline="", opener=open_regular
         ) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
@@ -75,5 +79,7 @@ def _write(path: str, text: str) -> None:
     parent = os.path.dirname(path)
     if parent:
         os.makedirs(parent, exist_ok=True)
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
+    with open(
+        path, "w", encoding="utf-8", errors="replace", newline="", opener=open_regular
+    ) as file:
         file.write(text)

@@ -102,13 +102,18 @@ class ConfigFile(Generic[B]):
     def load(self) -> None:
         """Read the file; if it is missing, empty or damaged, read its backup.
 
-        Raise StoreError where Java does not start: both files exist, and neither can be read.
+        Raise StoreError where Java does not start: both files exist, and neither can be read. Raise
+        it also if something else than a file is in the place of one: it could not be written later.
         Source: common/ConfigManager.java#load (4.9.7)
         """
         self._unknown = {}
         if self.file is None:
             return
         path, damage = self.file.path, ""
+        try:
+            self.file.require_regular()
+        except OSError as error:
+            raise StoreError(f"{error.filename}: cannot be opened: {error.strerror}") from None
         try:
             text = self.file.read()
             if text:

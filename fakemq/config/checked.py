@@ -95,7 +95,16 @@ def path_text(name: str, value: str | os.PathLike[str] | None) -> str | None:
     path = value if value is None else os.fspath(value)
     if path == "":
         raise ConfigError(f"{name} is empty: expected a path")
+    if path is not None and not (path.isprintable() or _is_utf8(path)):
+        raise ConfigError(f"{name}={path!r}: expected a path in UTF-8, without NUL")
     return path
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        return b"\0" not in path.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def topic_queues(topics: Mapping[str, int] | Iterable[str]) -> dict[str, int]:

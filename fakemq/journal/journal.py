@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from fakemq.clock.clock import Clock
+from fakemq.errors import printable
 from fakemq.events.core import (
     Dispatched,
     Event,
@@ -311,12 +312,6 @@ def _text(name: str, value: object) -> str:
     return str(value) if isinstance(value, int) else repr(value)
 
 
-def _printable(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
 def log(entry: Entry) -> None:
     """Log an entry for the user, by the logger ``fakemq``: a warning, or a bug of fakemq.
 
@@ -324,11 +319,11 @@ def log(entry: Entry) -> None:
     """
     event = entry.event
     if isinstance(event, Warned):
-        _logger.warning("%s: %s", event.node, _printable(event.text))
+        _logger.warning("%s: %s", event.node, printable(event.text))
     elif isinstance(event, StoreRepaired):
         _logger.warning(
             "%s: repaired %s at %d, %d bytes cut: %s",
-            *(event.node, event.file, event.offset, event.cut_bytes, _printable(event.why)),
+            *(event.node, event.file, event.offset, event.cut_bytes, printable(event.why)),
         )
     elif isinstance(event, HandlerFailed):
         _logger.error(

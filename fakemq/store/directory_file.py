@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from fakemq.errors import StoreError
+from fakemq.regular_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -295,7 +296,7 @@ class descriptor:  # noqa: N801 - used like a function
     """The descriptor of a file, open during a ``with`` block."""
 
     def __init__(self, path: str, flags: int) -> None:
-        self._number = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        self._number = open_regular(path, flags)
 
     def __enter__(self) -> int:
         return self._number

@@ -9,11 +9,12 @@ import errno
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakemq.errors import StoreError
+from fakemq.regular_files import open_regular, require_regular, require_utf8
 from fakemq.store.commitlog import FOLDER as LOG_FOLDER
 from fakemq.store.directory_file import PAGE_BYTES, DirectoryFile, descriptor, store_error
 from fakemq.store.index import FOLDER as INDEX_FOLDER
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 FOLDERS = (LOG_FOLDER, QUEUES_FOLDER, INDEX_FOLDER)
 """The folders of a store that have files of fixed size."""
+_FOLDERS_BELOW = {LOG_FOLDER: 0, QUEUES_FOLDER: 2, INDEX_FOLDER: 0}
+"""How many levels of folders are between a folder of a store and its files."""
 _LEAST_FREE_BYTES = 16 << 20
 """Left free for other processes."""
 _MOST_DESCRIPTORS = 64
@@ -94,7 +97,7 @@ class DirectoryFiles:
 
     def _map(self, path: str, size_bytes: int, now_ms: int, sparse: bool) -> DirectoryFile:
         full_path = self.path_of(path)
-        made = not os.path.exists(full_path)
+        made = not os.path.lexists(full_path)
         try:
             if made:
                 os.makedirs(os.path.dirname(full_path), exist_ok=True)
@@ -132,13 +135,13 @@ class DirectoryFiles:
         while len(opened) >= _MOST_DESCRIPTORS:
             self._release(next(iter(opened)))
         try:
-            number = os.open(full_path, os.O_RDWR | os.O_CLOEXEC)
+            number = open_regular(full_path, os.O_RDWR)
         except OSError as error:
             if error.errno != errno.EMFILE or not opened:
                 raise
             for other in list(opened):
                 self._release(other)
-            number = os.open(full_path, os.O_RDWR | os.O_CLOEXEC)
+            number = open_regular(full_path, os.O_RDWR)
         opened[file] = None
         return number
 
@@ -166,14 +169,36 @@ class DirectoryFiles:
                 os.rmdir(os.path.dirname(full_path))
 
     def list(self, folder: str) -> list[str]:
-        top = self.path_of(folder)
-        found = []
-        for where, folders, names in os.walk(top, onerror=_cannot_list):
-            folders.sort()
-            beyond = os.path.relpath(where, top)
-            prefix = folder.rstrip("/") + ("" if beyond == "." else f"/{beyond}")
-            found += [f"{prefix}/{name}" for name in names]
-        return sorted(found)
+        folder = folder.rstrip("/")
+        return sorted(self._below(folder, _FOLDERS_BELOW[folder.split("/")[0]] - folder.count("/")))
+
+    def _below(self, folder: str, depth: int) -> Iterator[str]:
+        """Yield the files of a folder, and those of the ``depth`` levels of folders below it.
+
+        Raise StoreError for what is neither a file nor a folder, and for a folder in place of a
+        file. Links are followed: a user may keep a topic on another disk.
+        """
+        full_path = self.path_of(folder)
+        try:
+            with os.scandir(full_path) as scan:
+                entries = list(scan)
+        except OSError as error:
+            if not os.path.lexists(full_path):
+                return
+            raise store_error(full_path, "cannot be listed", error) from None
+        for entry in entries:
+            try:
+                require_utf8(entry.path)
+                is_file, is_folder = entry.is_file(), entry.is_dir()
+                if not (is_file or is_folder) or (not depth and entry.name.isdecimal()):
+                    require_regular(entry.path)
+            except OSError as error:
+                raise store_error(entry.path, "cannot be opened", error) from None
+            path = f"{folder}/{entry.name}"
+            if is_file:
+                yield path
+            elif depth:
+                yield from self._below(path, depth - 1)
 
     def opened(self) -> Iterable[DirectoryFile]:
         return self._files.values()
@@ -204,8 +229,13 @@ class DirectoryFiles:
     # -- files without a fixed size ---------------------------------------------------------------
 
     def exists(self, path: str) -> bool:
-        """Return whether the file is on the disk."""
-        return os.path.exists(self.path_of(path))
+        """Return whether the file is on the disk; raise StoreError if something else is there."""
+        full_path = self.path_of(path)
+        try:
+            require_regular(full_path)
+        except OSError as error:
+            raise store_error(full_path, "cannot be opened", error) from None
+        return os.path.exists(full_path)
 
     def create(self, path: str) -> None:
         """Create an empty file unless it exists; raise StoreError if the disk refuses."""
@@ -284,8 +314,3 @@ def _mapped(number: int, size_bytes: int) -> mmap.mmap:
     if sys.version_info >= (3, 13):
         return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ, trackfd=False)
     return mmap.mmap(number, size_bytes, access=mmap.ACCESS_READ)
-
-
-def _cannot_list(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise store_error(str(error.filename), "cannot be listed", error) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from fakemq.errors import StoreError
+from fakemq.regular_files import open_regular, require_utf8
 
 _held: set[str] = set()
 """The folders that this process has locked: the system lets one process lock a file twice."""
@@ -29,14 +30,16 @@ class DirectoryLock:
         import fcntl  # not on every system, and a store in memory does not need it
 
         try:
+            require_utf8(self._root)
             os.makedirs(self._root, exist_ok=True)
             real_path = os.path.realpath(self._root)
             if real_path in _held:
                 raise self._taken()
             path = os.path.join(self._root, "lock")
-            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            number = open_regular(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise StoreError(f"{self._root}: cannot keep a store here: {error.strerror}") from None
+            where = error.filename or self._root
+            raise StoreError(f"{where}: cannot keep a store here: {error.strerror}") from None
         try:
             fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
             os.pwrite(number, b"lock", 0)

@@ -92,11 +92,11 @@ class Disk:
 
     def _load(self) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
+        clean = not files.exists(ABORT)  # asked first: nothing is changed if it is not a file
         store.start_empty()
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
-        clean = not files.exists(ABORT)
         recovery = Recovery(store, self._repaired)
         recovery.run(now_ms, self._checkpoint, clean=clean)
         if not clean:

@@ -14,12 +14,13 @@ from fakemq.clock.clock import Clock
 from fakemq.clock.node_clock import NodeClock
 from fakemq.errors import StoreError
 from fakemq.journal.journal import Journal
+from fakemq.regular_files import open_regular
 from fakemq.store import checkpoint as checkpoints
 from fakemq.store.checkpoint import StoreCheckpoint
 from fakemq.store.commitlog import FOLDER as LOG
 from fakemq.store.consumequeue import UNIT_BYTES
 from fakemq.store.directory_file import extents
-from fakemq.store.directory_files import FOLDERS
+from fakemq.store.directory_files import FOLDERS, DirectoryFiles
 from fakemq.store.index import ENTRY_BYTES, HEADER_BYTES, SLOT_BYTES
 from fakemq.store.index import FOLDER as INDEX
 from fakemq.store.memory_files import MemoryFiles
@@ -143,12 +144,12 @@ def read(root: str, config: BrokerConfig, log_folder: str | None = None) -> Stor
     clock = NodeClock(Clock(frozen=True), config.node_name)
     files = MemoryFiles(clock, _NO_LIMIT_BYTES)
     store = MessageStore(config, files, clock, Journal(Clock()), config.node_name)
-    config.assign(_copy(root, log_folder or os.path.join(root, LOG), files))
+    directory = DirectoryFiles(root, clock, log_folder)
+    config.assign(_copy(directory, files))
     store.start_empty()
     checkpoint = StoreCheckpoint(files.open(checkpoints.PATH, checkpoints.FILE_BYTES))
     recovery = Recovery(store, _ignore)
-    clean = not os.path.exists(os.path.join(root, ABORT))
-    recovery.run(clock.now_ms(), checkpoint, clean=clean)
+    recovery.run(clock.now_ms(), checkpoint, clean=not directory.exists(ABORT))
     return take(store)
 
 
@@ -156,34 +157,25 @@ def _ignore(path: str, offset: int, cut_bytes: int, why: str) -> None:
     """Report no repair: it is made in a copy, and the directory stays as it is."""
 
 
-def _copy(root: str, log_folder: str, files: MemoryFiles) -> dict[str, int]:
+def _copy(directory: DirectoryFiles, files: MemoryFiles) -> dict[str, int]:
     """Copy a directory's files; return the sizes that the config must have."""
     sizes: dict[str, int] = {}
     for folder, name in ((LOG, SIZES[0]), (QUEUES, SIZES[1]), (INDEX, "")):
-        top = log_folder if folder == LOG else os.path.join(root, folder)
-        for below in _below(top):
-            full_path = os.path.join(top, below)
-            size_bytes = _copy_file(full_path, f"{folder}/{below.replace(os.sep, '/')}", files)
+        for path in directory.list(folder):
+            full_path = directory.path_of(path)
+            size_bytes = _copy_file(full_path, path, files)
             if name:
                 sizes.setdefault(name, size_bytes)
             else:
                 sizes |= _index_sizes(full_path, size_bytes)
-    checkpoint = os.path.join(root, checkpoints.PATH)
-    if os.path.exists(checkpoint):
-        _copy_file(checkpoint, checkpoints.PATH, files)
+    if directory.exists(checkpoints.PATH):
+        _copy_file(directory.path_of(checkpoints.PATH), checkpoints.PATH, files)
     return sizes
-
-
-def _below(top: str) -> list[str]:
-    found = []
-    for where, _, names in os.walk(top):
-        found += [os.path.relpath(os.path.join(where, name), top) for name in names]
-    return sorted(found)
 
 
 def _copy_file(full_path: str, path: str, files: MemoryFiles) -> int:
     try:
-        with open(full_path, "rb") as source:
+        with open(full_path, "rb", opener=open_regular) as source:
             status = os.fstat(source.fileno())
             size_bytes = status.st_size
             grows = path.startswith(f"{QUEUES}/")

@@ -9,14 +9,16 @@ import mmap
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
+from io import BufferedReader
 from typing import TYPE_CHECKING
 
-from fakemq.errors import ConfigError
+from fakemq.errors import ConfigError, printable
 from fakemq.protocol.errors import RemoteProtocolError
 from fakemq.protocol.message import decode_record
+from fakemq.regular_files import open_regular, require_regular
 from fakemq.store.queue_folders import FOLDER as QUEUES
 from fakemq.store.queue_folders import NoQueueError, queue_folder, queue_id_of
-from fakemq.text_files import open_at_once
+from fakemq.text_files import DiskTextFile
 
 if TYPE_CHECKING:
     from fakemq.protocol.message import MessageExt
@@ -47,12 +49,17 @@ class OpenFiles:
 
 def _mapped(path: str) -> mmap.mmap | bytes:
     try:
-        with open(path, "rb", opener=open_at_once) as file:
+        with open(path, "rb", opener=open_regular) as file:
             if not os.fstat(file.fileno()).st_size:
                 return b""  # an empty file cannot be mapped
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
+
+
+def cannot_read(path: str, error: OSError) -> ConfigError:
+    """Return the error for a file or a folder of a store that cannot be read."""
+    return ConfigError(printable(f"{path}: cannot be read: {error.strerror}"))
 
 
 class StoredFile:
@@ -66,9 +73,10 @@ class StoredFile:
         self.name = name
         self.offset = int(os.path.basename(path))
         try:
+            require_regular(path)
             self.size_bytes = os.path.getsize(path)
         except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+            raise cannot_read(path, error) from None
 
     @property
     def data(self) -> mmap.mmap | bytes:
@@ -76,7 +84,7 @@ class StoredFile:
 
     def data_from(self, position: int) -> int | None:
         """Return the first position from ``position`` on with a non-zero byte; None if none has."""
-        with open(self.path, "rb") as file:
+        with self.opened() as file:
             while position < self.size_bytes:
                 try:
                     position = max(position, os.lseek(file.fileno(), position, os.SEEK_DATA))
@@ -88,6 +96,13 @@ class StoredFile:
                     return position + len(piece) - left
                 position += len(piece)
         return None
+
+    def opened(self) -> BufferedReader:
+        """Return the file, open for reading; raise ConfigError if that is not possible."""
+        try:
+            return open(self.path, "rb", opener=open_regular)
+        except OSError as error:
+            raise cannot_read(self.path, error) from None
 
 
 class Row:
@@ -200,18 +215,15 @@ class StoredNode:
 
     def checkpoint(self) -> bytes | None:
         path = os.path.join(self.root, "checkpoint")
-        return bytes(self._files.get(path)) if os.path.isfile(path) else None
+        return bytes(self._files.get(path)) if os.path.lexists(path) else None
 
     def config_text(self, name: str) -> str | None:
         """Return the text of a config file; None if there is none."""
         path = os.path.join(self.root, "config", name)
-        if not os.path.isfile(path):
-            return None
         try:
-            with open(path, encoding="utf-8", errors="replace", newline="") as file:
-                return file.read()
+            return DiskTextFile(path).read()
         except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+            raise cannot_read(path, error) from None
 
     @property
     def size_bytes(self) -> int:
@@ -227,7 +239,7 @@ def listed(folder: str) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise ConfigError(f"{folder}: cannot be read: {error.strerror}") from None
+        raise cannot_read(folder, error) from None
 
 
 def find_nodes(path: str) -> list[StoredNode]:
@@ -236,7 +248,7 @@ def find_nodes(path: str) -> list[StoredNode]:
     Raise ConfigError if there is no store.
     """
     if not os.path.isdir(path):
-        raise ConfigError(f"{path}: there is no such directory")
+        raise ConfigError(printable(f"{path}: there is no such directory"))
     below = [path] if is_node(path) else [os.path.join(path, name) for name in listed(path)]
     nodes = [StoredNode(one) for one in below if is_node(one)]
     if not nodes:

@@ -146,7 +146,8 @@ def test_write_failure_is_a_warning(lab: BrokerLab, tmp_path: Path) -> None:
     (tmp_path / "topics.json.tmp").mkdir()
     broker.create_topic("orders", 3)
     (warned,) = lab.journal.find(Warned)
-    assert warned.text == f"{tmp_path}/topics.json: could not be written: Is a directory"
+    why = "Is a directory, not a regular file"
+    assert warned.text == f"{tmp_path}/topics.json: could not be written: {why}"
     assert broker.topics.select("orders") is not None
 
 

@@ -18,7 +18,8 @@ LINKED = ("protocol", "fixtures")
 
 LAYERS = (
     "protocol",
-    "errors folder_names randomness text_files",
+    "errors folder_names randomness regular_files",
+    "text_files",
     "events",
     "clock",
     "journal config client",

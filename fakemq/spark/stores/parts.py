@@ -122,7 +122,7 @@ def _cuts(end: int, max_bytes: int) -> Iterator[int]:
 
 def data_end(file: StoredFile) -> int:
     """Return the position after the last byte that is not zero; holes are skipped."""
-    with open(file.path, "rb") as opened:
+    with file.opened() as opened:
         for begin, end in reversed(list(_extents(opened.fileno(), file.size_bytes))):
             while end > begin:
                 at = max(begin, end - _PIECE_BYTES)
