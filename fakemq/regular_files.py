@@ -22,7 +22,7 @@ _KINDS = {
 def open_regular(path: str, flags: int, mode: int = 0o644) -> int:
     """Return a descriptor of a regular file; `open` takes this function as its ``opener``.
 
-    Raise OSError as `os.open`, and for all that `require_regular` refuses.
+    Raise OSError as `os.open` and `require_regular` do.
     """
     require_regular(path)
     # Another program may replace the file at this moment: even then the open does not wait.

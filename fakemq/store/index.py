@@ -276,7 +276,8 @@ class IndexService:
         elif self.files:
             last = self._built_to = self.files[-1].end_phy_offset
             record = self._log.record_at(last)
-            if record is not None and newest_ms is None and not cuts:
+            some = len(self.files) > 1 or self.files[-1].index_count > 1
+            if record is not None and some and newest_ms is None and not cuts:
                 self._built_to += len(record)
         return cuts
 
@@ -286,8 +287,11 @@ class IndexService:
         except StoreError:
             return None
         found = IndexFile.load(file, self._slots, self._max_count)
-        known = found.index_count > 1 and found.end_phy_offset < self._log.max_offset
-        return found if known else None
+        # A file without entries is good: messages without keys begin one, as in Java.
+        before = self.files[-1].end_phy_offset if self.files else 0
+        empty = found.index_count == 1 and found.end_phy_offset == before
+        known = found.index_count > 1 and 0 <= found.end_phy_offset < self._log.max_offset
+        return found if known or empty else None
 
     def delete_expired_files(self, min_phy_offset: int) -> None:
         """Delete files whose records are all deleted, but never the last.
