@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from fakemq.net.outbound import Outbound
     from fakemq.protocol.bodies.offset import DelayOffsetSerializeWrapper
     from fakemq.protocol.hosts import Host
+    from fakemq.store.findings import Topics
     from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
     from fakemq.store.writing import InnerMessage
@@ -250,7 +251,7 @@ class Broker:
         if disk is None:
             self.persistence.load()
         else:
-            disk.start(self.persistence.load)
+            disk.start(self._load_tables)
         self.state = self.state.then(NodeState.RUNNING)
         with self.journal.because(self.journal.add(NodeStarted(node=self.name, addr=self.addr))):
             self.stats.start()
@@ -264,6 +265,12 @@ class Broker:
             self.transactions.start()
             self._start_replication()
             self.registration.start(namesrv_addrs)
+
+    def _load_tables(self) -> Topics:
+        from fakemq.store.findings import Topics  # only brokers with a directory check it
+
+        self.persistence.load()
+        return Topics(self.topics.snapshot().keys(), self.topics.data_version.timestamp)
 
     def _start_replication(self) -> None:
         if self.config.is_slave:

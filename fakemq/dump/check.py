@@ -6,15 +6,14 @@ A finding is about bytes that no clean or killed broker leaves behind after its 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakemq.broker.persistence import NAMES
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
-from fakemq.protocol.message import tags_code
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
-from fakemq.protocol.topics import SCHEDULE_TOPIC
+from fakemq.store.findings import Finding, entry_error, few, no_entry, no_queue, place_text
 from fakemq.store.index import key_hash
 from fakemq.store.queue_folders import why_no_queue
 from fakemq.store.stored_entries import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
@@ -27,44 +26,16 @@ if TYPE_CHECKING:
 FINDINGS_A_FILE = 50
 """The most findings of one file that are listed; the others are counted."""
 
-_NOT_A_TAG = range(-(1 << 31), 1 << 31)
-
-
-class Finding(NamedTuple):
-    """One defect; ``file`` is relative to the node's folder."""
-
-    file: str
-    offset: int
-    text: str
-
 
 def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Return all defects of a node's store, in the order of its parts."""
-    yield from _few(check_log(node, passed))
+    yield from few(check_log(node, passed), FINDINGS_A_FILE)
     for topic, queue_id, row in node.queues():
-        yield from _few(check_queue(node, topic, queue_id, row, passed))
+        yield from few(check_queue(node, topic, queue_id, row, passed), FINDINGS_A_FILE)
     for file in node.index_files():
-        yield from _few(check_index(node, file))
+        yield from few(check_index(node, file), FINDINGS_A_FILE)
     yield from check_checkpoint(node)
     yield from check_config(node)
-
-
-def _few(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Return the first findings of each file, and the number of the others."""
-    file, count = "", 0
-    for finding in findings:
-        if finding.file != file:
-            yield from _more(file, count)
-            file, count = finding.file, 0
-        count += 1
-        if count <= FINDINGS_A_FILE:
-            yield finding
-    yield from _more(file, count)
-
-
-def _more(file: str, count: int) -> Iterator[Finding]:
-    if count > FINDINGS_A_FILE:
-        yield Finding(file, 0, f"and {count - FINDINGS_A_FILE} more in this file")
 
 
 # -- commit log ---------------------------------------------------------------------------------
@@ -136,10 +107,10 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
         return ""
     if why_no_queue(message.topic, message.queue_id):
         return ""  # a broker passes over it, too
-    place = f"{message.topic}:{message.queue_id} offset {message.queue_offset}"
+    place = place_text(message.topic, message.queue_id, message.queue_offset)
     row = node.queue(message.topic, message.queue_id)
     if row is None or not row.files:
-        return f"{place}: there is no such queue" if _has_topic(node, message.topic) else ""
+        return no_queue(place) if _has_topic(node, message.topic) else ""
     unit = row.read(message.queue_offset * UNIT_BYTES, UNIT_BYTES)
     if unit is not None and unit != bytes(UNIT_BYTES):
         return ""
@@ -150,7 +121,7 @@ def _missing(node: StoredNode, message: MessageExt) -> str:
         or (message.physical_offset < first.phy_offset)
     ):
         return ""  # of a queue that was deleted, or emptied, since
-    return f"{place}: no entry of the queue points at this record"
+    return no_entry(place)
 
 
 def _has_topic(node: StoredNode, topic: str) -> bool:
@@ -208,21 +179,8 @@ def _check_unit(node: StoredNode, topic: str, queue_id: int, unit: QueueUnit) ->
     """Return what is wrong with an entry; "" if its record may have been deleted."""
     if unit.phy_offset < node.log.min_offset and unit.phy_offset >= 0:
         return ""
-    where = f"offset {unit.offset} points at {unit.phy_offset}"
-    message = node.record(unit.phy_offset)
-    if message is None:
-        return f"{where}, where no record begins"
-    if message.store_size_bytes != unit.size_bytes:
-        return (
-            f"{where} with {unit.size_bytes} bytes, where the record has {message.store_size_bytes}"
-        )
-    found = (message.topic, message.queue_id, message.queue_offset)
-    if found != (topic, queue_id, unit.offset):
-        return f"{where}, where there is {found[0]}:{found[1]} offset {found[2]}"
-    tags = tags_code(message.tags)
-    if topic != SCHEDULE_TOPIC and unit.tags_code in _NOT_A_TAG and unit.tags_code != tags:
-        return f"{where} with tags code {unit.tags_code}, where the record has {tags}"
-    return ""
+    entry = unit.phy_offset, unit.size_bytes, unit.tags_code
+    return entry_error(topic, queue_id, unit.offset, entry, node.record(unit.phy_offset))
 
 
 # -- index --------------------------------------------------------------------------------------

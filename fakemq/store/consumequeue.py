@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from fakemq.store.files import File, Files
 
 UNIT_BYTES = UNIT.size
-_BLANK_SIZE = 0x7FFFFFFF
-_PRE_BLANK = UNIT.pack(0, _BLANK_SIZE, 0)
+BLANK_SIZE = 0x7FFFFFFF
+_INT64_MAX = (1 << 63) - 1
+_PRE_BLANK = UNIT.pack(0, BLANK_SIZE, 0)
 _pack_unit = UNIT.pack
 _unpack_unit = UNIT.unpack_from
 
@@ -127,15 +128,20 @@ class ConsumeQueue:
     def _entries_end(self, file: File, phy_offset: int | None) -> int:
         """Return the position in a file behind its last entry of a record.
 
-        With ``phy_offset``, only entries of records before that offset count.
+        With ``phy_offset``, only entries of records before that offset count. Sets
+        `max_physic_offset` to the end of the last record, if there is one.
         """
         count = 0
+        behind = _INT64_MAX if phy_offset is None else phy_offset
         for offset, size_bytes, _ in _units(file.view):
-            if offset < 0 or size_bytes <= 0 or (phy_offset is not None and offset >= phy_offset):
+            if size_bytes <= 0 or not 0 <= offset < behind:
                 break
             count += 1
-            if size_bytes != _BLANK_SIZE:
+        for number in range(count - 1, -1, -1):
+            offset, size_bytes, _ = _unpack_unit(file.view, number * UNIT_BYTES)
+            if size_bytes != BLANK_SIZE:
                 self.max_physic_offset = offset + size_bytes
+                break
         return count * UNIT_BYTES
 
     @property

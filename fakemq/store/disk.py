@@ -18,6 +18,7 @@ from fakemq.store.directory_lock import DirectoryLock
 from fakemq.store.flush import Flush, Soon
 from fakemq.store.flush_faults import FlushFaults
 from fakemq.store.recovery import Recovery
+from fakemq.store.start_check import StartCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fakemq.clock.node_clock import NodeClock
     from fakemq.journal.journal import Journal
     from fakemq.store.directory_files import DirectoryFiles
+    from fakemq.store.findings import Topics
     from fakemq.store.index import IndexService
     from fakemq.store.results import PutMessageResult
     from fakemq.store.store import MessageStore
@@ -37,7 +39,7 @@ NOT_OPEN = "the broker is not running"
 
 
 def _nothing() -> None:
-    pass
+    return None
 
 
 class Disk:
@@ -75,30 +77,33 @@ class Disk:
         store.put_listeners.insert(0, self)  # the wait for the flush is decided first
         files.broken = NOT_OPEN
 
-    def start(self, load_tables: Callable[[], None] = _nothing) -> None:
+    def start(self, load_tables: Callable[[], Topics | None] = _nothing) -> None:
         """Open and recover the store; raise StoreError if that is not possible.
 
-        ``load_tables`` reads the config files, after the directory is locked against changes.
+        ``load_tables`` reads the config files, after the directory is locked against changes, and
+        returns the topics in them. What is damaged, and is not repaired, is written to the journal.
         """
         self._lock.take()
         self.files.broken = ""
         try:
-            load_tables()
-            self._load()
+            self._load(load_tables())
         except BaseException:
             self._close()
             raise
         self._running = True
 
-    def _load(self) -> None:
+    def _load(self, topics: Topics | None) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
         clean = not files.exists(ABORT)  # asked first: nothing is changed if it is not a file
         store.start_empty()
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)
         )
-        recovery = Recovery(store, self._repaired)
+        check = StartCheck(store, topics)
+        recovery = Recovery(store, self._repaired, check)
         recovery.run(now_ms, self._checkpoint, clean=clean)
+        for path, offset, text in check.findings(clean=clean):
+            self._warn(f"{files.path_of(path)}:{offset}: {text}")
         if not clean:
             for _, file in store.log.files:
                 file.flush()  # the bytes that a killed process wrote may not be on the disk
@@ -196,6 +201,9 @@ class Disk:
         self.flush.appended(appended.store_timestamp_ms)
         if message.wait_store_msg_ok and self._store.config.flush_disk_type == "SYNC_FLUSH":
             result.flush_to = appended.wrote_offset + appended.wrote_bytes
+
+    def _warn(self, text: str) -> None:
+        self._journal.add(Warned(node=self._node, text=text))
 
     def _repaired(self, path: str, offset: int, cut_bytes: int, why: str) -> None:
         self._journal.add(

@@ -289,9 +289,8 @@ class IndexService:
         found = IndexFile.load(file, self._slots, self._max_count)
         # A file without entries is good: messages without keys begin one, as in Java.
         before = self.files[-1].end_phy_offset if self.files else 0
-        empty = found.index_count == 1 and found.end_phy_offset == before
-        known = found.index_count > 1 and 0 <= found.end_phy_offset < self._log.max_offset
-        return found if known or empty else None
+        end, empty = found.end_phy_offset, found.index_count == 1
+        return found if (end == before if empty else 0 <= end < self._log.max_offset) else None
 
     def delete_expired_files(self, min_phy_offset: int) -> None:
         """Delete files whose records are all deleted, but never the last.

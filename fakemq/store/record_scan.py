@@ -21,7 +21,7 @@ from fakemq.protocol.message import (
     record_struct,
     tags_code,
 )
-from fakemq.protocol.properties import TAGS, decode_properties
+from fakemq.protocol.properties import PROPERTY_SEPARATOR, TAGS, decode_properties
 from fakemq.protocol.sysflag import MessageSysFlag
 from fakemq.protocol.topics import SCHEDULE_TOPIC
 from fakemq.store.records import LogRecord
@@ -44,6 +44,7 @@ _USUAL_HEAD = record_struct(
 _V6_FLAGS = MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6
 _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS = TAGS.encode() + b"\x01"
+_SEPARATOR = ord(PROPERTY_SEPARATOR)
 
 
 class End(NamedTuple):
@@ -153,7 +154,18 @@ def _name(topic: bytes) -> str:
 
 
 def _tags_code_of(properties: bytes) -> int:
+    """Return the code of the tags in properties that contain the bytes of their name."""
+    at = properties.find(_TAGS)
+    behind = at + len(_TAGS)
+    if properties.find(_TAGS, behind) < 0 and (not at or properties[at - 1] == _SEPARATOR):
+        end = properties.find(_SEPARATOR, behind)
+        return _code(properties[behind:end] if end >= 0 else properties[behind:])
     return tags_code(decode_properties(properties.decode("utf-8", "replace")).get(TAGS))
+
+
+@lru_cache(maxsize=4096)
+def _code(tags: bytes) -> int:
+    return tags_code(tags.decode("utf-8", "replace"))
 
 
 def _is_torn(view: memoryview, start: int, stop: int) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fakemq.store.checkpoint import StoreCheckpoint
     from fakemq.store.files import File
     from fakemq.store.mapped_file_queue import Cut
+    from fakemq.store.start_check import StartCheck
     from fakemq.store.store import MessageStore
 
 Repaired = Callable[[str, int, int, str], None]
@@ -28,9 +29,14 @@ _FILES_LOOKED_AT = 3
 
 
 class Recovery:
-    """One recovery of a store whose files have been loaded."""
+    """One recovery of a store whose files have been loaded.
 
-    def __init__(self, store: MessageStore, repaired: Repaired) -> None:
+    ``check`` sees the records that need no recovery.
+    """
+
+    def __init__(
+        self, store: MessageStore, repaired: Repaired, check: StartCheck | None = None
+    ) -> None:
         self._config = store.config
         self._log = store.log
         self._queues = store.queues
@@ -38,6 +44,7 @@ class Recovery:
         self._delay_levels = store.delay_levels
         self._dispatch = store.dispatch
         self._repaired = repaired
+        self._check = check
         self.dispatched = 0
         """How many records were added to the queues."""
 
@@ -76,6 +83,8 @@ class Recovery:
         log = self._log
         newest = max((queue.max_physic_offset for queue in self._queues), default=-1)
         index = self._first_file(checkpoint, clean)
+        if self._check is not None:
+            self._check.read_before(index)
         if not clean:
             # Java leaves entries where they are, and where a crash took some before them, it
             # never puts those in again.
@@ -111,6 +120,7 @@ class Recovery:
         """
         files = self._log.files
         check_crc, levels = self._config.check_crc_on_recover, self._delay_levels
+        check = self._check
         while True:
             first, file = files[index]
             view, at = file.view, 0
@@ -130,6 +140,8 @@ class Recovery:
                 if after_crash:
                     self._add_to_queue(found)
                     file.mtime_ms = found.store_timestamp_ms
+                elif check is not None:
+                    check.see(found)
                 at += found.size_bytes
             index += 1
             if not found.blank or index == len(files):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fakemq.cli import main
+from fakemq.clock.slices import finished
+from fakemq.events import Warned
+from fakemq.store.findings import NO_TOPIC, Topics
 from tests.support.disk_lab import DiskLab
 from tests.support.time import START_MS
 
@@ -18,7 +24,136 @@ def test_start_after_messages_without_keys_repairs_nothing(tmp_path: Path, keyed
     for stored in (0, 1):
         with DiskLab(tmp_path) as lab:
             assert lab.repairs() == []
-            found = lab.store.query_message("orders", "k", 64, 0, 2 * START_MS).buffers
+            found = finished(lab.store.query_message("orders", "k", 64, 0, 2 * START_MS)).buffers
             assert len(found) == keyed + stored
             if not stored:
                 lab.put()
+
+
+LOG = "commitlog/00000000000000000000"
+QUEUE = "consumequeue/orders/0/00000000000000000000"
+
+
+def written(root: Path, *, crash: bool = False, **config: int) -> None:
+    """A store of two queues and of several log files, whose last records are in queue 1."""
+    lab = DiskLab(root, log_bytes=2_000, queue_units=10, **config)
+    lab.start()
+    for number in range(60):
+        lab.put(b"%03d" % number * 20, queue_id=number // 50, properties="TAGS\x01t\x02")
+        lab.advance(10)
+    lab.kill() if crash else lab.stop()
+
+
+def edit(path: Path, offset: int, data: bytes) -> None:
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def flip(path: Path, offset: int) -> None:
+    edit(path, offset, bytes([path.read_bytes()[offset] ^ 1]))
+
+
+def reported(root: Path, topics: Topics | None = None) -> list[str]:
+    """What a start warns of."""
+    lab = DiskLab(root, log_bytes=2_000, queue_units=10)
+    lab.disk.start(lambda: topics)
+    try:
+        return [warned.text.replace(f"{root}/", "") for warned in lab.journal.find(Warned)]
+    finally:
+        lab.stop()
+
+
+def check(root: Path) -> list[str]:
+    return CliRunner().invoke(main, ["dump", str(root), "--check"]).stdout.splitlines()[:-1]
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_start_of_a_whole_store_warns_of_nothing(tmp_path: Path, crash: bool) -> None:
+    written(tmp_path, crash=crash)
+    assert reported(tmp_path) == reported(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "why"),
+    [
+        (7, "offset 0 points at 1, where no record begins"),
+        (20 + 11, "offset 1 points at 164 with 165 bytes, where the record has 164"),
+        (40 + 19, "offset 2 points at 328 with tags code 117, where the record has 116"),
+        (
+            60 + 6,
+            "offset 3 points at 236, where no record begins",
+        ),
+    ],
+)
+def test_flipped_entry_is_reported_as_by_dump(tmp_path: Path, offset: int, why: str) -> None:
+    written(tmp_path)
+    flip(tmp_path / QUEUE, offset)
+    line = f"{QUEUE}:{offset - offset % 20}: {why}"
+    assert reported(tmp_path) == [line]
+    assert line in check(tmp_path)
+
+
+@pytest.mark.parametrize("offset", [40, 46, 47, 48, 50, 51, 56, 59])
+def test_flip_in_each_field_of_an_entry_is_reported(tmp_path: Path, offset: int) -> None:
+    written(tmp_path)
+    flip(tmp_path / QUEUE, offset)
+    assert any(line.startswith(f"{QUEUE}:40: ") for line in reported(tmp_path))
+
+
+def test_damage_after_a_crash_is_reported_before_the_checkpoint(tmp_path: Path) -> None:
+    written(tmp_path, crash=True, message_index_safe=0)
+    (tmp_path / "checkpoint").write_bytes((START_MS + 100_000).to_bytes(8) * 3 + bytes(4072))
+    flip(tmp_path / QUEUE, 7)
+    assert reported(tmp_path) == [f"{QUEUE}:0: offset 0 points at 1, where no record begins"]
+
+
+def test_damage_in_an_early_file_of_the_log_is_reported(tmp_path: Path) -> None:
+    written(tmp_path)
+    flip(tmp_path / LOG, 164 + 100)
+    lines = reported(tmp_path)
+    assert lines[0].startswith(f"{LOG}:164: no record: ")
+    assert "CRC" in lines[0]
+
+
+def test_lost_queue_is_reported_if_its_topic_is_there(tmp_path: Path) -> None:
+    written(tmp_path)
+    shutil.rmtree(tmp_path / QUEUE.rpartition("/")[0])
+    line = f"{LOG}:0: orders:0 offset 0: there is no such queue"
+    assert reported(tmp_path, Topics({"other"}, 0))[:1] != [line]
+    assert line in reported(tmp_path, Topics({"orders"}, 0))
+
+
+def test_queue_of_a_topic_that_was_made_again_is_not_missed(tmp_path: Path) -> None:
+    with DiskLab(tmp_path) as lab:
+        for queue_id in (0, 1):
+            lab.put(queue_id=queue_id)
+        lab.advance(10)
+        lab.store.delete_consume_queue("orders")
+        changed_ms = lab.node_clock.now_ms()
+    topics = Topics({"orders"}, changed_ms)
+    assert reported_by_default_sizes(tmp_path, topics) == []
+    with DiskLab(tmp_path) as lab:
+        lab.put(queue_id=1)
+    assert reported_by_default_sizes(tmp_path, topics) == []
+
+
+def reported_by_default_sizes(root: Path, topics: Topics) -> list[str]:
+    lab = DiskLab(root)
+    lab.disk.start(lambda: topics)
+    lab.stop()
+    return [warned.text for warned in lab.journal.find(Warned)]
+
+
+def test_topic_without_config_is_reported(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert reported(tmp_path, Topics(set(), 0)) == [f"consumequeue/orders:0: {NO_TOPIC}"]
+
+
+def test_many_findings_of_a_file_are_counted(tmp_path: Path) -> None:
+    written(tmp_path)
+    for offset in range(7, 200, 20):
+        flip(tmp_path / QUEUE, offset)
+    lines = reported(tmp_path)
+    assert len(lines) == 4
+    assert lines[-1] == f"{QUEUE}:0: and 7 more in this file"

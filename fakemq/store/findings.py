@@ -1,0 +1,96 @@
+"""What is wrong in a store, in the words of `dump --check` and of the warnings at a start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakemq.protocol.message import tags_code
+from fakemq.protocol.topics import SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from fakemq.protocol.message import MessageExt
+
+_LEAST_TAGS_CODE = -(1 << 31)
+"""A lower code is an address in the extension of a queue, which Java may have and fakemq has not.
+
+Source: store/ConsumeQueueExt.java#isExtAddr (4.9.7)
+"""
+
+
+NO_TOPIC = "the queues of a topic that config/topics.json does not have"
+
+
+class Topics(NamedTuple):
+    """The topics of a broker, and when one was last made, changed or deleted."""
+
+    names: AbstractSet[str]
+    changed_ms: int
+
+
+class Finding(NamedTuple):
+    """One defect; ``file`` is relative to the node's folder, ``offset`` in bytes."""
+
+    file: str
+    offset: int
+    text: str
+
+
+def few(findings: Iterable[Finding], most: int) -> Iterator[Finding]:
+    """Yield the first ``most`` findings of each file, and the number of the others."""
+    file, count = "", 0
+    for finding in findings:
+        if finding.file != file:
+            yield from _more(file, count - most)
+            file, count = finding.file, 0
+        count += 1
+        if count <= most:
+            yield finding
+    yield from _more(file, count - most)
+
+
+def _more(file: str, count: int) -> Iterator[Finding]:
+    if count > 0:
+        yield Finding(file, 0, f"and {count} more in this file")
+
+
+def place_text(topic: str, queue_id: int, queue_offset: int) -> str:
+    return f"{topic}:{queue_id} offset {queue_offset}"
+
+
+def no_queue(place: str) -> str:
+    """Return the text for a record whose queue is gone."""
+    return f"{place}: there is no such queue"
+
+
+def no_entry(place: str) -> str:
+    """Return the text for a record that its queue does not have."""
+    return f"{place}: no entry of the queue points at this record"
+
+
+def entry_error(
+    topic: str,
+    queue_id: int,
+    queue_offset: int,
+    entry: tuple[int, int, int],
+    message: MessageExt | None,
+) -> str:
+    """Return what is wrong with an entry of a queue; "" if nothing is.
+
+    ``entry`` is physical offset, size and tags code; ``message`` is the record at that offset.
+    """
+    phy_offset, size_bytes, code = entry
+    where = f"offset {queue_offset} points at {phy_offset}"
+    if message is None:
+        return f"{where}, where no record begins"
+    if message.store_size_bytes != size_bytes:
+        return f"{where} with {size_bytes} bytes, where the record has {message.store_size_bytes}"
+    found = (message.topic, message.queue_id, message.queue_offset)
+    if found != (topic, queue_id, queue_offset):
+        return f"{where}, where there is {place_text(*found)}"
+    tags = tags_code(message.tags)
+    if topic != SCHEDULE_TOPIC and code >= _LEAST_TAGS_CODE and code != tags:
+        return f"{where} with tags code {code}, where the record has {tags}"
+    return ""

@@ -1,0 +1,236 @@
+"""The check of a start: finds damage that no stopped or killed broker leaves, as `dump --check`.
+
+A start reads the last files of the log anyway; here their records are compared with the entries of
+the queues, some hundred at a time. Of earlier files it reads as much as takes no noticeable time.
+Nothing is changed. Java does not look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from fakemq.protocol.layout.codecs import CONSUME_QUEUE_UNIT as UNIT
+from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
+from fakemq.store.consumequeue import BLANK_SIZE, UNIT_BYTES
+from fakemq.store.findings import (
+    NO_TOPIC,
+    Finding,
+    entry_error,
+    few,
+    no_entry,
+    no_queue,
+    place_text,
+)
+from fakemq.store.queue_folders import FOLDER as QUEUES
+from fakemq.store.record_scan import End, look
+from fakemq.store.store import KEPT_TOPICS
+
+if TYPE_CHECKING:
+    from fakemq.store.consumequeue import ConsumeQueue
+    from fakemq.store.findings import Topics
+    from fakemq.store.records import LogRecord
+    from fakemq.store.store import MessageStore
+
+EARLIER_BYTES = 64 << 20
+"""How much of the log before the files of the recovery is read."""
+LINES_A_FILE = 3
+"""The most findings of one file that are reported; the others are counted."""
+_PIECE_BYTES = 256 * UNIT_BYTES
+_TRANSACTION_MASK = MessageSysFlag.TRANSACTION_MASK
+_pack_unit = UNIT.pack
+_Key = tuple[str, int]
+_Entry = tuple[int, int, int]
+
+
+class _Run:
+    """Records of one queue with successive offsets, as the queue must have them."""
+
+    __slots__ = ("entries", "first", "next")
+
+    def __init__(self, first: int) -> None:
+        self.first = self.next = first
+        self.entries = bytearray()
+        """The last of them, up to ``next``, that are not compared yet."""
+
+
+class StartCheck:
+    """The check of one start. `see` the records in the order of the log, then ask for `findings`.
+
+    ``topics`` are those of the broker; None leaves out what needs them.
+    """
+
+    def __init__(self, store: MessageStore, topics: Topics | None) -> None:
+        self._store = store
+        self._log = store.log
+        self._queues = store.queues
+        self._topics = topics
+        self._begin = 0
+        """The physical offset from which on records are seen."""
+        self._runs: dict[_Key, _Run] = {}
+        self._doubtful: list[tuple[_Key, int, bytes]] = []
+        """Entries that differed from the queue's, with the offset of the first."""
+        self._unclaimed: list[tuple[_Key, int, int]] = []
+        """Ranges of queue offsets for which no record was seen."""
+        self._found: list[Finding] = []
+
+    # -- the log ------------------------------------------------------------------------------
+
+    def read_before(self, index: int) -> None:
+        """See the records of the files before one, as far as that takes no noticeable time."""
+        files, config = self._log.files, self._store.config
+        begin, bytes_read = index, 0
+        while (
+            begin and (bytes_read := bytes_read + files[begin - 1][1].size_bytes) <= EARLIER_BYTES
+        ):
+            begin -= 1
+        self._begin = files[begin][0]
+        for first, file in files[begin:index]:
+            at = 0
+            while not isinstance(
+                found := look(
+                    *(file.view, at, file.size_bytes, self._store.delay_levels),
+                    first_offset=first,
+                    check_crc=config.check_crc_on_recover,
+                ),
+                End,
+            ):
+                self.see(found)
+                at += found.size_bytes
+            if not found.blank:
+                self._found.append(Finding(file.path, at, f"no record: {found.why}"))
+
+    def see(self, record: LogRecord) -> None:
+        """Take the next record of the log."""
+        if record.sys_flag & _TRANSACTION_MASK in UNQUEUED:
+            return
+        key = record.topic, record.queue_id
+        run = self._runs.get(key)
+        if run is None:
+            run = self._runs[key] = _Run(record.queue_offset)
+        elif run.next != record.queue_offset:
+            self._interrupt(key, run, record.queue_offset)
+        elif len(run.entries) >= _PIECE_BYTES:
+            self._compare(key, run)
+        run.entries += _pack_unit(record.phy_offset, record.size_bytes, record.tags_code)
+        run.next += 1
+
+    def _interrupt(self, key: _Key, run: _Run, queue_offset: int) -> None:
+        self._compare(key, run)
+        if queue_offset > run.next:
+            self._unclaimed.append((key, run.next, queue_offset))
+        else:
+            run.first = queue_offset  # the topic was deleted, and made again
+        run.next = queue_offset
+
+    def _compare(self, key: _Key, run: _Run) -> None:
+        """Compare the entries with the queue's; look again later at those that differ."""
+        entries, run.entries = bytes(run.entries), bytearray()
+        first = run.next - len(entries) // UNIT_BYTES
+        queue, at = self._queues.find(*key), 0
+        while at < len(entries):
+            units = queue and queue.units_from(first + at // UNIT_BYTES)
+            part = units and bytes(units[: len(entries) - at])
+            if not part or part != entries[at : at + len(part)]:
+                self._doubtful.append((key, first, entries))
+                return
+            at += len(part)
+
+    # -- what is wrong ------------------------------------------------------------------------
+
+    def findings(self, *, clean: bool) -> Iterator[Finding]:
+        """Return the defects; call this once, after the recovery.
+
+        After a crash the recovery has made the last entries anew: they need no record here.
+        """
+        for key, run in self._runs.items():
+            self._compare(key, run)
+        if clean:
+            self._find_unclaimed()
+        yield from few(self._found, LINES_A_FILE)
+        yield from few(self._wrong(), LINES_A_FILE)
+
+    def _find_unclaimed(self) -> None:
+        """Find entries at the begin and at the end of each queue for which no record was seen."""
+        for queue in self._queues:
+            key = queue.topic, queue.queue_id
+            run = self._runs.get(key)
+            last = queue.max_offset
+            if run is not None:
+                self._unclaimed.append((key, run.next, last))
+                last = run.first
+            first = last
+            while (unit := queue.unit_at(first - 1)) and self._is_in_range(unit):
+                first -= 1
+            self._unclaimed.append((key, first, last))
+
+    def _is_in_range(self, unit: _Entry) -> bool:
+        return unit[0] >= self._begin and unit[1] != BLANK_SIZE
+
+    def _wrong(self) -> Iterator[Finding]:
+        """Yield what is wrong with the doubtful and the unclaimed entries."""
+        for key, first, entries in self._doubtful:
+            queue = self._queues.find(*key)
+            wanted = enumerate(UNIT.iter_unpack(entries), first)
+            if queue is None:
+                yield from self._without_queue(key, wanted)
+            else:
+                for offset, entry in wanted:
+                    yield from self._doubted(queue, offset, entry)
+        for key, first, behind in self._unclaimed:
+            queue = self._queues.find(*key)
+            for offset in range(first, behind):
+                unit = queue and queue.unit_at(offset)
+                if queue and unit:
+                    yield from self._wrong_entry(queue, offset, unit)
+        yield from self._without_topic()
+
+    def _doubted(self, queue: ConsumeQueue, offset: int, entry: _Entry) -> Iterator[Finding]:
+        """Yield what is wrong with the entry at an offset, where ``entry`` is a record's."""
+        unit = queue.unit_at(offset)
+        if unit == entry:
+            return
+        if unit is not None and unit[1]:
+            yield from self._wrong_entry(queue, offset, unit)
+            return
+        first = queue.unit_at(queue.min_offset)
+        if first is None or entry[0] >= first[0]:  # else it is of a queue that was deleted
+            yield self._in_log(entry, no_entry(place_text(queue.topic, queue.queue_id, offset)))
+
+    def _wrong_entry(self, queue: ConsumeQueue, offset: int, unit: _Entry) -> Iterator[Finding]:
+        message = self._store.look_message_by_offset(unit[0])
+        text = entry_error(queue.topic, queue.queue_id, offset, unit, message)
+        place = queue.place_of(offset)
+        if text and place is not None and unit[0] >= self._log.min_offset:
+            file, position = place
+            yield Finding(file.path, position, text)
+
+    def _without_queue(self, key: _Key, wanted: Iterable[tuple[int, _Entry]]) -> Iterator[Finding]:
+        """Yield the records whose queue is gone although its topic was not deleted meanwhile."""
+        topic, queue_id = key
+        topics = self._topics
+        if topics is None or not (topic in topics.names or topic in KEPT_TOPICS):
+            return
+        firsts = [
+            unit
+            for other in self._queues.ids(topic)
+            if (queue := self._queues.find(topic, other))
+            and (unit := queue.unit_at(queue.min_offset))
+        ]
+        for offset, entry in wanted:
+            older = any(unit[0] < entry[0] for unit in firsts)
+            stored_ms = self._log.store_timestamp_ms(entry[0], entry[1])
+            if older or topic in KEPT_TOPICS or stored_ms >= topics.changed_ms:
+                yield self._in_log(entry, no_queue(place_text(topic, queue_id, offset)))
+
+    def _in_log(self, entry: _Entry, text: str) -> Finding:
+        place = self._log.find_file(entry[0])
+        assert place is not None
+        file, first = place
+        return Finding(file.path, entry[0] - first, text)
+
+    def _without_topic(self) -> Iterator[Finding]:
+        """Yield the topics with queues that the broker does not have; a slave may keep such."""
+        if self._topics is not None and self._store.config.broker_role != "SLAVE":
+            for topic in sorted(self._queues.topics() - self._topics.names - KEPT_TOPICS):
+                yield Finding(f"{QUEUES}/{topic}", 0, NO_TOPIC)
