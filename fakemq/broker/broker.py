@@ -266,10 +266,10 @@ class Broker:
             self._start_replication()
             self.registration.start(namesrv_addrs)
 
-    def _load_tables(self) -> Topics:
+    def _load_tables(self, stopped: bool) -> Topics:
         from fakemq.store.findings import Topics  # only brokers with a directory check it
 
-        self.persistence.load()
+        self.persistence.load(stopped=stopped)
         return Topics(self.topics.snapshot().keys(), self.topics.data_version.timestamp)
 
     def _start_replication(self) -> None:

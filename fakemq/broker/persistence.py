@@ -17,6 +17,7 @@ from fakemq.clock.timers import next_tick_ms
 from fakemq.errors import StoreError
 from fakemq.events.core import Warned
 from fakemq.protocol.errors import BodyError, ProtocolError
+from fakemq.store.findings import CONFIG_EMPTY, CONFIG_MISSING, no_table
 
 if TYPE_CHECKING:
     from fakemq.clock.timers import Timer
@@ -33,11 +34,17 @@ if TYPE_CHECKING:
     from fakemq.text_files import TextFile
 
 FOLDER = "config"
-NAMES = (
-    *("topics.json", "consumerOffset.json", "subscriptionGroup.json", "consumerFilter.json"),
-    "delayOffset.json",
-)
-"""The files, in the order in which they are read."""
+TABLES = {
+    "topics.json": "topicConfigTable",
+    "consumerOffset.json": "offsetTable",
+    "subscriptionGroup.json": "subscriptionGroupTable",
+    "consumerFilter.json": "filterDataByTopic",
+    "delayOffset.json": "offsetTable",
+}
+"""The files, in the order in which they are read, and the field that each of them has."""
+NAMES = tuple(TABLES)
+WRITTEN_AT_STOP = ("consumerOffset.json", "consumerFilter.json")
+"""Files that every broker has written when it was stopped; the others begin with a change."""
 
 FIRST_TICK_MS = 10_000
 TICKS_AFTER_CHANGE = 2
@@ -99,8 +106,10 @@ class ConfigFile(Generic[B]):
 
     # -- reading ------------------------------------------------------------------------------
 
-    def load(self) -> None:
-        """Read the file; if it is missing, empty or damaged, read its backup.
+    def load(self, *, stopped: bool = False) -> None:
+        """Read the file; if it is missing, empty or damaged, read its backup, and write a warning.
+
+        ``stopped`` is whether a broker was stopped here: some files should be there then.
 
         Raise StoreError where Java does not start: both files exist, and neither can be read. Raise
         it also if something else than a file is in the place of one: it could not be written later.
@@ -117,8 +126,11 @@ class ConfigFile(Generic[B]):
         try:
             text = self.file.read()
             if text:
-                self.decode(text)
+                if not self.decode(text):
+                    self._warn(f"{path}: {no_table(TABLES[self.name])}")
                 return
+            if text is not None:
+                damage = f"{path}: {CONFIG_EMPTY}"
         except (OSError, ProtocolError, ValueError) as error:
             damage = f"{path}: {_reason(error)}"
         try:
@@ -128,24 +140,32 @@ class ConfigFile(Generic[B]):
         except (OSError, ProtocolError, ValueError) as error:
             damage = damage or f"{path} has nothing"
             raise StoreError(f"{damage}; {path}.bak: {_reason(error)}") from None
+        if not damage and (text is not None or (stopped and self.name in WRITTEN_AT_STOP)):
+            damage = f"{path}: {CONFIG_MISSING}"
         if damage:
             instead = "its backup" if text else "nothing, for there is no backup"
-            text = f"{damage}; the broker begins with {instead}"
-            self._node.journal.add(Warned(node=self._node.name, text=text))
+            self._warn(f"{damage}; the broker begins with {instead}")
 
-    def decode(self, text: str) -> None:
-        """Take over the contents of a text; raise BodyError if it is no such file."""
+    def _warn(self, text: str) -> None:
+        self._node.journal.add(Warned(node=self._node.name, text=text))
+
+    def decode(self, text: str) -> bool:
+        """Take over the contents of a text and return whether it has its table.
+
+        Raise BodyError if it is no such file.
+        """
         from fakemq.protocol import fastjson  # needed only by brokers with a directory
         from fakemq.protocol.unknown_fields import unknown_fields
 
         bean = self._kind().decode_or_null(text.encode("utf-8", "replace"))
         if bean is None:
-            return
+            return False
         raw = fastjson.loads(text)
         if isinstance(raw, dict) and None in raw.values():
             raise BodyError("null where a table should be")  # Java's decode fails on it, too
         self._table.load(bean)
         self._unknown = unknown_fields(bean, raw)
+        return isinstance(raw, dict) and TABLES[self.name] in raw
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -172,14 +192,12 @@ class ConfigFile(Generic[B]):
         except OSError as error:  # Java logs it, too, and tries again when there is a change
             if not self._failed:
                 self._failed = True
-                why = f"{self.file.path}: could not be written: {error.strerror}"
-                self._node.journal.add(Warned(node=self._node.name, text=why))
+                self._warn(f"{self.file.path}: could not be written: {error.strerror}")
             self._try_again()
             return
         if self._failed:
             self._failed = False
-            text = f"{self.file.path}: was written again"
-            self._node.journal.add(Warned(node=self._node.name, text=text))
+            self._warn(f"{self.file.path}: was written again")
 
     def _try_again(self) -> None:
         """Write at the next tick."""
@@ -273,10 +291,10 @@ class Persistence:
         for file in self.files:
             file.file = open_file(file.name)
 
-    def load(self) -> None:
+    def load(self, *, stopped: bool = False) -> None:
         """Fill the tables from the files; a table without a file is as after a first start.
 
-        Raise StoreError where Java does not start.
+        ``stopped`` is as for `ConfigFile.load`. Raise StoreError where Java does not start.
 
         Source: broker/BrokerController.java#initialize (4.9.7)
         """
@@ -284,15 +302,15 @@ class Persistence:
             folder = os.path.dirname(self.topics.file.path)
             if os.path.exists(folder) and not os.path.isdir(folder):
                 raise StoreError(f"{folder}: Not a directory")
-            self.load_texts(None)
+            self._clear_tables()
+            for file in self.files:
+                file.load(stopped=stopped)
 
-    def load_texts(self, texts: dict[str, str] | None) -> None:
-        """Fill the tables from texts by file name; None reads the files."""
+    def load_texts(self, texts: dict[str, str]) -> None:
+        """Fill the tables from texts by file name."""
         self._clear_tables()
         for file in self.files:
-            if texts is None:
-                file.load()
-            elif text := texts.get(file.name):
+            if text := texts.get(file.name):
                 file.decode(text)
 
     def persist_all(self) -> None:

@@ -8,14 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fakemq.broker.persistence import NAMES
+from fakemq.broker.persistence import NAMES, TABLES, WRITTEN_AT_STOP
 from fakemq.protocol import fastjson
 from fakemq.protocol.layout.codecs import CHECKPOINT
 from fakemq.protocol.properties import KEY_SEPARATOR, UNIQ_CLIENT_MESSAGE_ID_KEYIDX
 from fakemq.protocol.sysflag import UNQUEUED, MessageSysFlag
-from fakemq.store.findings import Finding, entry_error, few, no_entry, no_queue, place_text
+from fakemq.store.findings import (
+    CONFIG_EMPTY,
+    CONFIG_MISSING,
+    NO_TOPIC,
+    Finding,
+    entry_error,
+    few,
+    no_entry,
+    no_queue,
+    no_table,
+    place_text,
+)
 from fakemq.store.index import key_hash
 from fakemq.store.queue_folders import why_no_queue
+from fakemq.store.store import KEPT_TOPICS
 from fakemq.store.stored_entries import UNIT_BYTES, Index, LogEnd, Passed, QueueUnit, records, units
 
 if TYPE_CHECKING:
@@ -30,6 +42,9 @@ FINDINGS_A_FILE = 50
 def check(node: StoredNode, passed: Passed) -> Iterator[Finding]:
     """Return all defects of a node's store, in the order of its parts."""
     yield from few(check_log(node, passed), FINDINGS_A_FILE)
+    for topic in sorted({topic for topic, _, row in node.queues() if row.files} - KEPT_TOPICS):
+        if not _has_topic(node, topic):
+            yield Finding(f"consumequeue/{topic}", 0, NO_TOPIC)
     for topic, queue_id, row in node.queues():
         yield from few(check_queue(node, topic, queue_id, row, passed), FINDINGS_A_FILE)
     for file in node.index_files():
@@ -253,9 +268,15 @@ def check_checkpoint(node: StoredNode) -> Iterator[Finding]:
 def check_config(node: StoredNode) -> Iterator[Finding]:
     """Check that a broker can read the texts."""
     for name in NAMES:
-        for file in (name, f"{name}.bak"):
-            text = node.config_text(file)
+        texts = {file: node.config_text(file) for file in (name, f"{name}.bak")}
+        backed_up = texts[f"{name}.bak"] is not None
+        if texts[name] is None and (backed_up or (node.stopped and name in WRITTEN_AT_STOP)):
+            yield Finding(f"config/{name}", 0, CONFIG_MISSING)
+        for file, text in texts.items():
             if text is None:
+                continue
+            if not text:
+                yield Finding(f"config/{file}", 0, CONFIG_EMPTY)
                 continue
             try:
                 value = fastjson.loads(text)
@@ -264,3 +285,5 @@ def check_config(node: StoredNode) -> Iterator[Finding]:
                 continue
             if value is not None and not isinstance(value, dict):
                 yield Finding(f"config/{file}", 0, "expected an object")
+            elif value is None or TABLES[name] not in value:
+                yield Finding(f"config/{file}", 0, no_table(TABLES[name]))

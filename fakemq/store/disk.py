@@ -38,7 +38,7 @@ ABORT = "abort"
 NOT_OPEN = "the broker is not running"
 
 
-def _nothing() -> None:
+def _nothing(stopped: bool) -> None:
     return None
 
 
@@ -77,24 +77,27 @@ class Disk:
         store.put_listeners.insert(0, self)  # the wait for the flush is decided first
         files.broken = NOT_OPEN
 
-    def start(self, load_tables: Callable[[], Topics | None] = _nothing) -> None:
+    def start(self, load_tables: Callable[[bool], Topics | None] = _nothing) -> None:
         """Open and recover the store; raise StoreError if that is not possible.
 
         ``load_tables`` reads the config files, after the directory is locked against changes, and
-        returns the topics in them. What is damaged, and is not repaired, is written to the journal.
+        returns the topics in them. It is called with whether a broker was stopped here. Damage that
+        is not repaired is written to the journal.
         """
         self._lock.take()
         self.files.broken = ""
         try:
-            self._load(load_tables())
+            # Asked first: nothing is changed if something else than a file is there.
+            clean = not self.files.exists(ABORT)
+            topics = load_tables(clean and self.files.exists(checkpoints.PATH))
+            self._load(clean, topics)
         except BaseException:
             self._close()
             raise
         self._running = True
 
-    def _load(self, topics: Topics | None) -> None:
+    def _load(self, clean: bool, topics: Topics | None) -> None:
         files, store, now_ms = self.files, self._store, self._clock.now_ms()
-        clean = not files.exists(ABORT)  # asked first: nothing is changed if it is not a file
         store.start_empty()
         self._checkpoint = StoreCheckpoint(
             files.open(checkpoints.PATH, checkpoints.FILE_BYTES, now_ms)

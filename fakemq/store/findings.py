@@ -20,6 +20,16 @@ Source: store/ConsumeQueueExt.java#isExtAddr (4.9.7)
 """
 
 
+CONFIG_EMPTY = "the file is empty"
+CONFIG_MISSING = "the file is missing"
+"""It has a backup, or was there when the broker was stopped."""
+
+
+def no_table(field: str) -> str:
+    """Return the text for a config file without its table."""
+    return f"no {field} is in it"
+
+
 NO_TOPIC = "the queues of a topic that config/topics.json does not have"
 
 

@@ -217,6 +217,12 @@ class StoredNode:
         path = os.path.join(self.root, "checkpoint")
         return bytes(self._files.get(path)) if os.path.lexists(path) else None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a broker ran here and was stopped, not killed."""
+        there = [os.path.lexists(os.path.join(self.root, name)) for name in ("checkpoint", "abort")]
+        return there == [True, False]
+
     def config_text(self, name: str) -> str | None:
         """Return the text of a config file; None if there is none."""
         path = os.path.join(self.root, "config", name)

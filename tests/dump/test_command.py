@@ -198,7 +198,7 @@ def test_missing_and_short_queues_are_found(store: Path) -> None:
 
 def test_records_of_a_deleted_topic_have_no_queue(store: Path) -> None:
     shutil.rmtree(store / "consumequeue" / "orders")
-    (store / "config" / "topics.json").write_text("{}")
+    (store / "config" / "topics.json").write_text('{"topicConfigTable":{"billing":{"perm":6}}}')
     assert findings(store) == []
 
 

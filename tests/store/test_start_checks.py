@@ -57,7 +57,7 @@ def flip(path: Path, offset: int) -> None:
 def reported(root: Path, topics: Topics | None = None) -> list[str]:
     """What a start warns of."""
     lab = DiskLab(root, log_bytes=2_000, queue_units=10)
-    lab.disk.start(lambda: topics)
+    lab.disk.start(lambda stopped: topics)
     try:
         return [warned.text.replace(f"{root}/", "") for warned in lab.journal.find(Warned)]
     finally:
@@ -140,7 +140,7 @@ def test_queue_of_a_topic_that_was_made_again_is_not_missed(tmp_path: Path) -> N
 
 def reported_by_default_sizes(root: Path, topics: Topics) -> list[str]:
     lab = DiskLab(root)
-    lab.disk.start(lambda: topics)
+    lab.disk.start(lambda stopped: topics)
     lab.stop()
     return [warned.text for warned in lab.journal.find(Warned)]
 

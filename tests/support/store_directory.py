@@ -35,5 +35,6 @@ def write_store(root: Path) -> None:
     (config / "consumerOffset.json").write_text(
         '{"offsetTable":{"orders@g":{0:3,1:4},"billing@g":{0:1}}}'
     )
+    (config / "consumerFilter.json").write_text('{"filterDataByTopic":{}}')
     (config / "delayOffset.json").write_text('{"offsetTable":{1:7}}')
     (root / "checkpoint").write_bytes(START_MS.to_bytes(8) * 3 + bytes(4072))
