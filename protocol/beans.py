@@ -8,6 +8,8 @@ Source: fastjson 1.2.69, TypeUtils.java and the deserializers of its parser
 
 from __future__ import annotations
 
+from functools import cache
+from math import inf
 from typing import Any, NamedTuple, SupportsInt, TypeVar
 
 import msgspec
@@ -18,6 +20,7 @@ from fakemq.protocol import fastjson
 T = TypeVar("T", bound=msgspec.Struct)
 
 _ABSENT = object()
+_type_info = cache(inspect.type_info)  # some milliseconds for one class
 
 
 class MissingFieldError(ValueError):
@@ -57,7 +60,7 @@ _TOP = _Place(None, "$")
 
 def to_bean(value: object, cls: type[T]) -> T:
     """Return ``value``, a result of `fastjson.loads`, as an instance of ``cls``."""
-    bean = _fit(value, inspect.type_info(cls), _TOP)
+    bean = _fit(value, _type_info(cls), _TOP)
     if not isinstance(bean, cls):
         raise ValueError("expected an object")
     return bean
@@ -118,7 +121,7 @@ def _fit_bool(value: object, where: _Place) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
-        return int(value) == 1
+        return 1 <= value < 2  # Java's intValue() cuts the fraction
     if isinstance(value, str):
         if value in _NULL_TEXTS:
             return _ABSENT
@@ -156,7 +159,10 @@ def _fit_float(value: object, where: _Place) -> Any:
             raise ValueError(f"{where}: expected a number, not {value[:40]!r}") from None
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise ValueError(f"{where}: expected a number, not {_kind(value)}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond the doubles, which Java makes infinite
+        return inf if value > 0 else -inf
 
 
 def _fit_str(value: object) -> str:
