@@ -131,6 +131,10 @@ def test_every_option_reaches_the_spec(served: list[ClusterSpec], tmp_path: Path
         ("--masters 0", "Error: masters=0: expected a whole number from 1 to 1000"),
         ("--topic orders", "Error: topic 'orders': expected NAME:QUEUES, such as orders:8"),
         (
+            "--topic orders:65537",
+            "Error: queues of topic orders=65537: expected a whole number from 1 to 65536",
+        ),
+        (
             "--control-port 65536",
             "Error: control_port=65536: expected a whole number from 0 to 65535",
         ),

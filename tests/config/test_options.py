@@ -117,6 +117,10 @@ def test_wildcard_address_is_published_as_a_real_one() -> None:
         ({"topics": ["orders"]}, "topic 'orders': expected NAME:QUEUES, such as orders:8"),
         ({"topics": ["o:1", "o:2"]}, "topic o is given twice"),
         ({"topics": {"o": 0}}, "queues of topic o=0: expected a whole number from 1 to 65536"),
+        (
+            {"topics": {"o": 1 << 31}},
+            "queues of topic o=2147483648: expected a whole number from 1",
+        ),
         ({"topics": {"a b": 1}}, "topic 'a b': The specified topic contains illegal characters"),
         ({"config": {"brokerId": "x"}}, "config: brokerId=x: expected a whole number"),
         ({"config": [{}, {"brokerId": "x"}], "masters": 2}, "config[1]: brokerId=x: expected"),

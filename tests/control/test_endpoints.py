@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
 
@@ -111,6 +112,18 @@ def test_topics_are_created_changed_and_deleted(mq: fakemq.Cluster, http_client:
     assert http_client.get("/v1/topics/bills")["messages"] == 1
     assert http_client.delete("/v1/topics/bills") == {}
     assert "bills" not in mq.topics()
+
+
+@pytest.mark.parametrize("queues", [0, 65_537, 1 << 31, 10**30])
+def test_topic_is_refused_when_no_route_has_its_number_of_queues(
+    mq: fakemq.Cluster, http_client: Http, queues: int
+) -> None:
+    for topic in ("bills", "orders"):
+        answer = http_client.ask("PUT", f"/v1/topics/{topic}", {"queues": queues})
+        assert answer.status == 400
+        assert re.search("from 1 to 65536|Expected `int` <= 2147483647", answer.error)
+    assert "bills" not in mq.topics()
+    assert len(mq.queues("orders")) == 2
 
 
 def send(mq: fakemq.Cluster, topic: str) -> None:
