@@ -9,7 +9,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,6 +41,11 @@ class Kind:
     @property
     def module(self) -> str:
         return f"tests.attack.{self.name}"
+
+    def missing(self) -> str:
+        """Return why this machine cannot run it; empty if it can."""
+        why: Callable[[], str] = getattr(import_module(self.module), "missing", str)
+        return why()
 
     def load(self) -> Run:
         """Import the kind's module and return its ``run``."""
